@@ -1,0 +1,109 @@
+//! From the answer of a tool to the text that a person or a language model reads.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+
+use serde::Serialize;
+
+use crate::types::{CallToolResult, ContentBlock};
+
+/// The text of an answer, and where it is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extracted<'a> {
+    /// The text blocks, joined by newlines. Blocks of other kinds are left out; an empty list gives empty text.
+    Text(Cow<'a, str>),
+    /// The answer had no array of content: the whole result, as JSON.
+    RawJson(&'a str),
+}
+
+impl<'a> Extracted<'a> {
+    /// The text, wherever it is from.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Extracted::Text(text) => text,
+            Extracted::RawJson(json) => json,
+        }
+    }
+
+    /// The text, wherever it is from; allocates only if it has to.
+    pub fn into_string(self) -> String {
+        match self {
+            Extracted::Text(text) => text.into_owned(),
+            Extracted::RawJson(json) => json.into(),
+        }
+    }
+}
+
+impl core::fmt::Display for Extracted<'_> {
+    /// As the server sent it; pass it through [`printable`](crate::printable) before a terminal sees it.
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl CallToolResult {
+    /// The text of the answer.
+    ///
+    /// ```
+    /// use mcpwire_core::{CallToolResult, Extracted, Json};
+    ///
+    /// let two = Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
+    /// assert_eq!(two.decode::<CallToolResult>()?.text().as_str(), "a\nb");
+    ///
+    /// let bare = Json::parse(r#"{"rows":3}"#)?;
+    /// assert_eq!(bare.decode::<CallToolResult>()?.text(), Extracted::RawJson(r#"{"rows":3}"#));
+    /// # Ok::<(), mcpwire_core::JsonError>(())
+    /// ```
+    pub fn text(&self) -> Extracted<'_> {
+        if let Some(whole) = &self.without_content {
+            return Extracted::RawJson(whole.get());
+        }
+        let mut texts = self.content.iter().filter_map(ContentBlock::as_text);
+        let Some(first) = texts.next() else { return Extracted::Text(Cow::Borrowed("")) };
+        let Some(second) = texts.next() else { return Extracted::Text(Cow::Borrowed(first)) };
+        let mut joined = String::from(first);
+        for text in core::iter::once(second).chain(texts) {
+            joined.push('\n');
+            joined.push_str(text);
+        }
+        Extracted::Text(Cow::Owned(joined))
+    }
+
+    /// The answer as an agent's loop wants it: [`ToolOutput`], or the text of the tool's failure.
+    pub fn into_output(self) -> Result<ToolOutput, ToolFailure> {
+        let text = self.text().into_string();
+        if self.is_error { Err(ToolFailure { text }) } else { Ok(ToolOutput { output: text }) }
+    }
+}
+
+/// A tool's success in the shape that agent loops hand to a model: `{"output": text}`.
+///
+/// ```
+/// use mcpwire_core::{CallToolResult, Json};
+///
+/// let result: CallToolResult = Json::parse(r#"{"content":[{"type":"text","text":"42"}]}"#)?.decode()?;
+/// let output = result.into_output().unwrap();
+/// assert_eq!(Json::from_value(&output)?.get(), r#"{"output":"42"}"#);
+/// # Ok::<(), mcpwire_core::JsonError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolOutput {
+    /// The text of the answer.
+    pub output: String,
+}
+
+/// A tool ran and failed (`isError: true`).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool failed: {}", crate::printable(text))]
+pub struct ToolFailure {
+    /// What the tool says; may be empty.
+    pub text: String,
+}
+
+impl TryFrom<CallToolResult> for ToolOutput {
+    type Error = ToolFailure;
+
+    fn try_from(result: CallToolResult) -> Result<Self, ToolFailure> {
+        result.into_output()
+    }
+}

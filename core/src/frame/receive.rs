@@ -1,0 +1,335 @@
+//! The receive buffer.
+//!
+//! ```text
+//!          start        scanned            end              data.len()      capacity
+//!   data ──┼────────────┼──────────────────┼────────────────┼───────────────┤
+//!    used  │ a line, or the beginning of one│ space()        │ reserved      │
+//! ```
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use memchr::memchr;
+
+/// What an idle connection keeps. An answer of usual size fits; 200 idle connections cost less than 2 MiB.
+const SMALL: usize = 8 * 1024;
+
+/// How much is offered to one read at least once a message has outgrown the small buffer: what a pipe holds on Linux.
+const STEP: usize = 64 * 1024;
+
+/// From this size a line is handed on with the buffer that it is in, and not copied out of it.
+const LARGE: usize = 64 * 1024;
+
+/// How much of the beginning and of the end of an over-long line is kept, to find its id.
+const HEAD: usize = 512;
+const TAIL: usize = 128;
+
+/// What the buffer holds next.
+pub(crate) enum Input<'a> {
+    Line(Line<'a>),
+    /// A line passed the limit; the rest of it is being discarded. The head is what it began with.
+    Overlong {
+        head: Vec<u8>,
+    },
+    /// That line has ended. The tail is what it ended with.
+    OverlongEnd {
+        tail: Vec<u8>,
+    },
+}
+
+/// One line, without its line break, still in the buffer.
+pub(crate) struct Line<'a> {
+    buffer: &'a mut Receive,
+    range: Range<usize>,
+}
+
+impl Line<'_> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.buffer.data[self.range.clone()]
+    }
+
+    /// The line as bytes of its own. A large one takes the buffer with it; the few bytes behind it move to a new one.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        let Line { buffer, range } = self;
+        if range.len() < LARGE {
+            return buffer.data[range].to_vec();
+        }
+        let rest = buffer.data[buffer.start..buffer.end].to_vec();
+        let mut taken = core::mem::take(&mut buffer.data);
+        taken.truncate(range.end);
+        if range.start > 0 {
+            taken.drain(..range.start);
+        }
+        buffer.start = 0;
+        buffer.scanned = 0;
+        buffer.end = rest.len();
+        buffer.data = rest;
+        taken
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Receive {
+    data: Vec<u8>,
+    start: usize,
+    scanned: usize,
+    end: usize,
+    max_message: usize,
+    /// While an over-long line is being discarded: the last bytes of it.
+    discarding: Option<Vec<u8>>,
+    at_beginning: bool,
+    /// No whole line waits: what the buffer holds is the beginning of one.
+    exhausted: bool,
+}
+
+impl Receive {
+    pub(crate) fn new(max_message: usize) -> Self {
+        Receive {
+            data: Vec::new(),
+            start: 0,
+            scanned: 0,
+            end: 0,
+            max_message,
+            discarding: None,
+            at_beginning: true,
+            exhausted: true,
+        }
+    }
+
+    /// Where the next bytes go. Empty if a whole line waits and the buffer is full: the reader is to wait too.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        self.make_space();
+        let end = self.end;
+        &mut self.data[end..]
+    }
+
+    fn make_space(&mut self) {
+        if self.start == self.end {
+            self.start = 0;
+            self.scanned = 0;
+            self.end = 0;
+            if self.data.len() > STEP {
+                self.data = Vec::new();
+            }
+        }
+        if self.end < self.data.len() {
+            return;
+        }
+        if self.start > 0 && self.start >= self.data.len() / 2 {
+            // At least half of the buffer is used up: each byte moves once at most for each time the buffer is filled.
+            self.data.copy_within(self.start..self.end, 0);
+            self.scanned -= self.start;
+            self.end -= self.start;
+            self.start = 0;
+            return;
+        }
+        // The buffer grows for the sake of one long line, never because lines are not taken.
+        if !self.exhausted && self.data.len() >= STEP {
+            return;
+        }
+        let step = if self.data.is_empty() { SMALL } else { STEP };
+        let len = self.data.len() + step;
+        if len > self.data.capacity() {
+            // Address space is reserved ahead in proportion, memory is touched a step at a time.
+            let ahead = (self.data.len() / 2).min(self.max_message).max(step);
+            self.data.reserve_exact(ahead);
+        }
+        self.data.resize(len, 0);
+    }
+
+    /// Tells how many bytes of [`Receive::space`] were filled.
+    pub(crate) fn filled(&mut self, n: usize) {
+        self.end = self.end.saturating_add(n).min(self.data.len());
+        self.exhausted = false;
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end && self.discarding.is_none()
+    }
+
+    /// The next line that is whole, or what there is to say of one that is too long.
+    pub(crate) fn next(&mut self) -> Option<Input<'_>> {
+        loop {
+            let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
+            if self.discarding.is_some() {
+                return self.discard(newline);
+            }
+            let Some(newline) = newline else {
+                self.scanned = self.end;
+                if self.end - self.start > self.max_message {
+                    return Some(self.begin_discarding());
+                }
+                self.exhausted = true;
+                return None;
+            };
+            let range = self.start..newline;
+            self.start = newline + 1;
+            self.scanned = self.start;
+            if range.len() > self.max_message {
+                let head = self.data[range.start..range.start + HEAD.min(range.len())].to_vec();
+                let tail = self.data[range.end - TAIL.min(range.len())..range.end].to_vec();
+                self.discarding = Some(tail);
+                // The newline is there: the end is told by the next call.
+                self.start = newline;
+                self.scanned = newline;
+                return Some(Input::Overlong { head });
+            }
+            let range = self.trim(range);
+            if !range.is_empty() {
+                return Some(Input::Line(Line { buffer: self, range }));
+            }
+        }
+    }
+
+    /// At the end of the stream: what stands after the last newline.
+    pub(crate) fn last(&mut self) -> Option<Line<'_>> {
+        if self.discarding.take().is_some() {
+            self.start = self.end;
+        }
+        let range = self.trim(self.start..self.end);
+        self.start = self.end;
+        self.scanned = self.end;
+        (!range.is_empty()).then_some(Line { buffer: self, range })
+    }
+
+    /// Without a carriage return at the end, a byte order mark at the beginning of the stream, and a blank line's space.
+    fn trim(&mut self, mut range: Range<usize>) -> Range<usize> {
+        if core::mem::take(&mut self.at_beginning) && self.data[range.clone()].starts_with(b"\xef\xbb\xbf") {
+            range.start += 3;
+        }
+        while range.end > range.start && matches!(self.data[range.end - 1], b'\r' | b' ' | b'\t') {
+            range.end -= 1;
+        }
+        range
+    }
+
+    fn begin_discarding(&mut self) -> Input<'static> {
+        let head = self.data[self.start..self.end][..HEAD].to_vec();
+        let tail = self.data[self.end - TAIL..self.end].to_vec();
+        self.discarding = Some(tail);
+        self.data = Vec::new();
+        self.start = 0;
+        self.scanned = 0;
+        self.end = 0;
+        Input::Overlong { head }
+    }
+
+    fn discard(&mut self, newline: Option<usize>) -> Option<Input<'_>> {
+        let upto = newline.unwrap_or(self.end);
+        let tail = self.discarding.as_mut()?;
+        let fresh = &self.data[self.start..upto];
+        tail.extend_from_slice(&fresh[fresh.len().saturating_sub(TAIL)..]);
+        tail.drain(..tail.len().saturating_sub(TAIL));
+        self.start = newline.map_or(self.end, |at| at + 1);
+        self.scanned = self.start;
+        self.exhausted = newline.is_none();
+        newline?;
+        self.at_beginning = false;
+        self.discarding.take().map(|tail| Input::OverlongEnd { tail })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+
+    /// Feeds `bytes` in pieces of `size` and writes down what comes out.
+    fn run(bytes: &[u8], size: usize, max: usize) -> Vec<String> {
+        let mut receive = Receive::new(max);
+        let mut seen = Vec::new();
+        for mut piece in bytes.chunks(size) {
+            while !piece.is_empty() {
+                let space = receive.space();
+                let n = space.len().min(piece.len());
+                assert!(n > 0, "no space although every line was taken");
+                space[..n].copy_from_slice(&piece[..n]);
+                receive.filled(n);
+                piece = &piece[n..];
+                while let Some(input) = receive.next() {
+                    seen.push(match input {
+                        Input::Line(line) if line.bytes().len() % 2 == 0 => {
+                            String::from_utf8(line.into_bytes()).unwrap()
+                        }
+                        Input::Line(line) => String::from_utf8(line.bytes().to_vec()).unwrap(),
+                        Input::Overlong { .. } => "<long".into(),
+                        Input::OverlongEnd { tail } => alloc::format!("{}>", String::from_utf8(tail).unwrap()),
+                    });
+                }
+            }
+        }
+        seen.extend(receive.last().map(|line| String::from_utf8(line.bytes().to_vec()).unwrap()));
+        seen
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_the_pieces() {
+        let big = "x".repeat(200_000);
+        let text = alloc::format!("\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\nrest");
+        for size in [1, 2, 3, 7, 4096, 70_000, text.len()] {
+            assert_eq!(
+                run(text.as_bytes(), size, 1 << 20),
+                ["one", "two", &big, "three", "\u{feff}four", "rest"],
+                "{size}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_overlong_line_is_discarded_and_the_next_is_not() {
+        let text = alloc::format!("a\n{}END\nb\n", "x".repeat(5000));
+        let tail = alloc::format!("{}END>", "x".repeat(TAIL - 3));
+        for size in [1, 100, 999, 100_000] {
+            assert_eq!(run(text.as_bytes(), size, 1000), ["a", "<long", &tail, "b"], "{size}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_exactly_the_limit_passes() {
+        let text = alloc::format!("{}\n", "x".repeat(1000));
+        assert_eq!(run(text.as_bytes(), 100, 1000).len(), 1);
+        assert_eq!(run(text.as_bytes(), 100, 1000)[0].len(), 1000);
+    }
+
+    #[test]
+    fn a_big_message_leaves_a_small_buffer() {
+        let mut receive = Receive::new(64 << 20);
+        let big = alloc::vec![b'x'; 4 << 20];
+        for piece in big.chunks(STEP).chain([&b"\nnext"[..]]) {
+            let mut piece = piece;
+            while !piece.is_empty() {
+                let space = receive.space();
+                let n = space.len().min(piece.len());
+                space[..n].copy_from_slice(&piece[..n]);
+                receive.filled(n);
+                piece = &piece[n..];
+                if piece.last() == Some(&b'x') {
+                    assert!(receive.next().is_none());
+                }
+            }
+        }
+        assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
+        let Some(Input::Line(line)) = receive.next() else { panic!() };
+        assert_eq!(line.into_bytes().len(), 4 << 20);
+        assert!(receive.data.capacity() <= STEP);
+        assert_eq!(&receive.data[..receive.end], b"next");
+    }
+
+    #[test]
+    fn a_reader_that_does_not_take_lines_gets_no_space() {
+        let mut receive = Receive::new(1000);
+        let mut total = 0;
+        loop {
+            let space = receive.space();
+            if space.is_empty() {
+                break;
+            }
+            space.fill(b'\n');
+            let n = space.len();
+            receive.filled(n);
+            total += n;
+            assert!(total < 1 << 20);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! A lexical scanner: finds members of an object in a message's bytes, building nothing.
+//!
+//! It trusts no one: on bytes that are not JSON it stops or gives a wrong answer, never panics, and does at most one pass.
+//! Whatever it finds is verified when the message is decoded.
+
+use alloc::borrow::Cow;
+
+use memchr::memchr2;
+
+use super::text::unescape;
+
+/// One member of an object, as bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member<'a> {
+    /// Between the quotes, escapes included.
+    key: &'a [u8],
+    pub(crate) value: &'a [u8],
+}
+
+impl<'a> Member<'a> {
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.key == name.as_bytes() || (self.key.contains(&b'\\') && self.key() == name)
+    }
+
+    pub(crate) fn key(&self) -> Cow<'a, str> {
+        key_text(self.key)
+    }
+}
+
+/// The members of the object that `bytes` hold; ends early where the text is no longer an object.
+pub(crate) fn members(bytes: &[u8]) -> Members<'_> {
+    let at = skip_space(bytes, 0);
+    let open = bytes.get(at) == Some(&b'{');
+    Members { bytes, at: if open { skip_space(bytes, at + 1) } else { bytes.len() } }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Members<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Members<'a> {
+    /// The next key, with the position moved to its value, which [`Members::value`] reads or passes over.
+    pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
+        if self.bytes.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let end = skip_string(self.bytes, self.at)?;
+        let key = &self.bytes[self.at + 1..end - 1];
+        let colon = skip_space(self.bytes, end);
+        if self.bytes.get(colon) != Some(&b':') {
+            return None;
+        }
+        self.at = skip_space(self.bytes, colon + 1);
+        Some(key)
+    }
+
+    /// The value at the position, with the position moved to the next key. `None` if it does not end within the bytes.
+    pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
+        let start = self.at;
+        let end = skip_value(self.bytes, start)?;
+        let after = skip_space(self.bytes, end);
+        self.at = match self.bytes.get(after) {
+            Some(b',') => skip_space(self.bytes, after + 1),
+            _ => self.bytes.len(),
+        };
+        Some(&self.bytes[start..end])
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = Member<'a>;
+
+    fn next(&mut self) -> Option<Member<'a>> {
+        let key = self.next_key()?;
+        let value = self.value()?;
+        Some(Member { key, value })
+    }
+}
+
+/// The elements of the array that `bytes` hold; ends early where the text is no longer an array.
+pub(crate) fn elements(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let at = skip_space(bytes, 0);
+    let mut at = if bytes.get(at) == Some(&b'[') { skip_space(bytes, at + 1) } else { bytes.len() };
+    core::iter::from_fn(move || {
+        if matches!(bytes.get(at), None | Some(b']')) {
+            return None;
+        }
+        let start = at;
+        let end = skip_value(bytes, start)?;
+        let after = skip_space(bytes, end);
+        at = match bytes.get(after) {
+            Some(b',') => skip_space(bytes, after + 1),
+            _ => bytes.len(),
+        };
+        Some(&bytes[start..end])
+    })
+}
+
+/// A key's text, its escapes undone.
+pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
+    match core::str::from_utf8(key) {
+        Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape(text)),
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => alloc::string::String::from_utf8_lossy(key),
+    }
+}
+
+pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\r' | b'\n') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// The position after the string that starts at `at`, quotes included.
+fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    // Keys and short values: a byte loop beats the set-up of a vector search.
+    let near = bytes.len().min(at + 16);
+    while at < near {
+        match bytes[at] {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    loop {
+        let rest = bytes.get(at..)?;
+        let found = at + memchr2(b'"', b'\\', rest)?;
+        if bytes[found] == b'"' {
+            return Some(found + 1);
+        }
+        at = found + 2;
+    }
+}
+
+/// The position after the value that starts at `at`; does not recurse, whatever the depth.
+fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' => skip_string(bytes, at),
+        b'{' | b'[' => skip_nested(bytes, at),
+        _ => {
+            let rest = &bytes[at..];
+            let len = rest.iter().position(|b| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'));
+            match len.unwrap_or(rest.len()) {
+                0 => None,
+                len => Some(at + len),
+            }
+        }
+    }
+}
+
+fn skip_nested(bytes: &[u8], mut at: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    loop {
+        match bytes.get(at)? {
+            b'"' => {
+                at = skip_string(bytes, at)?;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn list(text: &str) -> Vec<(&str, &str)> {
+        members(text.as_bytes())
+            .map(|m| (core::str::from_utf8(m.key).unwrap(), core::str::from_utf8(m.value).unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn members_are_found_in_any_dress() {
+        assert_eq!(list(r#"{"a":1,"b":"x"}"#), [("a", "1"), ("b", "\"x\"")]);
+        assert_eq!(
+            list(" { \"a\" : [ {\"b\": \"]}\"} ] , \"c\":null } "),
+            [("a", r#"[ {"b": "]}"} ]"#), ("c", "null")]
+        );
+        assert_eq!(list(r#"{"a\"b":"\\"}"#), [(r#"a\"b"#, r#""\\""#)]);
+        assert_eq!(list("{}"), []);
+        assert!(members(br#"{"\u0069d":1}"#).next().unwrap().is("id"));
+    }
+
+    #[test]
+    fn what_is_not_json_ends_the_list() {
+        for text in [
+            "",
+            "[",
+            "{",
+            "{\"",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":\"",
+            "{\"a\":{",
+            "{\"a\":\"\\",
+            "{a:1}",
+            "nonsense",
+            "{\"a\":}",
+        ] {
+            assert_eq!(list(text), [], "{text}");
+        }
+        assert_eq!(list(r#"{"a":1,,"b":2}"#), [("a", "1")]);
+    }
+
+    #[test]
+    fn elements_of_an_array() {
+        let found: Vec<&[u8]> = elements(br#" [1, {"a":[2]} ,"x"] "#).collect();
+        assert_eq!(found, [&b"1"[..], br#"{"a":[2]}"#, br#""x""#]);
+        assert_eq!(elements(b"[]").count(), 0);
+        assert_eq!(elements(b"{}").count(), 0);
+        assert_eq!(elements(b"[1").count(), 1);
+    }
+
+    #[test]
+    fn a_million_levels_do_not_recurse() {
+        let mut text = Vec::from(&br#"{"a":"#[..]);
+        text.extend(core::iter::repeat_n(b'[', 1_000_000));
+        text.extend(core::iter::repeat_n(b']', 1_000_000));
+        text.extend_from_slice(br#","b":1}"#);
+        assert!(members(&text).nth(1).unwrap().is("b"));
+    }
+}

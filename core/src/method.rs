@@ -1,0 +1,118 @@
+//! What can be asked and told, as types: the name of a method fixes what it takes and what it answers.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::json::Json;
+use crate::types::{
+    CallToolParams, CallToolResult, DiscoverResult, InitializeParams, InitializeResult, ListParams, ListToolsResult,
+};
+
+/// A request that the server answers.
+///
+/// Methods of vendors and extensions are as typed as those of the protocol:
+///
+/// ```
+/// use mcpwire_core::{Method, Params};
+///
+/// struct Reindex;
+///
+/// #[derive(serde::Serialize)]
+/// struct ReindexParams { folder: String }
+///
+/// #[derive(serde::Deserialize)]
+/// struct ReindexResult { files: u64 }
+///
+/// impl Method for Reindex {
+///     const NAME: &'static str = "acme/reindex";
+///     type Result = ReindexResult;
+/// }
+/// impl Params<Reindex> for ReindexParams {}
+/// ```
+pub trait Method {
+    /// The method as it stands on the wire.
+    const NAME: &'static str;
+
+    /// What the server answers. It is decoded from JSON text in memory, so it may hold [`Json`] parts.
+    type Result: DeserializeOwned;
+}
+
+/// Parameters that the method `M` takes. They serialise as a JSON object, or as `null` for none. Their `_meta` is not
+/// among them: it is given in the request's options.
+pub trait Params<M: Method + ?Sized>: Serialize {}
+
+/// A notification that the client sends.
+pub trait Notice {
+    /// The method as it stands on the wire.
+    const NAME: &'static str;
+
+    /// What it carries: a JSON object, or `null` for nothing.
+    type Params: Serialize;
+}
+
+/// No parameters. Any method takes them, though the server may not.
+impl<M: Method> Params<M> for () {}
+
+macro_rules! methods {
+    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $Params:ty => $Result:ty; )*) => { $(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $Name {}
+
+        impl Method for $Name {
+            const NAME: &'static str = $method;
+            type Result = $Result;
+        }
+        impl Params<$Name> for $Params {}
+    )* };
+}
+
+methods! {
+    /// Opens a session with a legacy server. The engine sends it.
+    Initialize = "initialize", InitializeParams => InitializeResult;
+    /// Asks a modern server what it is. The engine sends it first.
+    Discover = "server/discover", DiscoverParams => DiscoverResult;
+    /// Lists tools, a page at a time.
+    ListTools = "tools/list", ListParams<'_> => ListToolsResult;
+    /// Asks whether the other side is there (legacy).
+    Ping = "ping", PingParams => Json;
+}
+
+/// `server/discover` takes nothing but `_meta`.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct DiscoverParams {}
+
+/// `ping` takes nothing.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PingParams {}
+
+/// Calls a tool.
+#[derive(Clone, Copy, Debug)]
+pub enum CallTool {}
+
+impl Method for CallTool {
+    const NAME: &'static str = "tools/call";
+    type Result = CallToolResult;
+}
+impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {}
+
+/// Calls a tool, and keeps its answer as the JSON that the server sent.
+#[derive(Clone, Copy, Debug)]
+pub enum CallToolRaw {}
+
+impl Method for CallToolRaw {
+    const NAME: &'static str = "tools/call";
+    type Result = Json;
+}
+impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {}
+
+/// Any method, by a name that is known when the program runs. See
+/// [`Session::request_raw`](crate::Session::request_raw).
+#[derive(Clone, Copy, Debug)]
+pub enum Raw {}
+
+impl Method for Raw {
+    const NAME: &'static str = "";
+    type Result = Json;
+}
+impl Params<Raw> for Json {}

@@ -1,0 +1,137 @@
+//! What the other side did wrong, and what it said was wrong.
+
+use alloc::string::{String, ToString};
+use core::fmt;
+
+use crate::json::Json;
+use crate::json::locate::path_at;
+use crate::printable;
+use crate::text::excerpt;
+
+/// An error object that the server answered with (JSON-RPC 2.0, section 5.1).
+///
+/// The standard codes are associated constants. Codes outside of them are the server's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RpcError {
+    /// The error's code; 0 where the server sent none that is a whole number.
+    pub code: i64,
+    /// What the server says happened; may be empty.
+    pub message: String,
+    /// Whatever else the server sent along.
+    pub data: Option<Json>,
+}
+
+impl RpcError {
+    /// The server could not parse what it was sent.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// What was sent is no request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// The server does not have the method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The method does not take these parameters; also: no such tool.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// The server failed.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// A header and the body disagree (2026-07-28, HTTP).
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// The request needs a client capability that was not declared (2026-07-28).
+    pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
+    /// The server does not speak the protocol version of the request (2026-07-28).
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+
+    /// An error as a scripted server would send it.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        RpcError { code, message: message.into(), data: None }
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.message.as_str() {
+            "" => write!(f, "error {} without a message", self.code)?,
+            message => write!(f, "{} (code {})", printable(message), self.code)?,
+        }
+        match &self.data {
+            Some(data) => write!(f, ": {}", excerpt(data.get().as_bytes())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for RpcError {}
+
+/// A message of the server's that is not what the specification says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PeerError {
+    /// What is wrong with it.
+    pub kind: PeerErrorKind,
+    /// Where in the message, such as `result.tools`; empty where no one place is at fault.
+    pub at: String,
+    /// The beginning of the message, or what surrounds the place: bounded and printable.
+    pub excerpt: String,
+}
+
+/// The ways in which a message can be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerErrorKind {
+    /// Its bytes are not UTF-8.
+    NotUtf8,
+    /// It is not JSON, or not the JSON that this message must be. Says what was found and what was expected.
+    Malformed(String),
+    /// It is longer than [`Config::max_message`](crate::Config::max_message) allows.
+    TooLong {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+}
+
+/// How much of the message is quoted before the place that is wrong.
+const BEFORE: usize = 40;
+
+impl PeerError {
+    pub(crate) fn too_long(limit: usize, head: &[u8]) -> Self {
+        PeerError { kind: PeerErrorKind::TooLong { limit }, at: String::new(), excerpt: excerpt(head) }
+    }
+
+    pub(crate) fn not_utf8(message: &[u8], offset: usize) -> Self {
+        PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
+    }
+
+    /// An error of the decode, with its place named.
+    pub(crate) fn from_json(error: &serde_json::Error, message: &[u8]) -> Self {
+        let text = error.to_string();
+        // Messages are single lines, so the column is the offset.
+        let what = text.rfind(" at line ").map_or(text.as_str(), |cut| &text[..cut]);
+        let offset = error.column().saturating_sub(1);
+        PeerError {
+            kind: PeerErrorKind::Malformed(what.into()),
+            at: path_at(message, offset),
+            excerpt: around(message, offset),
+        }
+    }
+}
+
+fn around(message: &[u8], offset: usize) -> String {
+    let start = offset.min(message.len()).saturating_sub(BEFORE);
+    let quoted = excerpt(&message[start..]);
+    if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            PeerErrorKind::NotUtf8 => f.write_str("not UTF-8")?,
+            PeerErrorKind::Malformed(what) => write!(f, "{}", printable(what))?,
+            PeerErrorKind::TooLong { limit } => write!(f, "longer than the limit of {limit} bytes")?,
+        }
+        if !self.at.is_empty() {
+            write!(f, " at `{}`", self.at)?;
+        }
+        write!(f, ", in: {}", self.excerpt)
+    }
+}
+
+impl core::error::Error for PeerError {}

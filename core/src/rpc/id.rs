@@ -1,0 +1,86 @@
+//! Request ids as they stand on the wire.
+
+/// An id as the JSON text that carries it: a number or a string, or whatever a server put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
+
+impl<'a> WireId<'a> {
+    /// The id as one of ours, which are whole numbers.
+    ///
+    /// Servers whose JSON library knows only floats echo `1` as `1.0`; others keep every id as a string. Both are matched.
+    pub(crate) fn ours(self) -> Option<u64> {
+        let text = match self.0 {
+            [b'"', inner @ .., b'"'] => inner,
+            text => text,
+        };
+        let whole = match memchr::memchr(b'.', text) {
+            Some(dot) if dot + 1 < text.len() && text[dot + 1..].iter().all(|b| *b == b'0') => &text[..dot],
+            Some(_) => return None,
+            None => text,
+        };
+        if whole.is_empty() {
+            return None;
+        }
+        whole.iter().try_fold(0u64, |value, b| match b {
+            b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(b - b'0')),
+            _ => None,
+        })
+    }
+
+    /// The id's text, to be echoed in an answer. Only numbers and strings may be.
+    pub(crate) fn echo(self) -> Option<&'a str> {
+        let text = core::str::from_utf8(self.0).ok()?;
+        match text.as_bytes().first()? {
+            b'"' => serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok().then_some(text),
+            b'-' | b'0'..=b'9' => serde_json::from_str::<f64>(text).is_ok().then_some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(self) -> bool {
+        self.0 == b"null"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_floats_and_strings_are_matched() {
+        for (text, id) in [
+            ("1", Some(1)),
+            ("1.0", Some(1)),
+            ("1.000", Some(1)),
+            ("\"1\"", Some(1)),
+            ("\"1.0\"", Some(1)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("1.5", None),
+            ("1.", None),
+            ("-1", None),
+            ("\"\"", None),
+            ("\"a1\"", None),
+            ("null", None),
+            ("{}", None),
+            ("", None),
+        ] {
+            assert_eq!(WireId(text.as_bytes()).ours(), id, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_numbers_and_strings_are_echoed() {
+        for (text, echoed) in [
+            ("1", true),
+            ("-2.5", true),
+            ("\"a\\n\"", true),
+            ("null", false),
+            ("[1]", false),
+            ("1x", false),
+            ("\"", false),
+        ] {
+            assert_eq!(WireId(text.as_bytes()).echo().is_some(), echoed, "{text}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the embedder decides. Every limit has a default, and each default its reason.
+
+use core::time::Duration;
+
+use alloc::string::String;
+
+use crate::json::Json;
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
+
+/// Which era to speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Negotiate {
+    /// Find out: ask with `server/discover`, and fall back to `initialize`.
+    #[default]
+    Auto,
+    /// Modern only, whatever version the server has.
+    Modern,
+    /// Legacy only: `initialize` at once. Also the way to hand in an earlier verdict.
+    Legacy,
+    /// This version and no other.
+    Version(ProtocolVersion),
+}
+
+/// The configuration of a session. Make one with [`Config::new`] and change what is to be other than the default.
+///
+/// ```
+/// use core::time::Duration;
+/// use mcpwire_core::{Config, Negotiate};
+///
+/// let mut config = Config::new("my-app", "1.0.0");
+/// config.negotiate = Negotiate::Legacy;
+/// config.request_timeout = Duration::from_secs(120);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Who the client is, as servers are told.
+    pub client_info: Implementation,
+    /// What the client can do, as servers are told. Empty by default: nothing that servers could ask for.
+    pub capabilities: ClientCapabilities,
+    /// Which era to speak.
+    pub negotiate: Negotiate,
+    /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
+    /// decide for themselves until they are told.)
+    pub log_level: Option<LoggingLevel>,
+
+    /// How long an answer may take, counted from the request or from the last progress of it. 30 s: what the official
+    /// clients' users are used to for tools, and short enough to notice a dead server.
+    pub request_timeout: Duration,
+    /// How long an answer may take at all, progress or not. 1 h: a bound for servers that report progress for ever, above
+    /// what tools are known to take.
+    pub total_timeout: Duration,
+    /// How long a silent server is waited for before `initialize` is sent as well. 5 s: a modern server that is running has
+    /// answered long before, and one that is still being installed answers whatever came first.
+    pub probe_timeout: Duration,
+    /// How long the opening may take. 60 s: package runners download the server first.
+    pub connect_timeout: Duration,
+
+    /// The longest message that is taken in, in bytes. 64 MiB: ten times the largest results seen in the field, and what a
+    /// small machine can hold twice. A longer one fails its own request only.
+    pub max_message: usize,
+    /// The most bytes that may wait to be sent before a request is refused. 64 MiB: one message of the greatest length. A
+    /// single message may exceed it if nothing else waits.
+    pub max_transmit: usize,
+    /// The most requests that may wait for an answer. 65 536: beyond any use, below what costs memory that matters.
+    pub max_in_flight: usize,
+}
+
+impl Config {
+    /// The defaults, for a client of this name and version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Config {
+            client_info: Implementation::new(name, version),
+            capabilities: ClientCapabilities::default(),
+            negotiate: Negotiate::Auto,
+            log_level: None,
+            request_timeout: Duration::from_secs(30),
+            total_timeout: Duration::from_secs(3600),
+            probe_timeout: Duration::from_secs(5),
+            connect_timeout: Duration::from_secs(60),
+            max_message: 64 << 20,
+            max_transmit: 64 << 20,
+            max_in_flight: 65_536,
+        }
+    }
+}
+
+impl Default for Config {
+    /// A client that gives the library's name as its own.
+    fn default() -> Self {
+        Config::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// What one request may have of its own.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RequestOptions {
+    /// In place of [`Config::request_timeout`].
+    pub timeout: Option<Duration>,
+    /// In place of [`Config::total_timeout`].
+    pub total_timeout: Option<Duration>,
+    /// Ask the server to report progress; its reports put off the timeout, not the total one.
+    pub progress: bool,
+    /// Members to put into the request's `_meta`: an object.
+    pub meta: Option<Json>,
+}
+
+impl RequestOptions {
+    /// The defaults of the session.
+    pub fn new() -> Self {
+        RequestOptions::default()
+    }
+
+    /// Sets how long the answer may take, counted from the request or from its last progress.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how long the answer may take at all.
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.total_timeout = Some(timeout);
+        self
+    }
+
+    /// Asks for reports of progress.
+    pub fn progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Sets members of `_meta`.
+    pub fn meta(mut self, meta: Json) -> Self {
+        self.meta = Some(meta);
+        self
+    }
+}

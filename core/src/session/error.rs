@@ -1,0 +1,243 @@
+//! What can go wrong, by who is at fault.
+//!
+//! | type | at fault |
+//! |---|---|
+//! | [`SendError`] | the caller: the request was not even sent |
+//! | [`ConnectError`] | the server, the wire or time, while the connection was being opened |
+//! | [`CallError`] | the server, the wire or time, after the request was sent |
+//! | [`PeerError`] | the server: what is wrong with a message of its |
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use crate::printable;
+use crate::rpc::{PeerError, RpcError};
+
+/// A method's name, in an error.
+type MethodName = Cow<'static, str>;
+
+/// Why a request or notification was not sent. Nothing of it reached the server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The connection has not been opened yet: `initialize` comes first.
+    #[error("not initialized: the connection to the server has not been opened yet")]
+    NotInitialized,
+    /// `initialize` was called a second time.
+    #[error("already initialized")]
+    AlreadyInitialized,
+    /// The connection has ended.
+    #[error("the connection has ended")]
+    Closed,
+    /// The parameters do not serialise.
+    #[error("the parameters of `{method}` cannot be written as JSON: {reason}")]
+    Params {
+        /// Of which method.
+        method: String,
+        /// What the serialiser says.
+        reason: String,
+    },
+    /// The parameters (or `_meta`) are JSON, but no object.
+    #[error("the parameters of `{method}` must be a JSON object")]
+    NotAnObject {
+        /// Of which method.
+        method: String,
+    },
+    /// [`Config::max_in_flight`](crate::Config::max_in_flight) requests wait for an answer already.
+    #[error("{limit} requests wait for an answer already")]
+    TooManyInFlight {
+        /// The limit.
+        limit: usize,
+    },
+    /// [`Config::max_transmit`](crate::Config::max_transmit) bytes wait to be sent already: the server does not read.
+    #[error("{limit} bytes wait to be sent already: the server does not read")]
+    TransmitFull {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Why a request ended without a result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with an error.
+    #[error("`{method}` failed: the server says: {error}")]
+    Server {
+        /// Which method.
+        method: MethodName,
+        /// What the server says.
+        error: RpcError,
+    },
+    /// The server has no such tool.
+    #[error("tool not found: {}{}", printable(tool), known(error.as_ref()))]
+    ToolNotFound {
+        /// The name.
+        tool: String,
+        /// What the server says; `None` where its list of tools was enough to know.
+        error: Option<RpcError>,
+    },
+    /// The server answered, and the answer is not what the specification says.
+    #[error("`{method}` got an answer that cannot be read: {error}")]
+    Invalid {
+        /// Which method.
+        method: MethodName,
+        /// What is wrong with it.
+        error: PeerError,
+    },
+    /// No answer came in time. The server was told that the request is cancelled.
+    #[error("`{method}` got no answer within {after:?}{}", deadline.note())]
+    Timeout {
+        /// Which method.
+        method: MethodName,
+        /// The time that passed.
+        after: Duration,
+        /// Which of the deadlines it was.
+        deadline: Deadline,
+    },
+    /// The caller gave up. The server was told.
+    #[error("`{method}` was cancelled")]
+    Cancelled {
+        /// Which method.
+        method: MethodName,
+    },
+    /// The connection ended first.
+    #[error("`{method}` got no answer: {reason}")]
+    Closed {
+        /// Which method.
+        method: MethodName,
+        /// How it ended.
+        reason: Closed,
+    },
+    /// A reply was given to the ticket of another request.
+    #[error("the reply to another request was given to a ticket of `{method}`")]
+    WrongTicket {
+        /// The ticket's method.
+        method: MethodName,
+    },
+}
+
+/// Which deadline passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// The time since the request, or since its last progress.
+    Idle,
+    /// The time since the request, whatever progress there was.
+    Total,
+}
+
+impl Deadline {
+    fn note(self) -> &'static str {
+        match self {
+            Deadline::Idle => "",
+            Deadline::Total => " in all",
+        }
+    }
+}
+
+fn known(error: Option<&RpcError>) -> String {
+    match error {
+        Some(error) => alloc::format!(" (the server says: {error})"),
+        None => " (the server's list of tools does not have it)".into(),
+    }
+}
+
+impl CallError {
+    /// The method of the request.
+    pub fn method(&self) -> &MethodName {
+        static CALL: MethodName = Cow::Borrowed("tools/call");
+        match self {
+            CallError::Server { method, .. }
+            | CallError::Invalid { method, .. }
+            | CallError::Timeout { method, .. }
+            | CallError::Cancelled { method }
+            | CallError::Closed { method, .. }
+            | CallError::WrongTicket { method } => method,
+            CallError::ToolNotFound { .. } => &CALL,
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Closed {
+    /// The server closed its output, or ended.
+    ByServer,
+    /// This side closed it.
+    ByClient,
+    /// It could not be opened.
+    NotOpened(ConnectError),
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Closed::ByServer => f.write_str("the server closed the connection"),
+            Closed::ByClient => f.write_str("the connection was closed"),
+            Closed::NotOpened(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Why a connection could not be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// No version is spoken by both sides.
+    UnsupportedVersion {
+        /// What the server speaks, as far as it told.
+        server: Vec<String>,
+        /// What was acceptable to this side.
+        client: Vec<String>,
+    },
+    /// The server refused.
+    Refused {
+        /// `initialize` or `server/discover`.
+        method: &'static str,
+        /// What it says.
+        error: RpcError,
+    },
+    /// The server's answer cannot be read.
+    Invalid {
+        /// `initialize` or `server/discover`.
+        method: &'static str,
+        /// What is wrong with it.
+        error: PeerError,
+    },
+    /// The server did not answer.
+    Timeout {
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The connection ended before the server answered.
+    Closed,
+    /// The opening was cancelled.
+    Cancelled,
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConnectError::UnsupportedVersion { server, client } => {
+                let server = server.join(", ");
+                let server = crate::text::excerpt(server.as_bytes());
+                write!(
+                    f,
+                    "unsupported protocol version: the server speaks {server}; this side accepts {}",
+                    client.join(", ")
+                )
+            }
+            ConnectError::Refused { method, error } => write!(f, "the server refused `{method}`: {error}"),
+            ConnectError::Invalid { method, error } => write!(f, "the answer to `{method}` cannot be read: {error}"),
+            ConnectError::Timeout { after } => write!(f, "the server did not answer within {after:?}"),
+            ConnectError::Closed => f.write_str("the connection ended before the server answered"),
+            ConnectError::Cancelled => f.write_str("the opening of the connection was cancelled"),
+        }
+    }
+}
+
+impl core::error::Error for ConnectError {}

@@ -1,0 +1,96 @@
+//! What a session tells its embedder.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::error::Closed;
+use super::ticket::{Reply, RequestKey};
+use crate::json::Json;
+use crate::rpc::RpcError;
+use crate::types::{LogMessage, Progress};
+
+/// Something that happened, in the order in which the server sent it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The connection is open: [`Session::server`](super::Session::server) says to whom.
+    Connected,
+    /// A request has ended. Each request has exactly one of these.
+    Reply(Reply),
+    /// The server told something.
+    Notification(Notification),
+    /// The server asked for something that this client does not offer, and was told so.
+    Refused {
+        /// What it asked for.
+        method: String,
+    },
+    /// A line that is no message, or an answer that no request waits for. It was left aside and counted.
+    Noise {
+        /// The beginning of it, printable.
+        excerpt: String,
+    },
+    /// An error of the server's that names no request.
+    OrphanError(RpcError),
+    /// The server ended when it was asked which era it speaks. Start it once more, and open the connection with
+    /// [`Negotiate::Legacy`](super::Negotiate::Legacy). This session has ended.
+    Restart,
+    /// The connection has ended. All requests have had their reply; nothing comes after this.
+    Closed(Closed),
+}
+
+/// What servers tell unasked.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Notification {
+    /// A request has come further.
+    Progress {
+        /// Which request.
+        key: RequestKey,
+        /// How far.
+        progress: Progress,
+    },
+    /// A log message.
+    Log(LogMessage),
+    /// The list of tools has changed.
+    ToolsChanged,
+    /// The list of prompts has changed.
+    PromptsChanged,
+    /// The list of resources has changed.
+    ResourcesChanged,
+    /// Anything else.
+    Other {
+        /// Its method.
+        method: String,
+        /// What it carries.
+        params: Option<Json>,
+    },
+}
+
+/// A message as it lies in the embedder's buffer: looked at there, and taken out only if someone waits for it.
+pub trait Message {
+    /// Its bytes.
+    fn bytes(&self) -> &[u8];
+
+    /// Its bytes, owned.
+    fn into_bytes(self) -> Vec<u8>;
+}
+
+impl Message for &[u8] {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        self.to_vec()
+    }
+}
+
+impl Message for Vec<u8> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        self
+    }
+}

@@ -1,0 +1,133 @@
+//! A ticket is what the caller holds of a request; a reply is what comes of it.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::error::CallError;
+use crate::method::Method;
+use crate::rpc::decode::{self, Answer};
+
+/// Names a request for as long as its session lives. It is not the id on the wire: the engine may send a request again,
+/// under another id, and the key stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestKey(pub(crate) u64);
+
+/// The caller's half of a request. It fixes the type that the answer is decoded into.
+#[must_use = "the reply can only be decoded with its ticket"]
+pub struct Ticket<M> {
+    key: RequestKey,
+    method: PhantomData<fn() -> M>,
+}
+
+impl<M> Ticket<M> {
+    pub(crate) fn new(key: RequestKey) -> Self {
+        Ticket { key, method: PhantomData }
+    }
+
+    /// The request's name within the session.
+    pub fn key(&self) -> RequestKey {
+        self.key
+    }
+}
+
+impl<M: Method> Ticket<M> {
+    /// Reads the reply, in one pass, where the caller is.
+    ///
+    /// # Errors
+    /// Whatever ended the request without an answer, the server's error, or what is wrong with its answer. A reply to
+    /// another ticket is an error too.
+    pub fn decode(self, reply: Reply) -> Result<M::Result, CallError> {
+        if reply.key != self.key {
+            let method = Cow::Borrowed(M::NAME);
+            return Err(CallError::WrongTicket { method });
+        }
+        let Reply { method, outcome, .. } = reply;
+        match outcome {
+            Outcome::Failed(error) => Err(error),
+            Outcome::Answered { message, id } => match decode::answer::<M::Result>(&message, id) {
+                Ok(Answer::Result(result)) => Ok(result),
+                Ok(Answer::Error(error)) => Err(CallError::Server { method, error }),
+                Err(error) => Err(CallError::Invalid { method, error }),
+            },
+        }
+    }
+}
+
+impl<M> Clone for Ticket<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Ticket<M> {}
+
+impl<M> fmt::Debug for Ticket<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ticket({})", self.key.0)
+    }
+}
+
+/// The end of a request, for its ticket to read.
+#[derive(Clone, PartialEq)]
+pub struct Reply {
+    pub(crate) key: RequestKey,
+    pub(crate) method: Cow<'static, str>,
+    pub(crate) outcome: Outcome,
+}
+
+#[derive(Clone, PartialEq)]
+pub(crate) enum Outcome {
+    /// A message of the server's that answers the request, not read yet.
+    Answered { message: Vec<u8>, id: u64 },
+    /// It ended without one.
+    Failed(CallError),
+}
+
+impl Reply {
+    pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
+        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(error) }
+    }
+
+    /// Which request it ends.
+    pub fn key(&self) -> RequestKey {
+        self.key
+    }
+
+    /// The method of the request.
+    pub fn method(&self) -> &str {
+        &self.method
+    }
+
+    /// The server's message as it came, if there is one.
+    pub fn message(&self) -> Option<&[u8]> {
+        match &self.outcome {
+            Outcome::Answered { message, .. } => Some(message),
+            Outcome::Failed(_) => None,
+        }
+    }
+
+    /// Why there is none.
+    pub fn error(&self) -> Option<&CallError> {
+        match &self.outcome {
+            Outcome::Answered { .. } => None,
+            Outcome::Failed(error) => Some(error),
+        }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut s = f.debug_struct("Reply");
+        s.field("key", &self.key.0).field("method", &self.method);
+        match &self.outcome {
+            Outcome::Answered { message, .. } => {
+                let shown: String = crate::text::excerpt(message);
+                s.field("message", &shown).finish()
+            }
+            Outcome::Failed(error) => s.field("failed", error).finish(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Deadlines, in the order in which they pass.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+
+use crate::time::Timestamp;
+
+/// A heap of deadlines. Those of requests that have ended stay in it until they come to the top or until they are the
+/// majority; then all of them are thrown out at once. So setting one costs a few instructions, removing one costs none, and
+/// the heap is never larger than twice what waits.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
+}
+
+/// Below this size throwing out is not worth it.
+const FEW: usize = 16;
+
+impl Timers {
+    pub(crate) fn set(&mut self, at: Timestamp, id: u64) {
+        self.heap.push(Reverse((at, id)));
+    }
+
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Takes out the first deadline if it has passed.
+    pub(crate) fn fire(&mut self, now: Timestamp) -> Option<u64> {
+        let Reverse((at, id)) = *self.heap.peek()?;
+        (at <= now).then(|| {
+            self.heap.pop();
+            id
+        })
+    }
+
+    /// Throws out what no longer waits, if it is time to. After it, the deadline at the top is one of a request that waits.
+    pub(crate) fn sweep(&mut self, waiting: usize, waits: impl Fn(u64) -> bool) {
+        if waiting == 0 {
+            self.heap.clear();
+            return;
+        }
+        if self.heap.len() > 2 * waiting + FEW {
+            self.heap.retain(|Reverse((_, id))| waits(*id));
+        }
+        while let Some(Reverse((_, id))) = self.heap.peek() {
+            if waits(*id) {
+                break;
+            }
+            self.heap.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_heap_stays_small_however_many_come_and_go() {
+        let mut timers = Timers::default();
+        let at = |n| Timestamp::from_origin(Duration::from_secs(n));
+        timers.set(at(1_000_000), 0);
+        for id in 1..10_000 {
+            timers.set(at(id), id);
+            timers.sweep(1, |waits| waits == 0);
+            assert_eq!(timers.next(), Some(at(1_000_000)));
+        }
+        assert!(timers.heap.len() <= 2 + FEW);
+        timers.sweep(0, |_| false);
+        assert_eq!(timers.next(), None);
+    }
+}

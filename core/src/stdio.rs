@@ -1,0 +1,220 @@
+//! [`Engine`]: a [`Session`] together with the bytes of a stream. What an adapter drives.
+
+use alloc::vec::Vec;
+
+use crate::frame::{Input, Line, Receive, Transmit};
+use crate::json::Json;
+use crate::method::{Method, Notice, Params, Raw};
+use crate::session::{
+    Closed, Config, Event, Message, Phase, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
+};
+use crate::time::Timestamp;
+
+/// The client's side of a byte stream: a child's pipes, a socket, anything that carries a message a line.
+///
+/// Bytes and time go in, bytes, events and the next deadline come out; see the [crate's page](crate) for the loop. Nothing
+/// in here waits, and each call does a bounded amount of work.
+#[derive(Debug)]
+pub struct Engine {
+    session: Session,
+    receive: Receive,
+    transmit: Transmit,
+    now: Timestamp,
+    /// The stream has ended; what it brought is still to be looked at.
+    ended: bool,
+}
+
+impl Message for Line<'_> {
+    fn bytes(&self) -> &[u8] {
+        Line::bytes(self)
+    }
+
+    fn into_bytes(self) -> Vec<u8> {
+        Line::into_bytes(self)
+    }
+}
+
+impl Engine {
+    /// An engine that has sent nothing yet.
+    pub fn new(config: Config) -> Self {
+        let max_message = config.max_message;
+        Engine {
+            session: Session::new(config),
+            receive: Receive::new(max_message),
+            transmit: Transmit::default(),
+            now: Timestamp::ORIGIN,
+            ended: false,
+        }
+    }
+
+    /// Where the next bytes of the stream go. Empty while lines wait to be polled and the buffer is full: do not read.
+    pub fn space(&mut self) -> &mut [u8] {
+        self.receive.space()
+    }
+
+    /// Takes in that `n` bytes were read into [`Engine::space`].
+    pub fn filled(&mut self, n: usize, now: Timestamp) {
+        self.now = self.now.max(now);
+        self.receive.filled(n);
+    }
+
+    /// Takes in bytes that lie elsewhere; tells how many of them were taken. Fewer than all means that events are to be
+    /// polled first.
+    pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
+        self.now = self.now.max(now);
+        let mut taken = 0;
+        while taken < bytes.len() {
+            let space = self.receive.space();
+            let n = space.len().min(bytes.len() - taken);
+            if n == 0 {
+                break;
+            }
+            space[..n].copy_from_slice(&bytes[taken..taken + n]);
+            self.receive.filled(n);
+            taken += n;
+        }
+        taken
+    }
+
+    /// Takes in that the stream has ended. The events of what came before are still to be polled.
+    pub fn receive_eof(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        self.ended = true;
+    }
+
+    /// Lets time pass: what was due by `now` happens.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        self.session.handle_timeout(self.now, self.transmit.buffer());
+    }
+
+    /// What is to be written to the stream next.
+    pub fn transmit(&self) -> &[u8] {
+        self.transmit.pending()
+    }
+
+    /// Takes in that `n` bytes of [`Engine::transmit`] were written.
+    pub fn transmitted(&mut self, n: usize) {
+        self.transmit.sent(n);
+    }
+
+    /// The next event. Poll until there is none after each input; what the server sent is looked at here, line by line.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.session.poll_event() {
+                return Some(event);
+            }
+            let (now, out) = (self.now, self.transmit.buffer());
+            match self.receive.next() {
+                Some(Input::Line(line)) => self.session.receive(line, now, out),
+                Some(Input::Overlong { head }) => self.session.receive_overlong(&head, now, out),
+                Some(Input::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
+                None if self.ended && self.session.phase() != Phase::Closed => {
+                    // A last line without its newline counts if it is whole.
+                    if let Some(line) = self.receive.last() {
+                        self.session.receive(line, now, out);
+                    }
+                    self.session.close(Closed::ByServer);
+                }
+                None => return None,
+            }
+        }
+    }
+
+    /// The next deadline: call [`Engine::handle_timeout`] then. Calling it earlier does no harm.
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.session.poll_timeout()
+    }
+
+    /// Begins to open the connection. Ends in [`Event::Connected`], [`Event::Restart`] or [`Event::Closed`].
+    pub fn initialize(&mut self, now: Timestamp) -> Result<(), SendError> {
+        self.now = self.now.max(now);
+        self.session.initialize(self.now, self.transmit.buffer())
+    }
+
+    /// Sends a request. Its end is an [`Event::Reply`] that the ticket decodes.
+    ///
+    /// # Errors
+    /// If nothing was sent: the connection is not open, a limit is reached, or the parameters are no JSON object.
+    pub fn request<M: Method>(
+        &mut self,
+        params: &impl Params<M>,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<Ticket<M>, SendError> {
+        self.now = self.now.max(now);
+        self.session.request(params, options, self.now, self.transmit.buffer())
+    }
+
+    /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
+    ///
+    /// # Errors
+    /// As [`Engine::request`].
+    pub fn request_raw(
+        &mut self,
+        method: &str,
+        params: Option<&Json>,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<Ticket<Raw>, SendError> {
+        self.now = self.now.max(now);
+        self.session.request_raw(method, params, options, self.now, self.transmit.buffer())
+    }
+
+    /// Sends a notification.
+    ///
+    /// # Errors
+    /// As [`Engine::request`].
+    pub fn notify<N: Notice>(&mut self, params: &N::Params) -> Result<(), SendError> {
+        self.session.notify::<N>(params, self.transmit.buffer())
+    }
+
+    /// Sends a notification of any method.
+    ///
+    /// # Errors
+    /// As [`Engine::request`].
+    pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), SendError> {
+        self.session.notify_raw(method, params, self.transmit.buffer())
+    }
+
+    /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
+    pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>) -> bool {
+        self.session.cancel(key, reason, self.transmit.buffer())
+    }
+
+    /// Ends the connection from this side: all requests end. What was not written yet is dropped.
+    pub fn close(&mut self) {
+        self.transmit.clear();
+        self.session.close(Closed::ByClient);
+    }
+
+    /// How far the connection has come.
+    pub fn phase(&self) -> Phase {
+        self.session.phase()
+    }
+
+    /// To whom it is open; stays known after its end.
+    pub fn server(&self) -> Option<&ServerInfo> {
+        self.session.server()
+    }
+
+    /// How many requests wait for an answer.
+    pub fn in_flight(&self) -> usize {
+        self.session.in_flight()
+    }
+
+    /// Whether nothing is under way: no request, nothing to send, nothing received that was not looked at.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight() == 0 && self.transmit().is_empty() && self.receive.is_empty()
+    }
+
+    /// What was left aside so far.
+    pub fn stats(&self) -> Stats {
+        self.session.stats()
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        self.session.config()
+    }
+}

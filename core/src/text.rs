@@ -1,0 +1,158 @@
+//! Text that came from a server, made fit for a person to read.
+
+use alloc::string::String;
+use core::fmt::{self, Write};
+
+/// How much of a message an error quotes. Enough to recognise it, little enough for one line of a log.
+const EXCERPT: usize = 200;
+
+/// Text without anything that could drive a terminal.
+///
+/// Escape sequences, control characters (but newline and tab) and the invisible characters that reorder text are left
+/// out or replaced by `\u{FFFD}`; all else is shown as it is.
+///
+/// ```
+/// use mcpwire_core::printable;
+///
+/// assert_eq!(printable("a \x1b[31mred\x1b[0m line\r\n").to_string(), "a red line\n");
+/// assert_eq!(printable("\x1b]0;title\x07ok").to_string(), "ok");
+/// ```
+pub fn printable(text: &str) -> Printable<'_> {
+    Printable { text }
+}
+
+/// What [`printable`] returns: displays its text without control characters.
+#[derive(Clone, Copy, Debug)]
+pub struct Printable<'a> {
+    text: &'a str,
+}
+
+impl fmt::Display for Printable<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.text;
+        while let Some(at) = rest.find(is_unprintable) {
+            f.write_str(&rest[..at])?;
+            let mut chars = rest[at..].chars();
+            match chars.next() {
+                Some('\u{1b}') => rest = after_escape(chars.as_str()),
+                Some('\u{9b}') => rest = after_csi(chars.as_str()),
+                // A carriage return before a newline is a line end; alone it would overwrite the line.
+                Some('\r') => rest = chars.as_str(),
+                Some(_) => {
+                    f.write_char('\u{fffd}')?;
+                    rest = chars.as_str();
+                }
+                None => return Ok(()),
+            }
+        }
+        f.write_str(rest)
+    }
+}
+
+fn is_unprintable(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
+        // Marks that reorder, hide or split what is shown.
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
+        '\u{e0000}'..='\u{e007f}' => true,
+        _ => false,
+    }
+}
+
+/// What follows an escape sequence whose ESC has been read.
+fn after_escape(rest: &str) -> &str {
+    let mut chars = rest.chars();
+    match chars.next() {
+        Some('[') => after_csi(chars.as_str()),
+        // Operating system commands and other strings end at BEL or at ESC \.
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            let body = chars.as_str();
+            match body.find(['\u{7}', '\u{1b}', '\u{9c}', '\n']) {
+                Some(at) if body[at..].starts_with("\u{1b}\\") => &body[at + 2..],
+                Some(at) if body[at..].starts_with(['\u{7}', '\u{9c}']) => {
+                    body[at..].char_indices().nth(1).map_or("", |(next, _)| &body[at + next..])
+                }
+                Some(at) => &body[at..],
+                None => "",
+            }
+        }
+        Some(' '..='/') => {
+            let body = chars.as_str();
+            body.find(|c: char| !(' '..='/').contains(&c)).map_or("", |at| {
+                let mut tail = body[at..].chars();
+                match tail.next() {
+                    Some('0'..='~') => tail.as_str(),
+                    _ => &body[at..],
+                }
+            })
+        }
+        Some('0'..='~') => chars.as_str(),
+        _ => rest,
+    }
+}
+
+/// What follows a control sequence whose introducer has been read.
+fn after_csi(rest: &str) -> &str {
+    match rest.find(|c: char| !(' '..='?').contains(&c)) {
+        Some(at) if matches!(rest.as_bytes()[at], b'@'..=b'~') => &rest[at + 1..],
+        Some(at) => &rest[at..],
+        None => "",
+    }
+}
+
+/// The beginning of `bytes` as one printable line, marked where it was cut.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    let cut = bytes.len() > EXCERPT;
+    let shown = &bytes[..bytes.len().min(EXCERPT)];
+    let mut out = String::with_capacity(shown.len() + 3);
+    let lossy = String::from_utf8_lossy(shown);
+    // A character that the cut went through is not the server's fault.
+    let lossy = if cut { lossy.trim_end_matches('\u{fffd}') } else { &lossy };
+    for c in lossy.chars() {
+        match c {
+            '\n' | '\t' => out.push(' '),
+            c if is_unprintable(c) => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    if cut {
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn escapes_do_not_pass() {
+        for (text, shown) in [
+            ("plain", "plain"),
+            ("a\tb\nc", "a\tb\nc"),
+            ("\u{1b}[2J\u{1b}[1;1Hx", "x"),
+            ("\u{1b}]8;;file:///etc\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}Pq...\u{7}x", "x"),
+            ("\u{9b}31mx", "x"),
+            ("\u{1b}(Bx", "x"),
+            ("\u{1b}", ""),
+            ("\u{1b}[", ""),
+            ("a\u{0}b", "a\u{fffd}b"),
+            ("abc\u{202e}txt.exe", "abc\u{fffd}txt.exe"),
+            ("50%\rdone\r\n", "50%done\n"),
+        ] {
+            assert_eq!(printable(text).to_string(), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_is_one_bounded_line() {
+        assert_eq!(excerpt(b"a\nb\x1bc"), "a b\u{fffd}c");
+        let long = excerpt("ä".repeat(1000).as_bytes());
+        assert!(long.len() <= EXCERPT + 3, "{}", long.len());
+        assert!(long.ends_with("ä…"));
+    }
+}

@@ -1,0 +1,101 @@
+//! A server's tools, as far as they are known.
+
+use alloc::string::String;
+
+use crate::rpc::RpcError;
+use crate::session::CallError;
+use crate::types::{ListToolsResult, Listed, Tool};
+
+/// The most pages that a list may have. 1 000: a server that pages by one would still show more tools than any model takes.
+const MAX_PAGES: usize = 1_000;
+
+/// The tools of a server, gathered page by page, and whether the list still holds.
+#[derive(Clone, Debug, Default)]
+pub struct ToolList {
+    tools: Listed<Tool>,
+    fresh: bool,
+}
+
+impl ToolList {
+    /// Begins to gather the list anew. The old one stays until the new one is complete.
+    pub fn refresh(&self) -> Gathering {
+        Gathering { tools: Listed::default(), cursors: alloc::vec::Vec::new() }
+    }
+
+    /// Takes the place of the old list.
+    pub fn replace(&mut self, tools: Listed<Tool>) {
+        self.tools = tools;
+        self.fresh = true;
+    }
+
+    /// The server says that the list has changed: it is still shown, and no longer believed.
+    pub fn invalidate(&mut self) {
+        self.fresh = false;
+    }
+
+    /// The tools, and what was left out.
+    pub fn listed(&self) -> &Listed<Tool> {
+        &self.tools
+    }
+
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<&Tool> {
+        self.tools.items.iter().find(|tool| tool.name == name)
+    }
+
+    /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds.
+    pub fn knows(&self, name: &str) -> Option<bool> {
+        self.fresh.then(|| self.get(name).is_some())
+    }
+
+    /// What an error means that the server answered a call with: a list without the tool makes it
+    /// [`CallError::ToolNotFound`].
+    pub fn explain(&self, tool: &str, error: CallError) -> CallError {
+        match error {
+            CallError::Server { error, .. } if is_unknown_tool(&error) && self.knows(tool) == Some(false) => {
+                CallError::ToolNotFound { tool: tool.into(), error: Some(error) }
+            }
+            other => other,
+        }
+    }
+
+    /// Whether only a look at the list can tell what an error means.
+    pub fn is_needed_for(&self, error: &CallError) -> bool {
+        matches!(error, CallError::Server { error, .. } if is_unknown_tool(error)) && !self.fresh
+    }
+}
+
+/// Servers answer the call of a tool that they do not have with one of these, and wrong arguments with the same.
+fn is_unknown_tool(error: &RpcError) -> bool {
+    matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
+}
+
+/// A list on its way.
+#[derive(Clone, Debug)]
+pub struct Gathering {
+    tools: Listed<Tool>,
+    cursors: alloc::vec::Vec<String>,
+}
+
+/// What to do after a page.
+#[derive(Clone, Debug)]
+pub enum Page {
+    /// Ask for the page at this cursor.
+    Next(String, Gathering),
+    /// The list is complete, or the server's cursors lead in a circle or never end: this is all there is.
+    Complete(Listed<Tool>),
+}
+
+impl Gathering {
+    /// Takes in a page.
+    pub fn page(mut self, page: ListToolsResult) -> Page {
+        self.tools.append(page.tools);
+        match page.next_cursor {
+            Some(cursor) if self.cursors.len() + 1 < MAX_PAGES && !self.cursors.contains(&cursor) => {
+                self.cursors.push(cursor.clone());
+                Page::Next(cursor, self)
+            }
+            _ => Page::Complete(self.tools),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The opening of a connection: `initialize` (legacy) and `server/discover` (modern).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::object::object;
+use super::{ClientCapabilities, Implementation, ServerCapabilities};
+use crate::json::Json;
+
+object! {
+    /// Parameters of `initialize` (2025-11-25, basic/lifecycle).
+    pub struct InitializeParams("an object") {
+        /// The version that the client would like.
+        required protocol_version: String = "protocolVersion",
+        /// What the client can do.
+        required capabilities: ClientCapabilities = "capabilities",
+        /// Who the client is.
+        required client_info: Implementation = "clientInfo",
+    }
+}
+
+object! {
+    /// Result of `initialize`. What a server left out has safe defaults.
+    pub struct InitializeResult("an object") {
+        /// The version that the server chose.
+        optional protocol_version: String = "protocolVersion",
+        /// What it can do.
+        optional capabilities: ServerCapabilities = "capabilities",
+        /// Who it is.
+        optional server_info: Implementation = "serverInfo",
+        /// How to use it, in words for a language model.
+        optional instructions: String = "instructions",
+        /// Metadata.
+        optional meta: Json = "_meta",
+    }
+}
+
+object! {
+    /// Result of `server/discover` (2026-07-28, server/discover).
+    pub struct DiscoverResult("an object") {
+        /// The versions that the server speaks. An answer without them is none: some servers answer whatever they do not
+        /// know with an empty object.
+        required supported_versions: Vec<String> = "supportedVersions",
+        /// What it can do.
+        optional capabilities: ServerCapabilities = "capabilities",
+        /// How to use it, in words for a language model.
+        optional instructions: String = "instructions",
+        /// Who it is, where a server says so outside of `_meta`.
+        optional server_info: Implementation = "serverInfo",
+        /// `complete`.
+        optional result_type: String = "resultType",
+        /// For how long the answer holds, in milliseconds.
+        optional ttl_ms: u64 = "ttlMs",
+        /// Who may share a cached answer: `public` or `private`.
+        optional cache_scope: String = "cacheScope",
+        /// Metadata; holds the name and version of the server.
+        optional meta: Json = "_meta",
+    }
+}
+
+impl DiscoverResult {
+    /// Who the server says it is.
+    pub fn implementation(&self) -> Option<Implementation> {
+        let meta = self.meta.as_ref()?;
+        // Read from text held here: the value borrows from it while it is decoded.
+        let found =
+            crate::json::scan::members(meta.get().as_bytes()).find(|m| m.is("io.modelcontextprotocol/serverInfo"));
+        found
+            .and_then(|m| core::str::from_utf8(m.value).ok())
+            .and_then(|text| serde_json::from_str(text).ok())
+            .or_else(|| self.server_info.clone())
+    }
+}
