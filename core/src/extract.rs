@@ -16,7 +16,7 @@ pub enum Extracted<'a> {
     RawJson(&'a str),
 }
 
-impl<'a> Extracted<'a> {
+impl Extracted<'_> {
     /// The text, wherever it is from.
     pub fn as_str(&self) -> &str {
         match self {

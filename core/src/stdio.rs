@@ -203,6 +203,11 @@ impl Engine {
         self.session.in_flight()
     }
 
+    /// Whether a request waits for its answer.
+    pub fn is_waiting(&self, key: RequestKey) -> bool {
+        self.session.is_waiting(key)
+    }
+
     /// Whether nothing is under way: no request, nothing to send, nothing received that was not looked at.
     pub fn is_idle(&self) -> bool {
         self.in_flight() == 0 && self.transmit().is_empty() && self.receive.is_empty()

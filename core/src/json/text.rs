@@ -64,12 +64,12 @@ fn push_unicode<'a>(rest: &'a str, out: &mut String) -> &'a str {
         out.push(c);
         return after;
     }
-    if let (0xD800..=0xDBFF, Some(second)) = (high, after.strip_prefix("\\u")) {
-        if let Some(low @ 0xDC00..=0xDFFF) = hex4(second.as_bytes()) {
-            let code = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-            out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            return &second[4..];
-        }
+    if let (0xD800..=0xDBFF, Some(second)) = (high, after.strip_prefix("\\u"))
+        && let Some(low @ 0xDC00..=0xDFFF) = hex4(second.as_bytes())
+    {
+        let code = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+        return &second[4..];
     }
     out.push(char::REPLACEMENT_CHARACTER);
     after

@@ -135,10 +135,10 @@ impl<'de, R: Deserialize<'de>> Visitor<'de> for ResponseSeed<R> {
                 Key::Method | Key::Params | Key::Other => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        if let Some(expected) = self.id {
-            if id.and_then(WireId::ours) != Some(expected) {
-                return Err(A::Error::custom("the id is not that of the request"));
-            }
+        if let Some(expected) = self.id
+            && id.and_then(WireId::ours) != Some(expected)
+        {
+            return Err(A::Error::custom("the id is not that of the request"));
         }
         match (result, error.filter(|raw| raw.get() != "null")) {
             (Slot::Is(_), Some(_)) => Err(A::Error::custom("both a `result` and an `error`")),

@@ -238,10 +238,10 @@ impl Session {
         for from in [cut, memchr::memrchr(b',', tail)].into_iter().flatten() {
             whole.truncate(11);
             whole.extend_from_slice(&tail[from..]);
-            if let Peek::Response { id } = peek(&whole) {
-                if id.ours().is_some_and(|id| self.fail_overlong(id, tail, now, out)) {
-                    return;
-                }
+            if let Peek::Response { id } = peek(&whole)
+                && id.ours().is_some_and(|id| self.fail_overlong(id, tail, now, out))
+            {
+                return;
             }
         }
     }
@@ -438,13 +438,9 @@ impl Session {
         let read = match method {
             "notifications/progress" => decode::params::<Progress>(bytes).map(|progress| {
                 let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
-                match id.and_then(|id| self.in_flight.progress(id, now)) {
-                    Some(key) => Some(Notification::Progress { key, progress }),
-                    None => {
-                        self.stats.late += 1;
-                        None
-                    }
-                }
+                let key = id.and_then(|id| self.in_flight.progress(id, now));
+                self.stats.late += u64::from(key.is_none());
+                key.map(|key| Notification::Progress { key, progress })
             }),
             "notifications/message" => decode::params::<LogMessage>(bytes).map(|log| Some(Notification::Log(log))),
             "notifications/tools/list_changed" => Ok(Some(Notification::ToolsChanged)),

@@ -224,13 +224,11 @@ impl Handshake {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
                 Some(versions) => {
                     let legacy = |v: ProtocolVersion| v.era() == Era::Legacy && self.allows(v);
-                    match ProtocolVersion::newest(&versions, legacy) {
-                        Some(version) => self.initialize(version),
-                        None => {
-                            let error = self.unsupported(versions);
-                            self.fail(error)
-                        }
+                    if let Some(version) = ProtocolVersion::newest(&versions, legacy) {
+                        return self.initialize(version);
                     }
+                    let error = self.unsupported(versions);
+                    self.fail(error)
                 }
                 None => self.initialize(ProtocolVersion::LATEST_LEGACY),
             },
@@ -247,7 +245,7 @@ impl Handshake {
                 Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
                 _ => ConnectError::Refused { method: DISCOVER, error },
             },
-            refusal => refusal.into_error(DISCOVER),
+            refusal @ Refusal::Invalid(_) => refusal.into_error(DISCOVER),
         }
     }
 

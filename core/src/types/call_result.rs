@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for ResultVisitor {
                     result.structured_content = map.next_value_seed(Hope::<Json>::new())?.ok();
                 }
                 Found::Known(Key::IsError) => {
-                    result.is_error = map.next_value_seed(Hope::<bool>::new())?.unwrap_or(false)
+                    result.is_error = map.next_value_seed(Hope::<bool>::new())?.unwrap_or(false);
                 }
                 Found::Known(Key::Meta) => result.meta = map.next_value_seed(Hope::<Json>::new())?.ok(),
                 Found::Known(Key::ResultType) => match map.next_value_seed(Hope::<String>::new())? {

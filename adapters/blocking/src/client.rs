@@ -1,0 +1,433 @@
+//! [`McpClient`]: a server, as a program uses it.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use mcpwire_core::shutdown::{Patience, Step};
+use mcpwire_core::stdio::Engine;
+use mcpwire_core::{
+    CallError, CallToolResult, Closed, Config, ConnectError, Json, ListParams, ListTools, Method, Negotiate, Page,
+    Params, ProtocolVersion, Rejected, RequestOptions, SendError, ServerCapabilities, ServerInfo, Ticket, Tool,
+    ToolList,
+};
+use serde::Serialize;
+
+use crate::call::Call;
+use crate::cancel::Canceller;
+use crate::connection::{Connection, Opened};
+use crate::definition::McpServerDef;
+use crate::error::Error;
+use crate::options::ConnectOptions;
+use crate::process::{Exit, Process, Stderr};
+use crate::trace::Tracer;
+use crate::transport::{Clock, Threads, Transport};
+
+/// A connection to one server. The thread that calls it does all the work: there is no runtime, and on Unix no other
+/// thread.
+///
+/// When it is dropped, the server and all that it started are ended at once; [`McpClient::shutdown`] does it politely.
+///
+/// ```no_run
+/// use mcpwire_blocking::{McpClient, McpServerDef};
+///
+/// let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
+/// let mut client = McpClient::connect_and_initialize(&def)?;
+/// for tool in client.tools() {
+///     println!("{}", tool.name);
+/// }
+/// let result = client.call_tool("echo", [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>())?;
+/// println!("{}", result.text());
+/// client.shutdown()?;
+/// # Ok::<(), mcpwire_blocking::Error>(())
+/// ```
+pub struct McpClient {
+    connection: Connection,
+    /// How the server is started; `None` for a pair of streams.
+    definition: Option<McpServerDef>,
+    config: Config,
+    patience: Patience,
+    tools: ToolList,
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShutdownReport {
+    /// How its process ended; `None` for a pair of streams.
+    pub exit: Option<Exit>,
+    /// What it took: closing its input, asking it to end, or a kill.
+    pub took: Step,
+}
+
+impl McpClient {
+    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection.
+    pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
+        Self::connect_with(def, ConnectOptions::default())
+    }
+
+    /// Starts a server with options.
+    pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
+        let ConnectOptions { mut config, patience, stderr, trace, on_event } = options;
+        config.request_timeout = def.timeout.unwrap_or(config.request_timeout);
+        config.connect_timeout = def.connect_timeout.unwrap_or(config.connect_timeout);
+        let mut connection = spawn(def, &config, Clock::start())?;
+        connection.stderr = Stderr::new(stderr);
+        connection.tracer = trace.map(Tracer::new);
+        connection.listener = on_event;
+        Ok(McpClient { connection, definition: Some(def.clone()), config, patience, tools: ToolList::default() })
+    }
+
+    /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
+    pub fn over(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        options: ConnectOptions,
+    ) -> Result<Self, Error> {
+        let ConnectOptions { config, patience, stderr: _, trace, on_event } = options;
+        let transport =
+            Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
+        let mut connection = Connection::new(Engine::new(config.clone()), Box::new(transport), None, Clock::start());
+        connection.tracer = trace.map(Tracer::new);
+        connection.listener = on_event;
+        Ok(McpClient { connection, definition: None, config, patience, tools: ToolList::default() })
+    }
+
+    /// Starts a server, opens the connection and lists the tools.
+    ///
+    /// A server without tools is no error: [`McpClient::tools`] is empty then.
+    pub fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
+        let mut client = Self::connect(def)?;
+        client.initialize()?;
+        if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
+            client.list_tools()?;
+        }
+        Ok(client)
+    }
+
+    /// Opens the connection: finds out which era the server speaks, and who it is.
+    ///
+    /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one.
+    pub fn initialize(&mut self) -> Result<&ServerInfo, Error> {
+        let now = self.connection.now();
+        self.connection.engine.initialize(now).map_err(|error| self.send_error(error))?;
+        let mut opened = self.open()?;
+        if let (Opened::Restart, Some(def)) = (&opened, self.definition.clone()) {
+            let spent = self.connection.now().duration_since(now);
+            let mut config = self.config.clone();
+            config.negotiate = Negotiate::Legacy;
+            config.connect_timeout = config.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
+            let mut successor = spawn(&def, &config, self.connection.clock)?;
+            self.connection.pass_on(&mut successor);
+            self.connection = successor;
+            let now = self.connection.now();
+            self.connection.engine.initialize(now).map_err(|error| self.send_error(error))?;
+            opened = self.open()?;
+        }
+        let error = match opened {
+            Opened::Connected => None,
+            Opened::Closed(Closed::NotOpened(error)) => Some(error),
+            Opened::Closed(_) | Opened::Restart => Some(ConnectError::Closed),
+        };
+        if let Some(error) = error {
+            let process = self.connection.report();
+            return Err(Error::Connect { server: self.name().into(), error, process });
+        }
+        match self.connection.engine.server() {
+            Some(server) => Ok(server),
+            None => unreachable!("a connection that was opened has a server"),
+        }
+    }
+
+    /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
+    /// [`McpClient::rejected_tools`].
+    pub fn list_tools(&mut self) -> Result<&[Tool], Error> {
+        let mut gathering = self.tools.refresh();
+        let mut cursor: Option<String> = None;
+        loop {
+            self.connection.tools_changed = false;
+            let page = self.request::<ListTools>(&ListParams { cursor: cursor.as_deref() }, &RequestOptions::new())?;
+            match gathering.page(page) {
+                Page::Next(next, rest) => {
+                    cursor = Some(next);
+                    gathering = rest;
+                }
+                Page::Complete(tools) => {
+                    self.tools.replace(tools);
+                    return Ok(self.tools());
+                }
+            }
+        }
+    }
+
+    /// The tools, as they were last listed. No request is sent.
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools.listed().items
+    }
+
+    /// What was left out of that list, and why.
+    pub fn rejected_tools(&self) -> &[Rejected] {
+        &self.tools.listed().rejected
+    }
+
+    /// Whether that list has a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.get_tool(name).is_some()
+    }
+
+    /// The tool of this name in that list.
+    pub fn get_tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name)
+    }
+
+    /// Calls a tool. That the tool failed ([`CallToolResult::is_error`]) is a result like any other.
+    ///
+    /// A name that the list of tools does not have is an error without a request, as long as the list holds.
+    pub fn call_tool(&mut self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, Error> {
+        self.tool(name, arguments).call()
+    }
+
+    /// Calls a tool that may take longer, or is not to take as long, as others.
+    pub fn call_tool_with_timeout(
+        &mut self,
+        name: &str,
+        arguments: impl Serialize,
+        timeout: Duration,
+    ) -> Result<CallToolResult, Error> {
+        self.tool(name, arguments).timeout(timeout).call()
+    }
+
+    /// A call of a tool with options of its own: ends in [`Call::call`] or [`Call::raw`].
+    pub fn tool<'c>(&'c mut self, name: &'c str, arguments: impl Serialize) -> Call<'c> {
+        Call::new(self, name, &arguments)
+    }
+
+    /// Sends a request of a typed method and waits for its result.
+    pub fn request<M: Method>(
+        &mut self,
+        params: &impl Params<M>,
+        options: &RequestOptions,
+    ) -> Result<M::Result, Error> {
+        let ticket = self.begin(params, options)?;
+        self.wait(ticket)
+    }
+
+    /// Sends a request of a typed method without waiting. Any number may be under way; [`McpClient::wait`] takes their
+    /// results in any order.
+    pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Ticket<M>, Error> {
+        self.check_alive();
+        let now = self.connection.now();
+        self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))
+    }
+
+    /// Waits for the result of a request.
+    pub fn wait<M: Method>(&mut self, ticket: Ticket<M>) -> Result<M::Result, Error> {
+        self.wait_with(ticket, &mut |_| {})
+    }
+
+    /// Gives up a request that was begun. The server is told.
+    pub fn cancel<M: Method>(&mut self, ticket: Ticket<M>) {
+        self.connection.engine.cancel(ticket.key(), None);
+        // Its reply is of no interest any more.
+        let _ = self.connection.wait(ticket.key(), &mut |_| {});
+        self.connection.flush();
+    }
+
+    /// Sends a request of any method, and gives its result as the server sent it.
+    pub fn send_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+        self.check_alive();
+        let now = self.connection.now();
+        let options = RequestOptions::new();
+        let ticket = self.connection.engine.request_raw(method, params, &options, now);
+        let ticket = ticket.map_err(|error| self.send_error(error))?;
+        self.wait(ticket)
+    }
+
+    /// Sends a notification of any method.
+    pub fn send_notification(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+        self.check_alive();
+        self.connection.engine.notify_raw(method, params).map_err(|error| self.send_error(error))?;
+        self.connection.flush();
+        Ok(())
+    }
+
+    /// Takes in what the server tells unasked, for `duration`. While no call waits, nothing is read, and a server that has
+    /// much to tell has to wait.
+    pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
+        let until = self.connection.now() + duration;
+        self.connection.listen(until).map_err(|error| self.io_error(error))
+    }
+
+    /// To whom the connection is open; `None` before [`McpClient::initialize`].
+    pub fn server_info(&self) -> Option<&ServerInfo> {
+        self.connection.engine.server()
+    }
+
+    /// What the server says it can do; `None` if it said nothing about it.
+    pub fn capabilities(&self) -> Option<&ServerCapabilities> {
+        self.server_info()?.capabilities.as_ref()
+    }
+
+    /// The version that is spoken.
+    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
+        self.server_info().map(|server| server.protocol_version)
+    }
+
+    /// How the server was started; `None` for a pair of streams.
+    pub fn definition(&self) -> Option<&McpServerDef> {
+        self.definition.as_ref()
+    }
+
+    /// Whether the connection was opened.
+    pub fn is_initialized(&self) -> bool {
+        self.server_info().is_some()
+    }
+
+    /// Whether the server's process lives; for a pair of streams, whether the connection has not ended.
+    pub fn is_running(&mut self) -> bool {
+        self.connection.is_running()
+    }
+
+    /// The id of the server's process; `None` for a pair of streams.
+    pub fn pid(&self) -> Option<u32> {
+        self.connection.pid()
+    }
+
+    /// The last lines that the server wrote on standard error: bounded, and fit for a terminal. All that is kept is 64 KiB.
+    pub fn stderr_tail(&mut self) -> String {
+        self.connection.catch_up();
+        self.connection.stderr.tail()
+    }
+
+    /// What ends a wait from another thread.
+    ///
+    /// # Errors
+    /// If the system has no pipe left to give.
+    pub fn canceller(&mut self) -> Result<Canceller, Error> {
+        self.connection.canceller().map_err(|error| self.io_error(error))
+    }
+
+    /// The engine, for what this client has no method for.
+    pub fn engine(&self) -> &Engine {
+        &self.connection.engine
+    }
+
+    /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
+    /// with the default [`Patience`].
+    pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
+        let (exit, took) = self.connection.shut_down(self.patience);
+        Ok(ShutdownReport { exit, took })
+    }
+
+    pub(crate) fn tool_list(&mut self) -> &mut ToolList {
+        if std::mem::take(&mut self.connection.tools_changed) {
+            self.tools.invalidate();
+        }
+        &mut self.tools
+    }
+
+    pub(crate) fn wait_with<M: Method>(
+        &mut self,
+        ticket: Ticket<M>,
+        on_progress: &mut dyn FnMut(&mcpwire_core::Progress),
+    ) -> Result<M::Result, Error> {
+        match self.connection.wait(ticket.key(), on_progress) {
+            Ok(Some(reply)) => ticket.decode(reply).map_err(|error| self.call_error(error)),
+            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: M::NAME.into() })),
+            Err(error) => Err(self.io_error(error)),
+        }
+    }
+
+    /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
+    pub(crate) fn explain(&mut self, tool: &str, error: CallError) -> Error {
+        if self.tool_list().is_needed_for(&error) {
+            // Without the list, the error stays what the server said.
+            let _ = self.list_tools();
+        }
+        let error = self.tool_list().explain(tool, error);
+        self.call_error(error)
+    }
+
+    pub(crate) fn call_error(&mut self, error: CallError) -> Error {
+        let process = match &error {
+            CallError::Closed { .. } => self.connection.report(),
+            _ => None,
+        };
+        Error::Call { server: self.name().into(), error, process }
+    }
+
+    fn open(&mut self) -> Result<Opened, Error> {
+        self.connection.open().map_err(|error| self.io_error(error))
+    }
+
+    /// A server that has died since the last call is to be noticed before the next one is sent.
+    fn check_alive(&mut self) {
+        if !self.connection.is_running() {
+            self.connection.catch_up();
+        }
+    }
+
+    pub(crate) fn send_error(&mut self, error: SendError) -> Error {
+        let process = match &error {
+            SendError::Closed => self.connection.report(),
+            _ => None,
+        };
+        Error::Send { server: self.name().into(), error, process }
+    }
+
+    fn io_error(&self, error: io::Error) -> Error {
+        Error::Io { server: self.name().into(), error }
+    }
+
+    fn name(&self) -> &str {
+        self.definition.as_ref().map_or(STREAM, McpServerDef::display_name)
+    }
+}
+
+/// What errors call the other end of a pair of streams.
+const STREAM: &str = "stream";
+
+impl fmt::Debug for McpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpClient")
+            .field("definition", &self.definition)
+            .field("phase", &self.connection.engine.phase())
+            .field("server", &self.server_info())
+            .field("tools", &self.tools().len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn spawn(def: &McpServerDef, config: &Config, clock: Clock) -> Result<Connection, Error> {
+    let server = || def.display_name().to_owned();
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
+    let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
+    Ok(Connection::new(Engine::new(config.clone()), transport, Some(process), clock))
+}
+
+#[cfg(unix)]
+fn transport(pipes: crate::process::Pipes) -> io::Result<Box<dyn Transport>> {
+    Ok(Box::new(crate::transport::Pipes::new(pipes)?))
+}
+
+#[cfg(not(unix))]
+fn transport(pipes: crate::process::Pipes) -> io::Result<Box<dyn Transport>> {
+    Ok(Box::new(Threads::start(pipes.stdout, pipes.stdin, Some(Box::new(pipes.stderr)))?))
+}
+
+/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+///
+/// ```no_run
+/// use mcpwire_blocking::{McpServerDef, with_client};
+///
+/// let names: Vec<String> = with_client(&McpServerDef::new("my-server"), |client| {
+///     client.tools().iter().map(|tool| tool.name.clone()).collect()
+/// })?;
+/// # Ok::<(), mcpwire_blocking::Error>(())
+/// ```
+pub fn with_client<T>(def: &McpServerDef, f: impl FnOnce(&mut McpClient) -> T) -> Result<T, Error> {
+    let mut client = McpClient::connect_and_initialize(def)?;
+    let value = f(&mut client);
+    client.shutdown()?;
+    Ok(value)
+}

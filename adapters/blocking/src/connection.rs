@@ -1,0 +1,263 @@
+//! One connection: an engine, what carries its bytes, and the process at the other end. The loop that drives them.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use mcpwire_core::shutdown::{Ladder, Patience, Step};
+use mcpwire_core::stdio::Engine;
+use mcpwire_core::{Event, Notification, Progress, Reply, RequestKey, Timestamp};
+
+use crate::cancel::Canceller;
+use crate::error::ProcessReport;
+use crate::options::Listener;
+use crate::process::{Exit, Process, Stderr};
+use crate::trace::Tracer;
+use crate::transport::{Clock, Surroundings, Transport, Turn, exit_of};
+
+/// How long the loop of the shutdown waits when there is nothing to wait on but the others of a group.
+const TICK: std::time::Duration = std::time::Duration::from_millis(10);
+
+pub(crate) struct Connection {
+    pub(crate) engine: Engine,
+    transport: Box<dyn Transport>,
+    process: Option<Process>,
+    pub(crate) stderr: Stderr,
+    pub(crate) tracer: Option<Tracer>,
+    pub(crate) listener: Option<Listener>,
+    pub(crate) clock: Clock,
+    canceller: Option<Canceller>,
+    /// Replies to requests that nobody waits for yet.
+    replies: BTreeMap<RequestKey, Reply>,
+    pub(crate) tools_changed: bool,
+}
+
+/// What opening the connection came to.
+pub(crate) enum Opened {
+    Connected,
+    Restart,
+    Closed(mcpwire_core::Closed),
+}
+
+impl Connection {
+    pub(crate) fn new(engine: Engine, transport: Box<dyn Transport>, process: Option<Process>, clock: Clock) -> Self {
+        Connection {
+            engine,
+            transport,
+            process,
+            stderr: Stderr::default(),
+            tracer: None,
+            listener: None,
+            clock,
+            canceller: None,
+            replies: BTreeMap::new(),
+            tools_changed: false,
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Drives the opening to its end.
+    pub(crate) fn open(&mut self) -> io::Result<Opened> {
+        loop {
+            while let Some(event) = self.engine.poll_event() {
+                match event {
+                    Event::Connected => {
+                        self.flush();
+                        return Ok(Opened::Connected);
+                    }
+                    Event::Restart => return Ok(Opened::Restart),
+                    Event::Closed(how) => return Ok(Opened::Closed(how)),
+                    other => self.event(other, None, &mut |_| {}),
+                }
+            }
+            if self.turn(None)? == Turn::Woken && self.was_cancelled() {
+                self.engine.close();
+            }
+        }
+    }
+
+    /// Drives the engine until the request has ended.
+    pub(crate) fn wait(
+        &mut self,
+        key: RequestKey,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> io::Result<Option<Reply>> {
+        if let Some(reply) = self.replies.remove(&key) {
+            return Ok(Some(reply));
+        }
+        loop {
+            while let Some(event) = self.engine.poll_event() {
+                match event {
+                    Event::Reply(reply) if reply.key() == key => {
+                        // A timeout has left a word for the server behind.
+                        if reply.error().is_some() {
+                            self.flush();
+                        }
+                        return Ok(Some(reply));
+                    }
+                    other => self.event(other, Some(key), on_progress),
+                }
+            }
+            if !self.engine.is_waiting(key) {
+                return Ok(None);
+            }
+            if self.turn(None)? == Turn::Woken && self.was_cancelled() {
+                self.engine.cancel(key, None);
+            }
+        }
+    }
+
+    /// Drives the engine until `until`, for the sake of what the server tells unasked.
+    pub(crate) fn listen(&mut self, until: Timestamp) -> io::Result<()> {
+        loop {
+            while let Some(event) = self.engine.poll_event() {
+                self.event(event, None, &mut |_| {});
+            }
+            if self.now() >= until || self.engine.phase() == mcpwire_core::Phase::Closed {
+                return Ok(());
+            }
+            if self.turn(Some(until))? == Turn::Woken && self.was_cancelled() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes in what has come already, without waiting.
+    pub(crate) fn catch_up(&mut self) {
+        let now = self.now();
+        let _ = self.listen(now);
+    }
+
+    /// Writes what can be written without waiting.
+    pub(crate) fn flush(&mut self) {
+        if !self.engine.transmit().is_empty() {
+            let (transport, engine, mut around) = self.split();
+            transport.flush(engine, &mut around);
+        }
+    }
+
+    pub(crate) fn canceller(&mut self) -> io::Result<Canceller> {
+        if let Some(canceller) = &self.canceller {
+            return Ok(canceller.clone());
+        }
+        let canceller = Canceller::new(self.transport.waker()?);
+        self.canceller = Some(canceller.clone());
+        Ok(canceller)
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        match &mut self.process {
+            Some(process) => process.observe().is_none(),
+            None => self.engine.phase() != mcpwire_core::Phase::Closed,
+        }
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::pid)
+    }
+
+    /// What is known of the process, for an error.
+    pub(crate) fn report(&mut self) -> Option<Box<ProcessReport>> {
+        let process = self.process.as_mut()?;
+        let exit = process.observe().copied();
+        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
+    }
+
+    /// Ends the server step by step. Tells how its process ended and which step it took.
+    pub(crate) fn shut_down(&mut self, patience: Patience) -> (Option<Exit>, Step) {
+        self.flush();
+        self.engine.close();
+        let mut ladder = Ladder::new(patience);
+        let mut last = Step::CloseInput;
+        loop {
+            let Some(process) = &mut self.process else {
+                self.transport.close_input();
+                return (None, last);
+            };
+            if process.observe().is_some() {
+                ladder.exited();
+                if !process.left_others_behind() {
+                    ladder.group_is_empty();
+                }
+            }
+            let exited = process.exit().is_some();
+            match ladder.next(self.clock.now()) {
+                Step::CloseInput => self.transport.close_input(),
+                Step::Terminate => {
+                    process.terminate();
+                    // What an exited process left behind is no fault of the process.
+                    last = if exited { last } else { Step::Terminate };
+                }
+                Step::Kill => {
+                    process.kill();
+                    last = if exited { last } else { Step::Kill };
+                }
+                Step::Wait => {
+                    let now = self.clock.now();
+                    let tick = exited.then(|| now + TICK);
+                    let until = [ladder.deadline(), tick].into_iter().flatten().min();
+                    let (transport, _, mut around) = self.split();
+                    transport.idle(&mut around, until.unwrap_or(now + TICK));
+                }
+                Step::Done => {
+                    self.stderr.flush();
+                    return (exit_of(self.process.as_ref()), last);
+                }
+            }
+        }
+    }
+
+    /// Hands the parts that outlive a process to the connection to its successor.
+    pub(crate) fn pass_on(&mut self, successor: &mut Connection) {
+        successor.stderr = self.stderr.take_over();
+        successor.tracer = self.tracer.take();
+        successor.listener = self.listener.take();
+    }
+
+    fn turn(&mut self, until: Option<Timestamp>) -> io::Result<Turn> {
+        let deadline = self.engine.poll_timeout();
+        let until = [deadline, until].into_iter().flatten().min();
+        let (transport, engine, mut around) = self.split();
+        let turn = transport.turn(engine, &mut around, until)?;
+        if let Some(deadline) = deadline {
+            let now = self.clock.now();
+            if deadline <= now {
+                self.engine.handle_timeout(now);
+            }
+        }
+        Ok(turn)
+    }
+
+    fn was_cancelled(&self) -> bool {
+        self.canceller.as_ref().is_some_and(Canceller::take)
+    }
+
+    fn event(&mut self, event: Event, waited_for: Option<RequestKey>, on_progress: &mut dyn FnMut(&Progress)) {
+        match event {
+            Event::Reply(reply) => {
+                self.replies.insert(reply.key(), reply);
+                return;
+            }
+            Event::Notification(Notification::Progress { key, ref progress }) if Some(key) == waited_for => {
+                on_progress(progress);
+            }
+            Event::Notification(Notification::ToolsChanged) => self.tools_changed = true,
+            _ => {}
+        }
+        if let Some(listener) = &mut self.listener {
+            listener(&event);
+        }
+    }
+
+    fn split(&mut self) -> (&mut dyn Transport, &mut Engine, Surroundings<'_>) {
+        let around = Surroundings {
+            clock: self.clock,
+            process: self.process.as_mut(),
+            stderr: &mut self.stderr,
+            tracer: self.tracer.as_mut(),
+        };
+        (&mut *self.transport, &mut self.engine, around)
+    }
+}

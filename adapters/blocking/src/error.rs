@@ -1,0 +1,185 @@
+//! What can go wrong, with all that is known about why.
+
+use std::fmt;
+use std::io;
+
+use mcpwire_core::{CallError, ConnectError, SendError};
+
+use crate::process::{Exit, SpawnError};
+
+/// Why a call to this crate failed. It names the server, and says what the process did if that has to do with it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server could not be started.
+    Spawn {
+        /// What the server is called.
+        server: String,
+        /// What is wrong.
+        error: SpawnError,
+    },
+    /// The server was started, and the connection could not be opened.
+    Connect {
+        /// What the server is called.
+        server: String,
+        /// What is wrong.
+        error: ConnectError,
+        /// What its process did.
+        process: Option<Box<ProcessReport>>,
+    },
+    /// A request was not sent.
+    Send {
+        /// What the server is called.
+        server: String,
+        /// Why.
+        error: SendError,
+        /// What its process did, if that is why.
+        process: Option<Box<ProcessReport>>,
+    },
+    /// A request was sent and has no result.
+    Call {
+        /// What the server is called.
+        server: String,
+        /// Why.
+        error: CallError,
+        /// What its process did, if that is why.
+        process: Option<Box<ProcessReport>>,
+    },
+    /// The operating system failed this side.
+    Io {
+        /// What the server is called.
+        server: String,
+        /// What it says.
+        error: io::Error,
+    },
+}
+
+/// What is known of a server's process when something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProcessReport {
+    /// How it ended; `None` if it is still running.
+    pub exit: Option<Exit>,
+    /// The last lines that it wrote on standard error: bounded, and fit for a terminal.
+    pub stderr_tail: String,
+}
+
+/// The kinds of errors, for programs that act on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The server could not be started.
+    Start,
+    /// The connection could not be opened.
+    Connect,
+    /// No answer came in time. [`Error::is_connecting`] tells whether that was while the connection was opened.
+    Timeout,
+    /// The caller gave up.
+    Cancelled,
+    /// The server has no such tool.
+    ToolNotFound,
+    /// The server answered with an error.
+    Server,
+    /// The server's answer cannot be read.
+    Protocol,
+    /// The connection has ended.
+    Closed,
+    /// The call itself is wrong: not initialised, parameters that are no object, a limit.
+    Usage,
+}
+
+impl Error {
+    /// Which kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Spawn { .. } => ErrorKind::Start,
+            Error::Connect { error: ConnectError::Timeout { .. }, .. } => ErrorKind::Timeout,
+            Error::Connect { error: ConnectError::Cancelled, .. } => ErrorKind::Cancelled,
+            Error::Connect { .. } => ErrorKind::Connect,
+            Error::Send { error: SendError::Closed, .. } | Error::Io { .. } => ErrorKind::Closed,
+            Error::Send { .. } => ErrorKind::Usage,
+            Error::Call { error, .. } => match error {
+                CallError::Server { .. } => ErrorKind::Server,
+                CallError::ToolNotFound { .. } => ErrorKind::ToolNotFound,
+                CallError::Timeout { .. } => ErrorKind::Timeout,
+                CallError::Cancelled { .. } => ErrorKind::Cancelled,
+                CallError::Closed { .. } => ErrorKind::Closed,
+                CallError::WrongTicket { .. } => ErrorKind::Usage,
+                _ => ErrorKind::Protocol,
+            },
+        }
+    }
+
+    /// Whether it happened while the connection was being opened.
+    pub fn is_connecting(&self) -> bool {
+        matches!(self, Error::Spawn { .. } | Error::Connect { .. })
+    }
+
+    /// What the server is called.
+    pub fn server(&self) -> &str {
+        match self {
+            Error::Spawn { server, .. }
+            | Error::Connect { server, .. }
+            | Error::Send { server, .. }
+            | Error::Call { server, .. }
+            | Error::Io { server, .. } => server,
+        }
+    }
+
+    /// What the server's process did, where it has to do with the error.
+    pub fn process(&self) -> Option<&ProcessReport> {
+        match self {
+            Error::Connect { process, .. } | Error::Send { process, .. } | Error::Call { process, .. } => {
+                process.as_deref()
+            }
+            Error::Spawn { .. } | Error::Io { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "server `{}`: ", mcpwire_core::printable(self.server()))?;
+        match self {
+            Error::Spawn { error, .. } => error.fmt(f)?,
+            Error::Connect { error, .. } => error.fmt(f)?,
+            Error::Send { error, .. } => error.fmt(f)?,
+            Error::Call { error, .. } => error.fmt(f)?,
+            Error::Io { error, .. } => write!(f, "this side failed: {error}")?,
+        }
+        match self.process() {
+            Some(process) => process.fmt(f),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for ProcessReport {
+    /// As the end of an error's sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.exit {
+            Some(exit) => write!(f, "; its process {exit}")?,
+            None => f.write_str("; its process is still running")?,
+        }
+        if self.stderr_tail.is_empty() {
+            return f.write_str(", and wrote nothing on standard error");
+        }
+        f.write_str("; its last lines on standard error:")?;
+        for line in self.stderr_tail.lines() {
+            write!(f, "\n  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Spawn { error, .. } => Some(error),
+            Error::Connect { error, .. } => Some(error),
+            Error::Send { error, .. } => Some(error),
+            Error::Call { error, .. } => Some(error),
+            Error::Io { error, .. } => Some(error),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The Model Context Protocol client for blocking programs.
+//!
+//! [`McpClient`] starts a server, opens the connection in whichever era the server speaks, and calls its tools. There is no
+//! runtime; on Unix the calling thread does all the work. The protocol itself is in [`mcpwire_core`], which is re-exported
+//! as [`core`].
+//!
+//! ```no_run
+//! use mcpwire_blocking::core::Json;
+//! use mcpwire_blocking::{McpClient, McpServerDef};
+//!
+//! let mut client = McpClient::connect_and_initialize(&McpServerDef::new("mcpwire").arg("demo-server"))?;
+//! let result = client.call_tool("add", Json::parse(r#"{"a": 2, "b": 3}"#).unwrap())?;
+//! println!("{}", result.text());
+//! client.shutdown()?;
+//! # Ok::<(), mcpwire_blocking::Error>(())
+//! ```
+//!
+//! | where | what |
+//! |---|---|
+//! | [`McpServerDef`] | how a server is started |
+//! | [`McpClient`], [`with_client`], [`Call`] | using it |
+//! | [`ConnectOptions`] | who this client is, its limits, who is told what |
+//! | [`Canceller`] | ending a wait from another thread |
+//! | [`Error`] | what went wrong, with the exit status and the last words of the server |
+
+mod call;
+mod cancel;
+mod client;
+mod connection;
+mod definition;
+mod error;
+mod options;
+mod process;
+mod trace;
+mod transport;
+
+pub use call::Call;
+pub use cancel::Canceller;
+pub use client::{McpClient, ShutdownReport, with_client};
+pub use definition::{EnvPolicy, McpServerDef, inherited_names};
+pub use error::{Error, ErrorKind, ProcessReport};
+pub use mcpwire_core as core;
+pub use options::ConnectOptions;
+pub use process::{Exit, SpawnError, SpawnErrorKind};
+pub use trace::Direction;

@@ -1,0 +1,136 @@
+//! The group of processes that a server and all that it starts belong to.
+
+#[cfg(not(unix))]
+pub(super) use other::Group;
+#[cfg(unix)]
+pub(super) use unix::Group;
+
+#[cfg(unix)]
+mod unix {
+    #[cfg(target_os = "linux")]
+    use std::os::fd::AsFd;
+    use std::os::fd::{BorrowedFd, OwnedFd};
+    use std::process::Child;
+    use std::time::{Duration, Instant};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
+
+    use crate::process::Exit;
+
+    /// How often a system without process descriptors is asked for the exit.
+    const TICK: Duration = Duration::from_millis(5);
+
+    pub(in crate::process) struct Group {
+        leader: Option<Pid>,
+        /// Becomes readable when the leader exits.
+        descriptor: Option<OwnedFd>,
+    }
+
+    impl Group {
+        pub(in crate::process) fn of(child: &Child) -> Group {
+            let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            #[cfg(target_os = "linux")]
+            let descriptor =
+                leader.and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok());
+            #[cfg(not(target_os = "linux"))]
+            let descriptor = None;
+            Group { leader, descriptor }
+        }
+
+        pub(in crate::process) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
+            #[cfg(target_os = "linux")]
+            return self.descriptor.as_ref().map(AsFd::as_fd);
+            #[cfg(not(target_os = "linux"))]
+            return self.descriptor.as_ref().map(std::os::fd::AsFd::as_fd);
+        }
+
+        pub(in crate::process) fn observe(&self, _: &mut Child) -> Option<Exit> {
+            let leader = self.leader?;
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            let status = waitid(WaitId::Pid(leader), options).ok()??;
+            Some(Exit { code: status.exit_status(), signal: status.terminating_signal() })
+        }
+
+        /// Whether no process is left in the group. A leader that has not been reaped counts as one.
+        pub(in crate::process) fn is_empty(&self) -> bool {
+            self.leader.is_none_or(|leader| test_kill_process_group(leader) == Err(rustix::io::Errno::SRCH))
+        }
+
+        pub(in crate::process) fn terminate(&self, _: &mut Child) {
+            self.signal(Signal::TERM);
+        }
+
+        pub(in crate::process) fn kill(&self, _: &mut Child) {
+            self.signal(Signal::KILL);
+        }
+
+        fn signal(&self, signal: Signal) {
+            if let Some(leader) = self.leader {
+                // The only failure that can be is that nobody is left.
+                let _ = kill_process_group(leader, signal);
+            }
+        }
+
+        /// Waits until the leader has exited, but not longer than `at_most`.
+        pub(in crate::process) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
+            let until = Instant::now() + at_most;
+            while self.observe(child).is_none() {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return;
+                }
+                let wait = if self.descriptor.is_some() { left } else { left.min(TICK) };
+                let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() };
+                let result = match &self.descriptor {
+                    Some(fd) => poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&timeout)),
+                    None => poll(&mut [], Some(&timeout)),
+                };
+                if result.is_err_and(|error| error != rustix::io::Errno::INTR) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Without process groups the process itself is all that can be ended.
+#[cfg(not(unix))]
+mod other {
+    use std::process::Child;
+    use std::time::{Duration, Instant};
+
+    use crate::process::Exit;
+
+    pub(in crate::process) struct Group;
+
+    impl Group {
+        pub(in crate::process) fn of(_: &Child) -> Group {
+            Group
+        }
+
+        pub(in crate::process) fn observe(&self, child: &mut Child) -> Option<Exit> {
+            let status = child.try_wait().ok()??;
+            Some(Exit { code: status.code(), signal: None })
+        }
+
+        pub(in crate::process) fn is_empty(&self) -> bool {
+            true
+        }
+
+        pub(in crate::process) fn terminate(&self, child: &mut Child) {
+            let _ = child.kill();
+        }
+
+        pub(in crate::process) fn kill(&self, child: &mut Child) {
+            let _ = child.kill();
+        }
+
+        pub(in crate::process) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
+            let until = Instant::now() + at_most;
+            while self.observe(child).is_none() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}

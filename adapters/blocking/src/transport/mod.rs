@@ -1,0 +1,78 @@
+//! What carries the bytes: pipes that the calling thread polls (Unix), or threads (everything else).
+
+#[cfg(unix)]
+mod pipes;
+mod threads;
+
+#[cfg(unix)]
+pub(crate) use pipes::Pipes;
+pub(crate) use threads::{Threads, Told};
+
+use std::io;
+use std::time::Instant;
+
+use mcpwire_core::Timestamp;
+use mcpwire_core::stdio::Engine;
+
+use crate::cancel::Waker;
+use crate::process::{Exit, Process, Stderr};
+use crate::trace::Tracer;
+
+/// The engine's time: what has passed since the client was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Clock(Instant::now())
+    }
+
+    pub(crate) fn now(self) -> Timestamp {
+        Timestamp::from_origin(self.0.elapsed())
+    }
+}
+
+/// What is not of the stream and needs care while it is waited for.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) clock: Clock,
+    pub(crate) process: Option<&'a mut Process>,
+    pub(crate) stderr: &'a mut Stderr,
+    pub(crate) tracer: Option<&'a mut Tracer>,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Something was read or written, or the time was up.
+    Done,
+    /// Someone called the canceller.
+    Woken,
+}
+
+/// A way to carry the bytes of an engine.
+pub(crate) trait Transport: Send {
+    /// Writes what waits, then waits until something can be read or written, but not beyond `until`, and does it.
+    fn turn(
+        &mut self,
+        engine: &mut Engine,
+        around: &mut Surroundings<'_>,
+        until: Option<Timestamp>,
+    ) -> io::Result<Turn>;
+
+    /// Writes what can be written without waiting.
+    fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>);
+
+    /// Closes the stream to the server.
+    fn close_input(&mut self);
+
+    /// Waits until the server exits, says something or `until` has come. What it says is thrown away.
+    fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp);
+
+    /// What wakes a turn from another thread.
+    fn waker(&mut self) -> io::Result<Waker>;
+}
+
+/// How the server's process ended, if it has.
+pub(crate) fn exit_of(process: Option<&Process>) -> Option<Exit> {
+    process.and_then(|process| process.exit().copied())
+}

@@ -1,0 +1,306 @@
+//! A child's pipes on Unix: one `poll` of the calling thread watches them all, and its exit.
+//!
+//! Writing and reading go on at the same time, so that a server which must be read before it reads on is no deadlock; and
+//! whatever the server does, the wait ends with the engine's next deadline.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{ChildStderr, ChildStdin, ChildStdout};
+use std::time::Duration;
+
+use mcpwire_core::Timestamp;
+use mcpwire_core::stdio::Engine;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+use super::{Surroundings, Transport, Turn};
+use crate::cancel::Waker;
+use crate::process::{self, Process};
+use crate::trace::Direction;
+
+/// How long a server that has closed its output may take to exit, so that its exit status can be told.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
+
+/// How long output may still come after the exit: what others who hold the pipe write is not waited for.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// How often the exit is asked for where the system cannot tell it.
+const TICK: Duration = Duration::from_millis(20);
+
+pub(crate) struct Pipes {
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr: Option<ChildStderr>,
+    /// Read end of the pipe of the canceller, once there is one.
+    wake: Option<OwnedFd>,
+    /// The stream is about to end: by then, whatever else happens.
+    ending: Option<Timestamp>,
+    ended: bool,
+}
+
+/// What `poll` says of each.
+#[derive(Default)]
+struct Ready {
+    stdin: bool,
+    stdout: bool,
+    stderr: bool,
+    exit: bool,
+    wake: bool,
+}
+
+impl Pipes {
+    pub(crate) fn new(pipes: process::Pipes) -> io::Result<Self> {
+        let process::Pipes { stdin, stdout, stderr } = pipes;
+        for fd in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
+            fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
+        }
+        Ok(Pipes {
+            stdin: Some(stdin),
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            wake: None,
+            ending: None,
+            ended: false,
+        })
+    }
+
+    fn wait(&self, process: Option<&Process>, read: bool, write: bool, timeout: Option<Duration>) -> io::Result<Ready> {
+        // Fixed places, so that no list is made for each wait. Who is not watched asks for nothing on a descriptor that is.
+        let exit = process.filter(|process| process.exit().is_none()).and_then(Process::exit_fd);
+        let stdin = self.stdin.as_ref().filter(|_| write).map(AsFd::as_fd);
+        let stdout = self.stdout.as_ref().filter(|_| read).map(AsFd::as_fd);
+        let stderr = self.stderr.as_ref().map(AsFd::as_fd);
+        let wake = self.wake.as_ref().map(AsFd::as_fd);
+        let watched = [
+            (stdin, PollFlags::OUT),
+            (stdout, PollFlags::IN),
+            (stderr, PollFlags::IN),
+            (exit, PollFlags::IN),
+            (wake, PollFlags::IN),
+        ];
+        let Some(any) = watched.iter().find_map(|(fd, _)| *fd) else {
+            std::thread::sleep(timeout.unwrap_or(TICK).min(TICK));
+            return Ok(Ready::default());
+        };
+        let mut list = [const { PollFlags::empty() }; 5].map(|none| PollFd::from_borrowed_fd(any, none));
+        let mut places = [None; 5];
+        let mut count = 0;
+        for (place, (fd, flags)) in watched.into_iter().enumerate() {
+            if let Some(fd) = fd {
+                list[count] = PollFd::from_borrowed_fd(fd, flags);
+                places[place] = Some(count);
+                count += 1;
+            }
+        }
+        let limit =
+            if exit.is_none() && process.is_some_and(|process| process.exit().is_none()) { Some(TICK) } else { None };
+        let timeout = [timeout, limit].into_iter().flatten().min();
+        let timeout =
+            timeout.map(|wait| Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: wait.subsec_nanos().into() });
+        match poll(&mut list[..count], timeout.as_ref()) {
+            Ok(_) => {}
+            // The caller looks at the time and comes back.
+            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            Err(error) => return Err(error.into()),
+        }
+        let ready = |place: usize| places[place].is_some_and(|at: usize| !list[at].revents().is_empty());
+        Ok(Ready { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
+    }
+
+    fn read(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) -> io::Result<()> {
+        let Some(stdout) = &mut self.stdout else { return Ok(()) };
+        let space = engine.space();
+        if space.is_empty() {
+            return Ok(());
+        }
+        match stdout.read(space) {
+            Ok(0) => self.stdout = None,
+            Ok(n) => {
+                if let Some(tracer) = &mut around.tracer {
+                    tracer.push(Direction::Received, &space[..n]);
+                }
+                engine.filled(n, around.clock.now());
+            }
+            Err(error) if is_passing(&error) => {
+                // Everything that was written before the exit has been read.
+                if around.process.as_ref().is_some_and(|process| process.exit().is_some()) {
+                    self.stdout = None;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+        while let Some(stdin) = &mut self.stdin {
+            let bytes = engine.transmit();
+            if bytes.is_empty() {
+                return;
+            }
+            match stdin.write(bytes) {
+                Ok(n) => {
+                    if let Some(tracer) = &mut around.tracer {
+                        tracer.push(Direction::Sent, &bytes[..n]);
+                    }
+                    let whole = n == bytes.len();
+                    engine.transmitted(n);
+                    // A pipe that did not take all is full.
+                    if !whole {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // Nobody reads any more. Whether the server has ended, its output and its exit tell.
+                Err(_) => {
+                    self.stdin = None;
+                    self.end_by(around.clock.now() + EXIT_GRACE);
+                }
+            }
+        }
+    }
+
+    fn read_stderr(&mut self, around: &mut Surroundings<'_>) {
+        let mut buffer = [0; 8 * 1024];
+        // A server that floods its standard error is not to hold up the answers.
+        for _ in 0..8 {
+            let Some(stderr) = &mut self.stderr else { return };
+            match stderr.read(&mut buffer) {
+                Ok(n) if n > 0 => around.stderr.push(&buffer[..n]),
+                Err(error) if is_passing(&error) => return,
+                _ => {
+                    around.stderr.flush();
+                    self.stderr = None;
+                }
+            }
+        }
+    }
+
+    /// The stream ends now, or when the exit status is known, or at `at` at the latest.
+    fn end_by(&mut self, at: Timestamp) {
+        self.ending = Some(self.ending.map_or(at, |earlier| earlier.min(at)));
+    }
+
+    /// Tells the engine that the stream has ended, once everything is known that there is to know.
+    fn check_end(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+        let now = around.clock.now();
+        let exited = around.process.as_ref().is_none_or(|process| process.exit().is_some());
+        if exited {
+            self.end_by(now + DRAIN);
+        } else if self.stdout.is_none() {
+            self.end_by(now + EXIT_GRACE);
+        }
+        let over = (exited && self.stdout.is_none()) || self.ending.is_some_and(|at| at <= now);
+        if over && !self.ended {
+            self.read_stderr(around);
+            self.ended = true;
+            self.stdout = None;
+            engine.receive_eof(now);
+        }
+    }
+
+    fn has_hints_of_end(&self, around: &Surroundings<'_>) -> bool {
+        self.stdout.is_none()
+            || self.ending.is_some()
+            || around.process.as_ref().is_some_and(|process| process.exit().is_some())
+    }
+}
+
+impl Transport for Pipes {
+    fn turn(
+        &mut self,
+        engine: &mut Engine,
+        around: &mut Surroundings<'_>,
+        until: Option<Timestamp>,
+    ) -> io::Result<Turn> {
+        self.write(engine, around);
+        if self.ended {
+            return Ok(Turn::Done);
+        }
+        let write = !engine.transmit().is_empty();
+        let read = !engine.space().is_empty();
+        let until = [until, self.ending].into_iter().flatten().min();
+        let timeout = until.map(|at| at.duration_since(around.clock.now()));
+        let ready = self.wait(around.process.as_deref(), read, write, timeout)?;
+        if ready.stderr {
+            self.read_stderr(around);
+        }
+        if (ready.exit || (!ready.stdout && around.process.as_ref().is_some_and(|process| process.exit_fd().is_none())))
+            && let Some(process) = &mut around.process
+        {
+            process.observe();
+        }
+        if ready.stdout || ready.exit {
+            self.read(engine, around)?;
+        }
+        if ready.stdin {
+            self.write(engine, around);
+        }
+        if self.has_hints_of_end(around) {
+            self.check_end(engine, around);
+        }
+        if ready.wake {
+            if let Some(wake) = &self.wake {
+                let _ = rustix::io::read(wake, &mut [0u8; 16]);
+            }
+            return Ok(Turn::Woken);
+        }
+        Ok(Turn::Done)
+    }
+
+    fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+        self.write(engine, around);
+    }
+
+    fn close_input(&mut self) {
+        self.stdin = None;
+    }
+
+    fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp) {
+        let timeout = until.duration_since(around.clock.now());
+        // Not read in time, an answer that is still being written would keep the server from ending.
+        let Ok(ready) = self.wait(around.process.as_deref(), true, false, Some(timeout)) else { return };
+        if ready.stderr {
+            self.read_stderr(around);
+        }
+        if ready.stdout {
+            let mut buffer = [0; 8 * 1024];
+            match self.stdout.as_mut().map(|stdout| stdout.read(&mut buffer)) {
+                Some(Ok(0)) => self.stdout = None,
+                Some(Err(error)) if !is_passing(&error) => self.stdout = None,
+                _ => {}
+            }
+        }
+    }
+
+    fn waker(&mut self) -> io::Result<Waker> {
+        let flags = rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK;
+        #[cfg(any(
+            target_os = "linux",
+            target_os = "android",
+            target_os = "freebsd",
+            target_os = "netbsd",
+            target_os = "openbsd"
+        ))]
+        let (read, write) = rustix::pipe::pipe_with(flags)?;
+        #[cfg(not(any(
+            target_os = "linux",
+            target_os = "android",
+            target_os = "freebsd",
+            target_os = "netbsd",
+            target_os = "openbsd"
+        )))]
+        let (read, write) = {
+            let _ = flags;
+            rustix::pipe::pipe()?
+        };
+        self.wake = Some(read);
+        Ok(Waker::Pipe(write))
+    }
+}
+
+/// Not an error of the stream: it is to be tried again later.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}

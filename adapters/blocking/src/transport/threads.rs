@@ -1,0 +1,214 @@
+//! Any pair of streams: a thread reads, a thread writes, and the caller waits for both with a deadline.
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use mcpwire_core::Timestamp;
+use mcpwire_core::stdio::Engine;
+
+use super::{Surroundings, Transport, Turn};
+use crate::cancel::Waker;
+use crate::trace::Direction;
+
+/// How much a thread reads at once.
+const CHUNK: usize = 64 * 1024;
+
+/// How many chunks may wait for the caller: beyond it the thread does not read on, and the other side has to wait.
+const CHUNKS: usize = 4;
+
+/// What the threads tell.
+pub(crate) enum Told {
+    Read(Vec<u8>),
+    ReadEnd,
+    Wrote,
+    WriteEnd,
+    Stderr(Vec<u8>),
+    Wake,
+}
+
+pub(crate) struct Threads {
+    told: Receiver<Told>,
+    tell: Sender<Told>,
+    /// One permit for each chunk that has been taken.
+    permits: SyncSender<()>,
+    /// Gone when the input is closed.
+    write: Option<SyncSender<Vec<u8>>>,
+    /// A write is under way.
+    writing: bool,
+    /// What was read and did not fit into the engine yet.
+    rest: Vec<u8>,
+    ended: bool,
+}
+
+impl Threads {
+    pub(crate) fn start(
+        reader: impl Read + Send + 'static,
+        writer: impl Write + Send + 'static,
+        stderr: Option<Box<dyn Read + Send>>,
+    ) -> io::Result<Self> {
+        let (tell, told) = channel();
+        let (permits, permit) = sync_channel(CHUNKS);
+        let (write, to_write) = sync_channel(1);
+        let named = |name: &str| thread::Builder::new().name(format!("mcpwire-{name}"));
+        let sink = tell.clone();
+        named("read").spawn(move || read(reader, &sink, &permit))?;
+        let sink = tell.clone();
+        named("write").spawn(move || write_all(writer, &sink, &to_write))?;
+        if let Some(stderr) = stderr {
+            let sink = tell.clone();
+            named("stderr").spawn(move || read_stderr(stderr, &sink))?;
+        }
+        for _ in 0..CHUNKS {
+            let _ = permits.try_send(());
+        }
+        Ok(Threads { told, tell, permits, write: Some(write), writing: false, rest: Vec::new(), ended: false })
+    }
+
+    fn write(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+        let bytes = engine.transmit();
+        if self.writing || bytes.is_empty() {
+            return;
+        }
+        let Some(write) = &self.write else { return };
+        match write.try_send(bytes.to_vec()) {
+            Ok(()) => {
+                if let Some(tracer) = &mut around.tracer {
+                    tracer.push(Direction::Sent, bytes);
+                }
+                self.writing = true;
+                let n = bytes.len();
+                engine.transmitted(n);
+            }
+            Err(TrySendError::Full(_)) => {}
+            Err(TrySendError::Disconnected(_)) => self.write = None,
+        }
+    }
+
+    /// Gives the engine what it takes of what was read.
+    fn feed(&mut self, engine: &mut Engine, now: Timestamp) {
+        let taken = engine.receive(&self.rest, now);
+        self.rest.drain(..taken);
+        if self.rest.is_empty() {
+            let _ = self.permits.try_send(());
+        }
+    }
+
+    fn take_in(&mut self, told: Told, engine: &mut Engine, around: &mut Surroundings<'_>) -> Turn {
+        let now = around.clock.now();
+        match told {
+            Told::Read(bytes) => {
+                if let Some(tracer) = &mut around.tracer {
+                    tracer.push(Direction::Received, &bytes);
+                }
+                self.rest = bytes;
+                self.feed(engine, now);
+            }
+            Told::ReadEnd | Told::WriteEnd => {
+                if let Some(process) = &mut around.process {
+                    process.observe();
+                }
+                self.ended = true;
+                engine.receive_eof(now);
+            }
+            Told::Wrote => self.writing = false,
+            Told::Stderr(bytes) => around.stderr.push(&bytes),
+            Told::Wake => return Turn::Woken,
+        }
+        Turn::Done
+    }
+}
+
+impl Transport for Threads {
+    fn turn(
+        &mut self,
+        engine: &mut Engine,
+        around: &mut Surroundings<'_>,
+        until: Option<Timestamp>,
+    ) -> io::Result<Turn> {
+        self.write(engine, around);
+        if self.ended {
+            return Ok(Turn::Done);
+        }
+        if !self.rest.is_empty() {
+            self.feed(engine, around.clock.now());
+            return Ok(Turn::Done);
+        }
+        // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
+        let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(around.clock.now()));
+        match self.told.recv_timeout(wait) {
+            Ok(told) => Ok(self.take_in(told, engine, around)),
+            Err(RecvTimeoutError::Timeout) => Ok(Turn::Done),
+            Err(RecvTimeoutError::Disconnected) => {
+                self.ended = true;
+                engine.receive_eof(around.clock.now());
+                Ok(Turn::Done)
+            }
+        }
+    }
+
+    fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+        self.write(engine, around);
+    }
+
+    fn close_input(&mut self) {
+        // The thread ends, and drops the stream, when it has written what it was given.
+        self.write = None;
+    }
+
+    fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp) {
+        /// The exit of a process is no message of the threads.
+        const TICK: Duration = Duration::from_millis(20);
+        let wait = until.duration_since(around.clock.now()).min(TICK);
+        match self.told.recv_timeout(wait) {
+            Ok(Told::Stderr(bytes)) => around.stderr.push(&bytes),
+            Ok(Told::Read(_)) => drop(self.permits.try_send(())),
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
+        }
+    }
+
+    fn waker(&mut self) -> io::Result<Waker> {
+        Ok(Waker::Channel(self.tell.clone()))
+    }
+}
+
+fn read(mut reader: impl Read, tell: &Sender<Told>, permit: &Receiver<()>) {
+    let mut buffer = vec![0; CHUNK];
+    while permit.recv().is_ok() {
+        let told = loop {
+            match reader.read(&mut buffer) {
+                Ok(n) if n > 0 => break Told::Read(buffer[..n].to_vec()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                _ => break Told::ReadEnd,
+            }
+        };
+        let over = matches!(told, Told::ReadEnd);
+        if tell.send(told).is_err() || over {
+            return;
+        }
+    }
+}
+
+fn write_all(mut writer: impl Write, tell: &Sender<Told>, to_write: &Receiver<Vec<u8>>) {
+    while let Ok(bytes) = to_write.recv() {
+        let told = match writer.write_all(&bytes).and_then(|()| writer.flush()) {
+            Ok(()) => Told::Wrote,
+            Err(_) => Told::WriteEnd,
+        };
+        let over = matches!(told, Told::WriteEnd);
+        if tell.send(told).is_err() || over {
+            return;
+        }
+    }
+}
+
+fn read_stderr(mut stderr: impl Read, tell: &Sender<Told>) {
+    let mut buffer = [0; 8 * 1024];
+    while let Ok(n) = stderr.read(&mut buffer) {
+        if n == 0 || tell.send(Told::Stderr(buffer[..n].to_vec())).is_err() {
+            return;
+        }
+    }
+}
