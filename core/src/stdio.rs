@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::frame::{Input, Line, Receive, Transmit};
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::method::{Method, Notice, Params, Raw};
 use crate::session::{
     Closed, Config, Event, Message, Phase, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
@@ -110,8 +110,8 @@ impl Engine {
                 Some(Input::Overlong { head }) => self.session.receive_overlong(&head, now, out),
                 Some(Input::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.ended && self.session.phase() != Phase::Closed => {
-                    // A last line without its newline counts if it is whole.
-                    if let Some(line) = self.receive.last() {
+                    // A last line without its newline counts if it is whole; half a line is no answer.
+                    if let Some(line) = self.receive.last().filter(|line| json::is_whole(line.bytes())) {
                         self.session.receive(line, now, out);
                     }
                     self.session.close(Closed::ByServer);

@@ -53,8 +53,8 @@ fn is_unprintable(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Marks that reorder, hide or split what is shown.
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
+        // Marks that reorder, hide or split what is shown. Joiners are ordinary text: Persian, Hindi and emoji need them.
+        '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
@@ -142,6 +142,10 @@ mod tests {
             ("\u{1b}[", ""),
             ("a\u{0}b", "a\u{fffd}b"),
             ("abc\u{202e}txt.exe", "abc\u{fffd}txt.exe"),
+            (
+                "👨\u{200d}👩\u{200d}👧 \u{645}\u{6cc}\u{200c}\u{62e}",
+                "👨\u{200d}👩\u{200d}👧 \u{645}\u{6cc}\u{200c}\u{62e}",
+            ),
             ("50%\rdone\r\n", "50%done\n"),
         ] {
             assert_eq!(printable(text).to_string(), shown, "{text:?}");

@@ -1,10 +1,12 @@
 //! A server's tools, as far as they are known.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::rpc::RpcError;
 use crate::session::CallError;
-use crate::types::{ListToolsResult, Listed, Tool};
+use crate::types::{ListToolsResult, Listed, Rejected, Tool};
 
 /// The most pages that a list may have. 1 000: a server that pages by one would still show more tools than any model takes.
 const MAX_PAGES: usize = 1_000;
@@ -19,7 +21,7 @@ pub struct ToolList {
 impl ToolList {
     /// Begins to gather the list anew. The old one stays until the new one is complete.
     pub fn refresh(&self) -> Gathering {
-        Gathering { tools: Listed::default(), cursors: alloc::vec::Vec::new() }
+        Gathering { tools: Listed::default(), cursors: Vec::new() }
     }
 
     /// Takes the place of the old list.
@@ -74,7 +76,7 @@ fn is_unknown_tool(error: &RpcError) -> bool {
 #[derive(Clone, Debug)]
 pub struct Gathering {
     tools: Listed<Tool>,
-    cursors: alloc::vec::Vec<String>,
+    cursors: Vec<String>,
 }
 
 /// What to do after a page.
@@ -95,7 +97,25 @@ impl Gathering {
                 self.cursors.push(cursor.clone());
                 Page::Next(cursor, self)
             }
-            _ => Page::Complete(self.tools),
+            _ => Page::Complete(unique(self.tools)),
         }
     }
+}
+
+/// Names are unique within a server: a second tool of a name could not be called.
+fn unique(tools: Listed<Tool>) -> Listed<Tool> {
+    let mut seen = BTreeSet::new();
+    if tools.items.iter().all(|tool| seen.insert(tool.name.as_str())) {
+        return tools;
+    }
+    let mut names = BTreeSet::new();
+    let Listed { items, mut rejected } = tools;
+    let (first, second): (Vec<_>, Vec<_>) =
+        items.into_iter().enumerate().partition(|(_, t)| names.insert(t.name.clone()));
+    rejected.extend(second.into_iter().map(|(index, tool)| Rejected {
+        index,
+        name: Some(tool.name),
+        reason: "a second tool of this name".into(),
+    }));
+    Listed { items: first.into_iter().map(|(_, tool)| tool).collect(), rejected }
 }

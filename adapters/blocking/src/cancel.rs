@@ -1,8 +1,8 @@
 //! Ending a wait from another thread.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::transport::Told;
 
@@ -15,7 +15,8 @@ pub(crate) enum Waker {
 
 struct Shared {
     cancelled: AtomicBool,
-    waker: Waker,
+    /// Replaced when the server is started once more.
+    waker: Mutex<Waker>,
 }
 
 /// Ends the call that a client waits for, from another thread: a signal handler's, a user interface's.
@@ -37,19 +38,24 @@ pub struct Canceller(Arc<Shared>);
 
 impl Canceller {
     pub(crate) fn new(waker: Waker) -> Self {
-        Canceller(Arc::new(Shared { cancelled: AtomicBool::new(false), waker }))
+        Canceller(Arc::new(Shared { cancelled: AtomicBool::new(false), waker: Mutex::new(waker) }))
     }
 
     /// Ends the call that is waited for, with [`CallError::Cancelled`](mcpwire_core::CallError::Cancelled); the server is
     /// told. If none is waited for, the next one ends so.
     pub fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
-        match &self.0.waker {
+        match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             // A pipe that is full wakes as well as one that has one byte more.
             #[cfg(unix)]
             Waker::Pipe(pipe) => drop(rustix::io::write(pipe, &[1])),
             Waker::Channel(channel) => drop(channel.send(Told::Wake)),
         }
+    }
+
+    /// From now on, wakes this.
+    pub(crate) fn rewire(&self, waker: Waker) {
+        *self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) = waker;
     }
 
     /// Whether it was called since the last time that this was asked.

@@ -79,6 +79,9 @@ impl McpClient {
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
+    ///
+    /// The thread that reads holds the reader until its stream ends. Where both halves are one socket, keep a clone of it
+    /// and shut it down after [`McpClient::shutdown`], or the other side does not learn of the end.
     pub fn over(
         reader: impl Read + Send + 'static,
         writer: impl Write + Send + 'static,
@@ -118,7 +121,7 @@ impl McpClient {
             config.negotiate = Negotiate::Legacy;
             config.connect_timeout = config.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
             let mut successor = spawn(&def, &config, self.connection.clock)?;
-            self.connection.pass_on(&mut successor);
+            self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
             let now = self.connection.now();
             self.connection.engine.initialize(now).map_err(|error| self.send_error(error))?;
@@ -145,8 +148,11 @@ impl McpClient {
         let mut gathering = self.tools.refresh();
         let mut cursor: Option<String> = None;
         loop {
-            self.connection.tools_changed = false;
             let page = self.request::<ListTools>(&ListParams { cursor: cursor.as_deref() }, &RequestOptions::new())?;
+            if cursor.is_none() {
+                // A change that was told before the answer is in the answer.
+                self.connection.tools_changed = false;
+            }
             match gathering.page(page) {
                 Page::Next(next, rest) => {
                     cursor = Some(next);
@@ -215,7 +221,6 @@ impl McpClient {
     /// Sends a request of a typed method without waiting. Any number may be under way; [`McpClient::wait`] takes their
     /// results in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Ticket<M>, Error> {
-        self.check_alive();
         let now = self.connection.now();
         self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))
     }
@@ -235,7 +240,6 @@ impl McpClient {
 
     /// Sends a request of any method, and gives its result as the server sent it.
     pub fn send_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
-        self.check_alive();
         let now = self.connection.now();
         let options = RequestOptions::new();
         let ticket = self.connection.engine.request_raw(method, params, &options, now);
@@ -245,7 +249,6 @@ impl McpClient {
 
     /// Sends a notification of any method.
     pub fn send_notification(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.check_alive();
         self.connection.engine.notify_raw(method, params).map_err(|error| self.send_error(error))?;
         self.connection.flush();
         Ok(())
@@ -358,13 +361,6 @@ impl McpClient {
 
     fn open(&mut self) -> Result<Opened, Error> {
         self.connection.open().map_err(|error| self.io_error(error))
-    }
-
-    /// A server that has died since the last call is to be noticed before the next one is sent.
-    fn check_alive(&mut self) {
-        if !self.connection.is_running() {
-            self.connection.catch_up();
-        }
     }
 
     pub(crate) fn send_error(&mut self, error: SendError) -> Error {

@@ -72,7 +72,7 @@ impl Connection {
                     other => self.event(other, None, &mut |_| {}),
                 }
             }
-            if self.turn(None)? == Turn::Woken && self.was_cancelled() {
+            if self.turn(None)?.woken && self.was_cancelled() {
                 self.engine.close();
             }
         }
@@ -103,7 +103,7 @@ impl Connection {
             if !self.engine.is_waiting(key) {
                 return Ok(None);
             }
-            if self.turn(None)? == Turn::Woken && self.was_cancelled() {
+            if self.turn(None)?.woken && self.was_cancelled() {
                 self.engine.cancel(key, None);
             }
         }
@@ -118,7 +118,7 @@ impl Connection {
             if self.now() >= until || self.engine.phase() == mcpwire_core::Phase::Closed {
                 return Ok(());
             }
-            if self.turn(Some(until))? == Turn::Woken && self.was_cancelled() {
+            if self.turn(Some(until))?.woken && self.was_cancelled() {
                 return Ok(());
             }
         }
@@ -202,6 +202,8 @@ impl Connection {
                     transport.idle(&mut around, until.unwrap_or(now + TICK));
                 }
                 Step::Done => {
+                    let (transport, _, mut around) = self.split();
+                    transport.last_words(&mut around);
                     self.stderr.flush();
                     return (exit_of(self.process.as_ref()), last);
                 }
@@ -210,10 +212,15 @@ impl Connection {
     }
 
     /// Hands the parts that outlive a process to the connection to its successor.
-    pub(crate) fn pass_on(&mut self, successor: &mut Connection) {
+    pub(crate) fn pass_on(&mut self, successor: &mut Connection) -> io::Result<()> {
+        if let Some(canceller) = self.canceller.take() {
+            canceller.rewire(successor.transport.waker()?);
+            successor.canceller = Some(canceller);
+        }
         successor.stderr = self.stderr.take_over();
         successor.tracer = self.tracer.take();
         successor.listener = self.listener.take();
+        Ok(())
     }
 
     fn turn(&mut self, until: Option<Timestamp>) -> io::Result<Turn> {
@@ -221,11 +228,8 @@ impl Connection {
         let until = [deadline, until].into_iter().flatten().min();
         let (transport, engine, mut around) = self.split();
         let turn = transport.turn(engine, &mut around, until)?;
-        if let Some(deadline) = deadline {
-            let now = self.clock.now();
-            if deadline <= now {
-                self.engine.handle_timeout(now);
-            }
+        if deadline.is_some_and(|deadline| deadline <= turn.now) {
+            self.engine.handle_timeout(turn.now);
         }
         Ok(turn)
     }

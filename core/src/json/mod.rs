@@ -1,15 +1,16 @@
-//! JSON as text: the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
+//! JSON: the reader, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
 
 pub(crate) mod locate;
+pub(crate) mod read;
 pub(crate) mod scan;
-pub(crate) mod text;
+pub(crate) mod string;
 
-use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Visitor};
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -30,27 +31,30 @@ use crate::text::excerpt;
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
 #[derive(Clone)]
-pub struct Json(Box<RawValue>);
+pub struct Json(Box<str>);
 
 impl Json {
     /// The text. It has no line breaks unless the text given to [`Json::parse`] had some.
     pub fn get(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
     /// Takes a text that must be one JSON value.
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
-        RawValue::from_string(text.into()).map(Json).map_err(JsonError::new)
+        let text = text.into();
+        let mut reader = read::Reader::new(&text);
+        let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::new)?;
+        if raw.len() == text.len() { Ok(Json(text.into())) } else { Ok(Json(raw.into())) }
     }
 
     /// The JSON text of any value that serialises.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serde_json::value::to_raw_value(value).map(Json).map_err(JsonError::new)
+        serde_json::to_string(value).map(|text| Json(text.into())).map_err(JsonError::new)
     }
 
-    /// Parses the text into a type of the caller's.
+    /// Reads the text into a type of the caller's.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
-        serde_json::from_str(self.get()).map_err(JsonError::new)
+        read::from_str(self.get()).map_err(JsonError::new)
     }
 
     /// Whether the value is an object.
@@ -61,23 +65,19 @@ impl Json {
     /// The member `name` of an object, if this is one and has it.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let found = scan::members(self.get().as_bytes()).find(|m| m.is(name))?;
-        serde_json::from_slice(found.value).ok()
-    }
-
-    pub(crate) fn from_raw(raw: &RawValue) -> Json {
-        Json(raw.to_owned())
+        core::str::from_utf8(found.value).ok().and_then(|text| read::from_str(text).ok())
     }
 
     /// For text that is JSON by construction.
-    pub(crate) fn trusted(text: String) -> Json {
-        Json(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
+        Json(text.into())
     }
 }
 
 impl Default for Json {
     /// `null`.
     fn default() -> Json {
-        Json(RawValue::NULL.to_owned())
+        Json("null".into())
     }
 }
 
@@ -103,15 +103,66 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
+    /// As what it is, if the serialiser is that of `serde_json`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        let mut raw = serializer.serialize_struct(read::SERDE_RAW, 1)?;
+        raw.serialize_field(read::SERDE_RAW, self.get())?;
+        raw.end()
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Json)
+        struct JsonVisitor;
+        impl<'de> Visitor<'de> for JsonVisitor {
+            type Value = Json;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+
+            fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<Json, E> {
+                Ok(Json(raw.into()))
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+                Box::<RawValue>::deserialize(deserializer).map(|raw| Json(raw.get().into()))
+            }
+        }
+        deserializer.deserialize_newtype_struct(read::RAW, JsonVisitor)
     }
+}
+
+/// The text of any value, borrowed from the text that is read.
+pub(crate) struct RawText<'de>(pub(crate) &'de str);
+
+impl<'de> Deserialize<'de> for RawText<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RawVisitor;
+        impl<'de> Visitor<'de> for RawVisitor {
+            type Value = RawText<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value in memory")
+            }
+
+            fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<RawText<'de>, E> {
+                Ok(RawText(raw))
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<RawText<'de>, D::Error> {
+                <&RawValue>::deserialize(deserializer).map(|raw| RawText(raw.get()))
+            }
+        }
+        deserializer.deserialize_newtype_struct(read::RAW, RawVisitor)
+    }
+}
+
+/// Whether a text is one whole JSON value.
+pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+    let Ok(text) = core::str::from_utf8(bytes) else { return false };
+    let mut reader = read::Reader::new(text);
+    reader.raw().is_ok() && reader.end().is_ok()
 }
 
 /// Why a text is not the JSON that was asked for.
@@ -122,8 +173,7 @@ pub struct JsonError {
 }
 
 impl JsonError {
-    #[expect(clippy::needless_pass_by_value, reason = "it is made for map_err")]
-    pub(crate) fn new(error: serde_json::Error) -> Self {
+    pub(crate) fn new(error: impl fmt::Display) -> Self {
         JsonError { message: error.to_string() }
     }
 }

@@ -7,7 +7,7 @@ use alloc::borrow::Cow;
 
 use memchr::memchr2;
 
-use super::text::unescape;
+use super::string::{plain_end, unescape_lossy};
 
 /// One member of an object, as bytes.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,7 @@ pub(crate) fn elements(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// A key's text, its escapes undone.
 pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(key) {
-        Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape(text)),
+        Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape_lossy(text)),
         Ok(text) => Cow::Borrowed(text),
         Err(_) => alloc::string::String::from_utf8_lossy(key),
     }
@@ -116,16 +116,10 @@ pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 
 /// The position after the string that starts at `at`, quotes included.
 fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
-    // Keys and short values: a byte loop beats the set-up of a vector search.
-    let near = bytes.len().min(at + 16);
-    while at < near {
-        match bytes[at] {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
+    let mut at = match plain_end(bytes, at + 1) {
+        Ok(end) => return Some(end + 1),
+        Err(special) => special,
+    };
     loop {
         let rest = bytes.get(at..)?;
         let found = at + memchr2(b'"', b'\\', rest)?;

@@ -1,10 +1,11 @@
 //! What the other side did wrong, and what it said was wrong.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 
 use crate::json::Json;
 use crate::json::locate::path_at;
+use crate::json::read::ReadError;
 use crate::printable;
 use crate::text::excerpt;
 
@@ -101,15 +102,11 @@ impl PeerError {
     }
 
     /// An error of the decode, with its place named.
-    pub(crate) fn from_json(error: &serde_json::Error, message: &[u8]) -> Self {
-        let text = error.to_string();
-        // Messages are single lines, so the column is the offset.
-        let what = text.rfind(" at line ").map_or(text.as_str(), |cut| &text[..cut]);
-        let offset = error.column().saturating_sub(1);
+    pub(crate) fn from_read(error: &ReadError, message: &[u8]) -> Self {
         PeerError {
-            kind: PeerErrorKind::Malformed(what.into()),
-            at: path_at(message, offset),
-            excerpt: around(message, offset),
+            kind: PeerErrorKind::Malformed(error.what().into()),
+            at: path_at(message, error.offset()),
+            excerpt: around(message, error.offset()),
         }
     }
 }

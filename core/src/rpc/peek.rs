@@ -1,6 +1,7 @@
 //! The first look at a message: which kind, which id, which method. Nothing is built.
 
 use alloc::borrow::Cow;
+use core::ops::Range;
 
 use super::WireId;
 use crate::json::scan::{key_text, members, skip_space};
@@ -33,6 +34,12 @@ pub(crate) enum Peek<'a> {
 /// is within the first fifty bytes, whatever the size. Where `result` comes first, the end of the line is looked at before
 /// the value is scanned.
 pub(crate) fn peek(bytes: &[u8]) -> Peek<'_> {
+    if let Some((id, _)) = usual_start(bytes) {
+        return Peek::Response { id: WireId(id) };
+    }
+    if let Some((id, _)) = usual_end(bytes) {
+        return Peek::Response { id: WireId(id) };
+    }
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
         Some(b'[') => return Peek::Batch,
@@ -71,6 +78,29 @@ pub(crate) fn peek(bytes: &[u8]) -> Peek<'_> {
         }
     }
     seen.verdict()
+}
+
+/// The id of a response that begins as most do, and where its result starts.
+#[inline]
+pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
+    const BETWEEN: &[u8] = br#","result":"#;
+    let rest = bytes.strip_prefix(BEFORE)?;
+    let digits = rest.iter().take(20).take_while(|b| b.is_ascii_digit()).count();
+    let (id, rest) = rest.split_at(digits);
+    (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
+}
+
+/// The id of a response that is built the way of the TypeScript servers, and where its result starts and ends.
+#[inline]
+pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
+    const BEFORE: &[u8] = br#"{"result":"#;
+    const BETWEEN: &[u8] = br#","jsonrpc":"2.0","id":"#;
+    let rest = bytes.strip_prefix(BEFORE)?.strip_suffix(b"}")?;
+    let digits = rest.iter().rev().take(20).take_while(|b| b.is_ascii_digit()).count();
+    let (rest, id) = rest.split_at(rest.len() - digits);
+    let result = rest.strip_suffix(BETWEEN)?;
+    (digits > 0).then_some((id, BEFORE.len()..BEFORE.len() + result.len()))
 }
 
 #[derive(Default)]

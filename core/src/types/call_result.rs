@@ -108,7 +108,7 @@ fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
         members.push("structuredContent", structured.clone());
     }
     if result.is_error {
-        members.push("isError", Json::trusted("true".into()));
+        members.push("isError", Json::trusted("true"));
     }
     for (name, value) in result.extra.iter() {
         members.push(name, value.clone());

@@ -1,14 +1,14 @@
 //! Content blocks: what tools and prompts are made of (2026-07-28, server/tools, "Tool Result").
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
-use super::lenient::{Hope, long_string, scalars};
+use super::lenient::{OrRaw, scalars};
 use super::object::{Found, KeySeed, object};
 use super::{Extra, Icon};
 use crate::json::Json;
@@ -27,9 +27,9 @@ pub enum ContentBlock {
     /// Sound.
     Audio(AudioContent),
     /// A link to a resource.
-    ResourceLink(ResourceLink),
+    ResourceLink(Box<ResourceLink>),
     /// A resource, embedded.
-    Resource(EmbeddedResource),
+    Resource(Box<EmbeddedResource>),
     /// Anything else.
     Unknown(UnknownContent),
 }
@@ -65,7 +65,7 @@ macro_rules! blocks {
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $ty, )*
             /// For whom it is, and how much it matters.
-            pub annotations: Option<Annotations>,
+            pub annotations: Option<Box<Annotations>>,
             /// Metadata.
             pub meta: Option<Json>,
             /// Members that this version of the library does not know.
@@ -227,17 +227,23 @@ struct Members {
     kind: Option<String>,
     text: Option<String>,
     data: Option<String>,
+    mime_type: Option<String>,
+    /// What only resources have.
+    rare: Option<Box<Rare>>,
+    annotations: Option<Box<Annotations>>,
+    meta: Option<Json>,
+    extra: Extra,
+}
+
+#[derive(Default)]
+struct Rare {
     uri: Option<String>,
     name: Option<String>,
     title: Option<String>,
     description: Option<String>,
-    mime_type: Option<String>,
     size: Option<u64>,
-    icons: Vec<Icon>,
+    icons: Option<Vec<Icon>>,
     resource: Option<ResourceContents>,
-    annotations: Option<Annotations>,
-    meta: Option<Json>,
-    extra: Extra,
 }
 
 #[derive(Clone, Copy)]
@@ -294,33 +300,34 @@ impl<'de> Visitor<'de> for BlockVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ContentBlock, A::Error> {
         let mut members = Members::default();
         while let Some(found) = map.next_key_seed(KeySeed(key))? {
-            match found {
-                Found::Known(Key::Kind) => members.kind = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(key @ (Key::Text | Key::Data)) => {
-                    let raw: &RawValue = map.next_value()?;
-                    match (key, long_string(raw)) {
-                        (Key::Text, Ok(text)) => members.text = Some(text),
-                        (_, Ok(data)) => members.data = Some(data),
-                        (key, Err(_)) => {
-                            members
-                                .extra
-                                .push(if matches!(key, Key::Text) { "text" } else { "data" }, Json::from_raw(raw));
-                        }
+            /// Reads a member; what is not of its type is kept under its name.
+            macro_rules! member {
+                ($place:expr, $name:literal) => {
+                    match map.next_value::<OrRaw<_>>()?.0 {
+                        Ok(value) => $place = Some(value),
+                        Err(raw) => members.extra.push($name, raw),
                     }
-                }
-                Found::Known(Key::Uri) => members.uri = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Name) => members.name = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Title) => members.title = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Description) => members.description = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::MimeType) => members.mime_type = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Size) => members.size = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Icons) => members.icons = map.next_value_seed(Hope::new())?.unwrap_or_default(),
-                Found::Known(Key::Resource) => members.resource = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Annotations) => members.annotations = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Meta) => members.meta = map.next_value_seed(Hope::new())?.ok(),
+                };
+            }
+            match found {
+                Found::Known(Key::Kind) => member!(members.kind, "type"),
+                Found::Known(Key::Text) => member!(members.text, "text"),
+                Found::Known(Key::Data) => member!(members.data, "data"),
+                Found::Known(Key::Uri) => member!(members.rare().uri, "uri"),
+                Found::Known(Key::Name) => member!(members.rare().name, "name"),
+                Found::Known(Key::Title) => member!(members.rare().title, "title"),
+                Found::Known(Key::Description) => member!(members.rare().description, "description"),
+                Found::Known(Key::MimeType) => member!(members.mime_type, "mimeType"),
+                Found::Known(Key::Size) => member!(members.rare().size, "size"),
+                Found::Known(Key::Icons) => member!(members.rare().icons, "icons"),
+                Found::Known(Key::Resource) => member!(members.rare().resource, "resource"),
+                Found::Known(Key::Annotations) => member!(members.annotations, "annotations"),
+                Found::Known(Key::Meta) => member!(members.meta, "_meta"),
                 Found::Unknown(name) => members.extra.push(name, map.next_value()?),
             }
         }
+        // Null stands for an absent member.
+        members.extra.drop_nulls(|name| key(name).is_some());
         Ok(members.into_block())
     }
 
@@ -344,6 +351,10 @@ fn unknown(raw: Json) -> ContentBlock {
 }
 
 impl Members {
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
     fn into_block(mut self) -> ContentBlock {
         let kind = self.kind.take();
         match kind.as_deref() {
@@ -361,31 +372,28 @@ impl Members {
                 let (data, mime_type) = (data.unwrap_or_default(), mime_type.unwrap_or_default());
                 ContentBlock::Audio(AudioContent { data, mime_type, annotations, meta, extra })
             }
-            Some("resource_link") if self.uri.is_some() => {
-                let uri = self.uri.unwrap_or_default();
-                let name = self.name.unwrap_or_else(|| uri.clone());
-                let Members { title, description, mime_type, size, icons, annotations, meta, extra, .. } = self;
-                ContentBlock::ResourceLink(ResourceLink {
+            Some("resource_link") if self.rare.as_ref().is_some_and(|rare| rare.uri.is_some()) => {
+                let Members { rare, mime_type, annotations, meta, extra, .. } = self;
+                let Rare { uri, name, title, description, size, icons, .. } = *rare.unwrap_or_default();
+                let uri = uri.unwrap_or_default();
+                let name = name.unwrap_or_else(|| uri.clone());
+                ContentBlock::ResourceLink(Box::new(ResourceLink {
                     uri,
                     name,
                     title,
                     description,
                     mime_type,
                     size,
-                    icons,
+                    icons: icons.unwrap_or_default(),
                     annotations,
                     meta,
                     extra,
-                })
+                }))
             }
-            Some("resource") if self.resource.is_some() => {
-                let Members { resource, annotations, meta, extra, .. } = self;
-                ContentBlock::Resource(EmbeddedResource {
-                    resource: resource.unwrap_or_default(),
-                    annotations,
-                    meta,
-                    extra,
-                })
+            Some("resource") if self.rare.as_ref().is_some_and(|rare| rare.resource.is_some()) => {
+                let Members { rare, annotations, meta, extra, .. } = self;
+                let resource = rare.and_then(|rare| rare.resource).unwrap_or_default();
+                ContentBlock::Resource(Box::new(EmbeddedResource { resource, annotations, meta, extra }))
             }
             _ => Members { kind, ..self }.into_unknown(),
         }
@@ -393,6 +401,7 @@ impl Members {
 
     /// The block as JSON again, from its members.
     fn into_unknown(self) -> ContentBlock {
+        let rare = self.rare.unwrap_or_default();
         let mut all = Extra::default();
         let mut put = |name: &str, value: Option<Result<Json, crate::JsonError>>| {
             if let Some(Ok(value)) = value {
@@ -402,14 +411,14 @@ impl Members {
         put("type", self.kind.as_ref().map(Json::from_value));
         put("text", self.text.as_ref().map(Json::from_value));
         put("data", self.data.as_ref().map(Json::from_value));
-        put("uri", self.uri.as_ref().map(Json::from_value));
-        put("name", self.name.as_ref().map(Json::from_value));
-        put("title", self.title.as_ref().map(Json::from_value));
-        put("description", self.description.as_ref().map(Json::from_value));
+        put("uri", rare.uri.as_ref().map(Json::from_value));
+        put("name", rare.name.as_ref().map(Json::from_value));
+        put("title", rare.title.as_ref().map(Json::from_value));
+        put("description", rare.description.as_ref().map(Json::from_value));
         put("mimeType", self.mime_type.as_ref().map(Json::from_value));
-        put("size", self.size.as_ref().map(Json::from_value));
-        put("icons", (!self.icons.is_empty()).then(|| Json::from_value(&self.icons)));
-        put("resource", self.resource.as_ref().map(Json::from_value));
+        put("size", rare.size.as_ref().map(Json::from_value));
+        put("icons", rare.icons.as_ref().map(Json::from_value));
+        put("resource", rare.resource.as_ref().map(Json::from_value));
         put("annotations", self.annotations.as_ref().map(Json::from_value));
         put("_meta", self.meta.map(Ok));
         for (name, value) in self.extra.iter() {

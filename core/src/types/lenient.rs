@@ -5,6 +5,7 @@
 //! is still an error of the whole message.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,9 +13,9 @@ use core::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
-use crate::json::Json;
+use crate::json::read::{OR_RAW, Reader};
+use crate::json::{Json, RawText};
 
 /// Why a value is not of the type that was hoped for.
 #[derive(Debug)]
@@ -115,6 +116,10 @@ impl<'de> Lenient<'de> for String {
                 Ok(Ok(text.into()))
             }
 
+            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+                Ok(Ok(text))
+            }
+
             mismatch!(bool number null array object);
         }
         deserializer.deserialize_any(StringVisitor)
@@ -149,7 +154,7 @@ impl<'de> Lenient<'de> for f64 {
     const EXPECTED: &'static str = "a number";
 
     fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        let RawText(raw) = RawText::deserialize(deserializer)?;
         Ok(match raw.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') => raw.parse().map_err(|_| Mismatch::Type("a number")),
             first => Err(Mismatch::Type(type_by(first))),
@@ -161,7 +166,7 @@ impl<'de> Lenient<'de> for u64 {
     const EXPECTED: &'static str = "a whole number";
 
     fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        let RawText(raw) = RawText::deserialize(deserializer)?;
         Ok(match raw.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') => {
                 crate::rpc::WireId(raw.as_bytes()).ours().ok_or(Mismatch::Type("another number"))
@@ -176,8 +181,16 @@ impl<'de> Lenient<'de> for Json {
     const EXPECTED: &'static str = "a value";
 
     fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?;
-        Ok(if raw.get() == "null" { Err(Mismatch::Type("null")) } else { Ok(Json::from_raw(raw)) })
+        let RawText(raw) = RawText::deserialize(deserializer)?;
+        Ok(if raw == "null" { Err(Mismatch::Type("null")) } else { Ok(Json::trusted(raw)) })
+    }
+}
+
+impl<'de, T: Lenient<'de>> Lenient<'de> for Box<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
+        Ok(T::lenient(deserializer)?.map(Box::new))
     }
 }
 
@@ -208,11 +221,35 @@ impl<'de, T: Lenient<'de>> Lenient<'de> for Vec<T> {
     }
 }
 
-/// A string that may be megabytes long: read from the raw text into its final place.
-pub(crate) fn long_string(raw: &RawValue) -> Result<String, Mismatch> {
-    match raw.get().as_bytes() {
-        [b'"', .., b'"'] => Ok(crate::json::text::unescape(&raw.get()[1..raw.get().len() - 1])),
-        other => Err(Mismatch::Type(type_by(other.first()))),
+/// A value that is of the type that was hoped for, or is kept as its text.
+pub(crate) struct OrRaw<T>(pub(crate) Result<T, Json>);
+
+impl<'de, T: Lenient<'de>> Deserialize<'de> for OrRaw<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OrRawVisitor<T>(PhantomData<T>);
+        impl<'de, T: Lenient<'de>> Visitor<'de> for OrRawVisitor<T> {
+            type Value = OrRaw<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(T::EXPECTED)
+            }
+
+            /// From our reader: the value, and then its text.
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                if let Some(Ok(value)) = seq.next_element_seed(Hope::<T>::new())? {
+                    return Ok(OrRaw(Ok(value)));
+                }
+                let text: Option<&str> = seq.next_element()?;
+                Ok(OrRaw(Err(text.map_or_else(Json::default, Json::trusted))))
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+                let RawText(text) = RawText::deserialize(deserializer)?;
+                let hoped = T::lenient(&mut Reader::new(text)).map_err(serde::de::Error::custom)?;
+                Ok(OrRaw(hoped.map_err(|_| Json::trusted(text))))
+            }
+        }
+        deserializer.deserialize_newtype_struct(OR_RAW, OrRawVisitor(PhantomData))
     }
 }
 

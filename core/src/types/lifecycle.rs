@@ -61,13 +61,7 @@ object! {
 impl DiscoverResult {
     /// Who the server says it is.
     pub fn implementation(&self) -> Option<Implementation> {
-        let meta = self.meta.as_ref()?;
-        // Read from text held here: the value borrows from it while it is decoded.
-        let found =
-            crate::json::scan::members(meta.get().as_bytes()).find(|m| m.is("io.modelcontextprotocol/serverInfo"));
-        found
-            .and_then(|m| core::str::from_utf8(m.value).ok())
-            .and_then(|text| serde_json::from_str(text).ok())
-            .or_else(|| self.server_info.clone())
+        let told = self.meta.as_ref().and_then(|meta| meta.member("io.modelcontextprotocol/serverInfo"));
+        told.or_else(|| self.server_info.clone())
     }
 }

@@ -5,10 +5,10 @@ use core::convert::Infallible;
 use core::fmt;
 use core::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-use super::lenient::{Lenient, Mismatch};
+use super::lenient::{Lenient, Mismatch, mismatch};
 use super::object::object;
 use crate::json::Json;
 
@@ -127,10 +127,24 @@ impl<'de> Lenient<'de> for LoggingLevel {
     const EXPECTED: &'static str = "a string";
 
     fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        Ok(String::lenient(deserializer)?.map(|name| match name.parse() {
-            Ok(level) => level,
-            Err(never) => match never {},
-        }))
+        struct LevelVisitor;
+        impl<'de> Visitor<'de> for LevelVisitor {
+            type Value = Result<LoggingLevel, Mismatch>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a log level")
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                match name.parse() {
+                    Ok(level) => Ok(Ok(level)),
+                    Err(never) => match never {},
+                }
+            }
+
+            mismatch!(bool number null array object);
+        }
+        deserializer.deserialize_any(LevelVisitor)
     }
 }
 

@@ -28,6 +28,11 @@ impl Extra {
         self.0.is_empty()
     }
 
+    /// Drops those whose value is null, of the names that are known.
+    pub(crate) fn drop_nulls(&mut self, known: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, value)| value.get() != "null" || !known(name));
+    }
+
     /// All of them as one object.
     pub(crate) fn to_json(&self) -> Json {
         let mut text = String::from("{");

@@ -1,13 +1,12 @@
-//! Reading and writing the contents of a resource, whose text or blob may be long.
+//! Reading and writing the contents of a resource, text or binary.
 
 use core::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::value::RawValue;
 
 use super::ResourceContents;
-use super::lenient::{Hope, Lenient, Mismatch, long_string, mismatch};
+use super::lenient::{Hope, Lenient, Mismatch, mismatch};
 use super::object::{Found, KeySeed};
 
 enum Key {
@@ -52,8 +51,8 @@ impl<'de> Visitor<'de> for ContentsVisitor {
             match found {
                 Found::Known(Key::Uri) => contents.uri = map.next_value_seed(Hope::new())?.unwrap_or_default(),
                 Found::Known(Key::MimeType) => contents.mime_type = map.next_value_seed(Hope::new())?.ok(),
-                Found::Known(Key::Text) => contents.text = long_string(map.next_value::<&RawValue>()?).ok(),
-                Found::Known(Key::Blob) => contents.blob = long_string(map.next_value::<&RawValue>()?).ok(),
+                Found::Known(Key::Text) => contents.text = map.next_value_seed(Hope::new())?.ok(),
+                Found::Known(Key::Blob) => contents.blob = map.next_value_seed(Hope::new())?.ok(),
                 Found::Known(Key::Meta) => contents.meta = map.next_value_seed(Hope::new())?.ok(),
                 Found::Unknown(name) => contents.extra.push(name, map.next_value()?),
             }

@@ -39,7 +39,7 @@ fn check(mut tool: Tool) -> Result<Tool, Mismatch> {
         return Err(Mismatch::Object { reason: "`name` is empty".into(), name: None });
     }
     if tool.input_schema.get() == "null" {
-        tool.input_schema = Json::trusted(r#"{"type":"object"}"#.into());
+        tool.input_schema = Json::trusted(r#"{"type":"object"}"#);
     } else if !tool.input_schema.is_object() {
         let found = type_by(tool.input_schema.get().as_bytes().first());
         let reason = alloc::format!("`inputSchema` is {found} instead of an object").into();

@@ -13,6 +13,8 @@ use crate::definition::{EnvPolicy, McpServerDef, inherited_names};
 pub struct SpawnError {
     /// The command.
     pub command: String,
+    /// The working directory that it was to have, if not that of this process.
+    pub cwd: Option<PathBuf>,
     /// What is wrong with it.
     pub kind: SpawnErrorKind,
     /// What the system says.
@@ -49,7 +51,10 @@ impl fmt::Display for SpawnError {
             SpawnErrorKind::InterpreterNotFound => {
                 write!(f, "`{command}` is there, but the interpreter that its first line names is not")
             }
-            SpawnErrorKind::DirectoryNotFound => write!(f, "the working directory for `{command}` does not exist"),
+            SpawnErrorKind::DirectoryNotFound => {
+                let cwd = self.cwd.as_deref().unwrap_or(Path::new("."));
+                write!(f, "the working directory for `{command}` does not exist: {}", cwd.display())
+            }
             SpawnErrorKind::NotExecutable => write!(f, "`{command}` is not executable: {}", self.source),
             SpawnErrorKind::NotPermitted => write!(f, "not permitted to run `{command}`: {}", self.source),
             SpawnErrorKind::Invalid => write!(f, "`{command}` cannot be run: {}", self.source),
@@ -65,7 +70,7 @@ impl std::error::Error for SpawnError {
 }
 
 pub(super) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
-    let fail = |kind, source| SpawnError { command: def.command.clone(), kind, source };
+    let fail = |kind, source| SpawnError { command: def.command.clone(), cwd: def.cwd.clone(), kind, source };
     if def.command.is_empty() {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");
         return Err(fail(SpawnErrorKind::Invalid, source));

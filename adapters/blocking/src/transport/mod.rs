@@ -42,11 +42,11 @@ pub(crate) struct Surroundings<'a> {
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// Something was read or written, or the time was up.
-    Done,
+pub(crate) struct Turn {
     /// Someone called the canceller.
-    Woken,
+    pub(crate) woken: bool,
+    /// The time after the wait: asking for it costs, and the caller needs it too.
+    pub(crate) now: Timestamp,
 }
 
 /// A way to carry the bytes of an engine.
@@ -67,6 +67,9 @@ pub(crate) trait Transport: Send {
 
     /// Waits until the server exits, says something or `until` has come. What it says is thrown away.
     fn idle(&mut self, around: &mut Surroundings<'_>, until: Timestamp);
+
+    /// Takes in what a server that has ended still wrote on standard error.
+    fn last_words(&mut self, around: &mut Surroundings<'_>);
 
     /// What wakes a turn from another thread.
     fn waker(&mut self) -> io::Result<Waker>;

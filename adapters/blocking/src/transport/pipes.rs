@@ -39,6 +39,7 @@ pub(crate) struct Pipes {
 }
 
 /// What `poll` says of each.
+#[expect(clippy::struct_excessive_bools, reason = "one for each descriptor, all independent")]
 #[derive(Default)]
 struct Ready {
     stdin: bool,
@@ -107,7 +108,7 @@ impl Pipes {
         Ok(Ready { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
     }
 
-    fn read(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) -> io::Result<()> {
+    fn read(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) -> io::Result<()> {
         let Some(stdout) = &mut self.stdout else { return Ok(()) };
         let space = engine.space();
         if space.is_empty() {
@@ -119,7 +120,7 @@ impl Pipes {
                 if let Some(tracer) = &mut around.tracer {
                     tracer.push(Direction::Received, &space[..n]);
                 }
-                engine.filled(n, around.clock.now());
+                engine.filled(n, now);
             }
             Err(error) if is_passing(&error) => {
                 // Everything that was written before the exit has been read.
@@ -164,7 +165,7 @@ impl Pipes {
     fn read_stderr(&mut self, around: &mut Surroundings<'_>) {
         let mut buffer = [0; 8 * 1024];
         // A server that floods its standard error is not to hold up the answers.
-        for _ in 0..8 {
+        for _ in 0..16 {
             let Some(stderr) = &mut self.stderr else { return };
             match stderr.read(&mut buffer) {
                 Ok(n) if n > 0 => around.stderr.push(&buffer[..n]),
@@ -215,14 +216,16 @@ impl Transport for Pipes {
         until: Option<Timestamp>,
     ) -> io::Result<Turn> {
         self.write(engine, around);
+        let now = around.clock.now();
         if self.ended {
-            return Ok(Turn::Done);
+            return Ok(Turn { woken: false, now });
         }
         let write = !engine.transmit().is_empty();
         let read = !engine.space().is_empty();
         let until = [until, self.ending].into_iter().flatten().min();
-        let timeout = until.map(|at| at.duration_since(around.clock.now()));
+        let timeout = until.map(|at| at.duration_since(now));
         let ready = self.wait(around.process.as_deref(), read, write, timeout)?;
+        let now = around.clock.now();
         if ready.stderr {
             self.read_stderr(around);
         }
@@ -232,7 +235,7 @@ impl Transport for Pipes {
             process.observe();
         }
         if ready.stdout || ready.exit {
-            self.read(engine, around)?;
+            self.read(engine, around, now)?;
         }
         if ready.stdin {
             self.write(engine, around);
@@ -240,13 +243,12 @@ impl Transport for Pipes {
         if self.has_hints_of_end(around) {
             self.check_end(engine, around);
         }
-        if ready.wake {
-            if let Some(wake) = &self.wake {
-                let _ = rustix::io::read(wake, &mut [0u8; 16]);
-            }
-            return Ok(Turn::Woken);
+        if ready.wake
+            && let Some(wake) = &self.wake
+        {
+            let _ = rustix::io::read(wake, &mut [0u8; 16]);
         }
-        Ok(Turn::Done)
+        Ok(Turn { woken: ready.wake, now })
     }
 
     fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
@@ -272,6 +274,11 @@ impl Transport for Pipes {
                 _ => {}
             }
         }
+    }
+
+    fn last_words(&mut self, around: &mut Surroundings<'_>) {
+        // A pipe holds 64 KiB as a rule, which is read in one go.
+        self.read_stderr(around);
     }
 
     fn waker(&mut self) -> io::Result<Waker> {

@@ -95,8 +95,7 @@ impl Threads {
         }
     }
 
-    fn take_in(&mut self, told: Told, engine: &mut Engine, around: &mut Surroundings<'_>) -> Turn {
-        let now = around.clock.now();
+    fn take_in(&mut self, told: Told, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) {
         match told {
             Told::Read(bytes) => {
                 if let Some(tracer) = &mut around.tracer {
@@ -114,9 +113,8 @@ impl Threads {
             }
             Told::Wrote => self.writing = false,
             Told::Stderr(bytes) => around.stderr.push(&bytes),
-            Told::Wake => return Turn::Woken,
+            Told::Wake => {}
         }
-        Turn::Done
     }
 }
 
@@ -128,24 +126,28 @@ impl Transport for Threads {
         until: Option<Timestamp>,
     ) -> io::Result<Turn> {
         self.write(engine, around);
+        let now = around.clock.now();
         if self.ended {
-            return Ok(Turn::Done);
+            return Ok(Turn { woken: false, now });
         }
         if !self.rest.is_empty() {
-            self.feed(engine, around.clock.now());
-            return Ok(Turn::Done);
+            self.feed(engine, now);
+            return Ok(Turn { woken: false, now });
         }
         // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
-        let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(around.clock.now()));
-        match self.told.recv_timeout(wait) {
-            Ok(told) => Ok(self.take_in(told, engine, around)),
-            Err(RecvTimeoutError::Timeout) => Ok(Turn::Done),
+        let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
+        let told = self.told.recv_timeout(wait);
+        let now = around.clock.now();
+        let woken = matches!(told, Ok(Told::Wake));
+        match told {
+            Ok(told) => self.take_in(told, engine, around, now),
+            Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 self.ended = true;
-                engine.receive_eof(around.clock.now());
-                Ok(Turn::Done)
+                engine.receive_eof(now);
             }
         }
+        Ok(Turn { woken, now })
     }
 
     fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
@@ -166,6 +168,14 @@ impl Transport for Threads {
             Ok(Told::Read(_)) => drop(self.permits.try_send(())),
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => thread::sleep(wait),
+        }
+    }
+
+    fn last_words(&mut self, around: &mut Surroundings<'_>) {
+        for told in self.told.try_iter() {
+            if let Told::Stderr(bytes) = told {
+                around.stderr.push(&bytes);
+            }
         }
     }
 

@@ -1,0 +1,81 @@
+//! What each subcommand does.
+
+mod call;
+mod demo;
+mod info;
+mod tools;
+
+use mcpwire_blocking::core::Json;
+
+use crate::args::{Command, Connection, Options};
+use crate::arguments;
+use crate::demo_server;
+use crate::failure::{Failure, SERVER_FAILED};
+use crate::session::Session;
+
+/// What is done once there is a server, with all that it needs.
+enum Task<'a> {
+    Demo,
+    Info,
+    Tools,
+    Call { tool: &'a str, arguments: Json },
+}
+
+/// Runs a command and says the exit status.
+pub(crate) fn run(command: &Command, options: &Options) -> u8 {
+    let told = |failure: Failure| {
+        failure.report(options.json);
+        failure.exit()
+    };
+    let (task, connection) = match prepare(command) {
+        Ok(Some(prepared)) => prepared,
+        Ok(None) => return serve(),
+        Err(failure) => return told(failure),
+    };
+    let mut session = match Session::start(&connection, options) {
+        Ok(session) => session,
+        Err(failure) => return told(failure),
+    };
+    // A failure is told before the server is ended: one that does not want to end takes its time.
+    let exit = task.run(&mut session).unwrap_or_else(told);
+    let ended = session.close();
+    match task {
+        Task::Demo if exit == 0 && !options.json => demo::farewell(ended.as_ref()).map_or_else(told, |()| exit),
+        _ => exit,
+    }
+}
+
+/// Reads what the command needs before a server is started for it. One needs none: it is the server.
+fn prepare(command: &Command) -> Result<Option<(Task<'_>, Connection)>, Failure> {
+    Ok(Some(match command {
+        Command::DemoServer => return Ok(None),
+        Command::Demo => (Task::Demo, Connection::to_demo()),
+        Command::Info { connection } => (Task::Info, connection.clone()),
+        Command::Tools { connection } => (Task::Tools, connection.clone()),
+        Command::Call { tool, arguments, connection } => {
+            let arguments = arguments::read(arguments.as_deref())?;
+            (Task::Call { tool, arguments }, connection.clone())
+        }
+    }))
+}
+
+fn serve() -> u8 {
+    match demo_server::run() {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("mcpwire demo-server: {error}");
+            SERVER_FAILED
+        }
+    }
+}
+
+impl Task<'_> {
+    fn run(&self, session: &mut Session<'_>) -> Result<u8, Failure> {
+        match self {
+            Self::Demo => demo::run(session),
+            Self::Info => info::run(session),
+            Self::Tools => tools::run(session),
+            Self::Call { tool, arguments } => call::run(session, tool, arguments),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `mcpwire call`: one call of one tool.
+
+use mcpwire_blocking::core::{CallToolResult, Json, Tool};
+
+use crate::failure::{Failure, INTERRUPTED, TOOL_ERROR};
+use crate::output;
+use crate::session::Session;
+use crate::show::{self, Layout};
+use crate::text;
+
+/// A name this much like that of a tool is taken for a slip of the fingers.
+const LIKE: f64 = 0.8;
+/// More names of tools than these are left to `mcpwire tools`.
+const MOST_NAMES: usize = 20;
+
+pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json) -> Result<u8, Failure> {
+    session.open()?;
+    let is_error = if session.options.json {
+        let raw = session.call_raw(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
+        let is_error = match raw.decode::<CallToolResult>() {
+            Ok(result) => reported_error(session, tool, &result)?,
+            Err(_) => false,
+        };
+        output::raw(&raw)?;
+        is_error
+    } else {
+        let result = session.call(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
+        let is_error = reported_error(session, tool, &result)?;
+        output::page(|out| show::result(out, &result))?;
+        if is_error && !session.options.quiet {
+            session.notes.line(&format!("{}: the tool reported an error", text::line(tool)));
+        }
+        is_error
+    };
+    Ok(if is_error { TOOL_ERROR } else { 0 })
+}
+
+/// Whether the tool reported an error. Some servers answer so for a tool that they do not have: that is a failure.
+fn reported_error(session: &mut Session<'_>, tool: &str, result: &CallToolResult) -> Result<bool, Failure> {
+    if !result.is_error {
+        return Ok(false);
+    }
+    match session.request(|client| client.list_tools().map(drop)) {
+        Ok(()) if !session.client.has_tool(tool) => {
+            let failure = Failure::tool_not_found(tool, result.text().as_str());
+            Err(explained(session, tool, failure))
+        }
+        Err(failure) if failure.exit() == INTERRUPTED => Err(failure),
+        _ => Ok(true),
+    }
+}
+
+/// A failure with what to try instead: another tool, or other arguments. The tools have been listed by now where that
+/// explains it.
+fn explained(session: &Session<'_>, tool: &str, failure: Failure) -> Failure {
+    match session.client.get_tool(tool) {
+        Some(tool) if failure.is_of_arguments() => failure.with_hint(page(tool)),
+        None if failure.is_tool_not_found() => failure.with_hint(suggestion(tool, session.client.tools())),
+        _ => failure,
+    }
+}
+
+fn page(tool: &Tool) -> String {
+    let mut page = Vec::new();
+    // Memory takes all that is written to it.
+    let _ = show::tool(&mut page, tool, Layout::default());
+    String::from_utf8_lossy(&page).trim_end().to_owned()
+}
+
+fn suggestion(name: &str, tools: &[Tool]) -> String {
+    let likeness = |tool: &Tool| strsim::jaro_winkler(&name.to_lowercase(), &tool.name.to_lowercase());
+    let nearest = tools.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    if let Some(tool) = nearest.filter(|tool| likeness(tool) >= LIKE) {
+        return format!("Did you mean {}?", text::line(&tool.name));
+    }
+    let names: Vec<String> = tools.iter().take(MOST_NAMES).map(|tool| text::line(&tool.name)).collect();
+    let more = if tools.len() > MOST_NAMES { ", ..." } else { "" };
+    if names.is_empty() {
+        "The server has no tools.".to_owned()
+    } else {
+        format!("Its tools are: {}{more}", names.join(", "))
+    }
+}

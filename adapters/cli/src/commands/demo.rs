@@ -1,0 +1,129 @@
+//! `mcpwire demo`: the whole way, from a process that is started to the results of its tools, with nothing to install.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use mcpwire_blocking::ShutdownReport;
+use mcpwire_blocking::core::{CallToolResult, Json};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+
+use super::info::Introduction;
+use crate::failure::{Failure, TOOL_ERROR};
+use crate::output;
+use crate::session::Session;
+use crate::show;
+use crate::text;
+
+/// What is called, with what: one that answers at once, one with structured output, one that reports progress.
+const CALLS: [(&str, &str); 3] = [
+    ("echo", r#"{"message":"Hello from the other end of a pipe!"}"#),
+    ("weather", r#"{"city":"Porto"}"#),
+    ("slow", r#"{"seconds":2}"#),
+];
+
+const NEXT: &str = "
+Now you:
+  mcpwire tools --demo
+  mcpwire call add '{\"a\":2,\"b\":40}' --demo
+  mcpwire tools -- npx -y @modelcontextprotocol/server-everything
+";
+
+pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
+    if session.options.json { as_json(session) } else { for_people(session) }
+}
+
+fn for_people(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let started = Instant::now();
+    let info = session.open()?;
+    let connected = time(started.elapsed());
+    let name = show::full_name(info.implementation.as_ref());
+    step("started", "mcpwire demo-server, a small MCP server, as a child process")?;
+    step("connected", &format!("to {name}: {} era, protocol {}, in {connected}", info.era, info.protocol_version))?;
+
+    session.request(|client| client.list_tools().map(drop))?;
+    let names: Vec<String> = session.client.tools().iter().map(|tool| text::line(&tool.name)).collect();
+    step("listed", &format!("{} tools: {}", names.len(), names.join(", ")))?;
+
+    let mut failed = false;
+    for (tool, arguments) in CALLS {
+        output::page(|out| writeln!(out, "\n{} {} {arguments}", ">".dimmed(), tool.bold().cyan()))?;
+        let started = Instant::now();
+        let result = session.call(tool, &parsed(arguments))?;
+        let took = started.elapsed();
+        let remark = format!("{}{}", time(took), notable(session.progress_reports(), &result));
+        output::page(|out| {
+            indented(out, &result)?;
+            writeln!(out, "  {}", remark.dimmed())
+        })?;
+        failed |= result.is_error;
+    }
+    Ok(if failed { TOOL_ERROR } else { 0 })
+}
+
+/// What there is to say once the server has ended.
+pub(super) fn farewell(ended: Option<&ShutdownReport>) -> Result<(), Failure> {
+    let how = match ended.and_then(|report| report.exit) {
+        Some(exit) => format!("the server, by closing its input: it {exit}"),
+        None => "the server".to_owned(),
+    };
+    output::page(|out| writeln!(out))?;
+    step("stopped", &how)?;
+    output::page(|out| out.write_all(NEXT.as_bytes()))
+}
+
+fn step(what: &str, how: &str) -> Result<(), Failure> {
+    output::page(|out| writeln!(out, "{} {:9} {how}", "✓".green(), what.bold()))
+}
+
+fn indented(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
+    let mut text = Vec::new();
+    show::result(&mut text, result)?;
+    text.split_inclusive(|byte| *byte == b'\n').try_for_each(|line| {
+        out.write_all(b"  ")?;
+        out.write_all(line)
+    })
+}
+
+/// What else there is to say of a call: progress on the way, structure in the result.
+fn notable(reports: usize, result: &CallToolResult) -> String {
+    let reports = if reports > 0 { format!(", {reports} progress reports on the way") } else { String::new() };
+    match &result.structured_content {
+        Some(value) => format!("{reports}, structured as well: {}", text::json_for_terminals(value.get())),
+        None => reports,
+    }
+}
+
+fn time(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64();
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
+fn parsed(arguments: &str) -> Json {
+    Json::parse(arguments).unwrap_or_default()
+}
+
+fn as_json(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let info = session.open()?;
+    let mut calls = Vec::new();
+    for (tool, arguments) in CALLS {
+        let arguments = parsed(arguments);
+        let result = session.call_raw(tool, &arguments)?;
+        calls.push(Called { tool, arguments, result });
+    }
+    output::json(&Report { server: Introduction::of(&info), calls })?;
+    Ok(0)
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    server: Introduction<'a>,
+    calls: Vec<Called>,
+}
+
+#[derive(Serialize)]
+struct Called {
+    tool: &'static str,
+    arguments: Json,
+    result: Json,
+}

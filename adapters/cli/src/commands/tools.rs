@@ -1,0 +1,40 @@
+//! `mcpwire tools`: what the server can be asked to do.
+
+use mcpwire_blocking::core::{Rejected, Tool};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::show::{self, Layout};
+
+pub(super) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
+    session.open()?;
+    session.request(|client| client.list_tools().map(drop))?;
+    let (tools, rejected) = (session.client.tools(), session.client.rejected_tools());
+    if session.options.json {
+        output::json(&List { tools, rejected: rejected.iter().map(Reject::of).collect() })?;
+    } else {
+        output::page(|out| show::tools(out, tools, rejected, Layout::of_stdout()))?;
+    }
+    Ok(0)
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    tools: &'a [Tool],
+    rejected: Vec<Reject<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reject<'a> {
+    index: usize,
+    name: Option<&'a str>,
+    reason: &'a str,
+}
+
+impl<'a> Reject<'a> {
+    fn of(rejected: &'a Rejected) -> Self {
+        Self { index: rejected.index, name: rejected.name.as_deref(), reason: &rejected.reason }
+    }
+}

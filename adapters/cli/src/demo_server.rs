@@ -1,0 +1,226 @@
+//! `mcpwire demo-server`: a small MCP server on standard input and output, in both eras of the protocol.
+//!
+//! It is written by hand on `serde_json`, without the client's own code: the two ends check each other. Everything that
+//! it answers at once is answered on the reading thread; each call of `slow` has a thread of its own, so that other
+//! requests are served meanwhile. It ends when its input ends, whatever is still running.
+
+mod outbox;
+mod revision;
+mod slow;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, BufRead, Write};
+
+use serde_json::{Map, Value, json};
+
+use self::outbox::Outbox;
+use self::revision::Revision;
+use self::slow::SlowCalls;
+use self::tools::Outcome;
+
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+
+const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `add` answer at once, `slow` takes its time and \
+                            reports progress, `fail` reports an error, `weather` invents its data.";
+
+/// Serves standard input until it ends.
+pub(crate) fn run() -> io::Result<()> {
+    serve(io::stdin().lock(), io::stdout(), io::stderr())
+}
+
+/// Serves one client, a JSON-RPC message a line, until `input` ends or `output` is gone.
+fn serve(
+    mut input: impl BufRead,
+    output: impl Write + Send + 'static,
+    log: impl Write + Send + 'static,
+) -> io::Result<()> {
+    let mut server = Server { outbox: Outbox::new(output), slow_calls: SlowCalls::new(log), negotiated: None };
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line)? > 0 {
+        let received = server.receive(line.trim_ascii());
+        line.clear();
+        match received {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+struct Server {
+    outbox: Outbox,
+    slow_calls: SlowCalls,
+    /// What `initialize` agreed on; `None` until a legacy client has shaken hands.
+    negotiated: Option<Revision>,
+}
+
+/// What becomes of a request: an answer now, or one that a thread sends later.
+enum Answer {
+    Now(Value),
+    Later,
+}
+
+/// A request that fails as a request: a JSON-RPC error.
+#[derive(Debug)]
+struct Failure {
+    code: i64,
+    message: String,
+    data: Option<Value>,
+}
+
+impl Failure {
+    fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    fn with_data(self, data: Value) -> Self {
+        Self { data: Some(data), ..self }
+    }
+}
+
+impl Server {
+    fn receive(&mut self, line: &[u8]) -> io::Result<()> {
+        if line.is_empty() {
+            return Ok(());
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Array(batch)) => self.batch(&batch),
+            Ok(message) => self.message(&message),
+            Err(error) => self.refuse(&Value::Null, Failure::new(PARSE_ERROR, format!("not JSON: {error}"))),
+        }
+    }
+
+    /// Batches exist where the negotiated revision has them. Each entry is answered on its own: a slow call must not
+    /// hold up the others.
+    fn batch(&mut self, batch: &[Value]) -> io::Result<()> {
+        let known = self.negotiated.is_some_and(Revision::has_batches);
+        if !known || batch.is_empty() {
+            let failure = Failure::new(INVALID_REQUEST, "a message is one JSON object");
+            return self.refuse(&Value::Null, failure);
+        }
+        batch.iter().try_for_each(|message| self.message(message))
+    }
+
+    fn message(&mut self, message: &Value) -> io::Result<()> {
+        let no_params = Map::new();
+        let method = message.get("method").and_then(Value::as_str);
+        let params = match message.get("params") {
+            None => Some(&no_params),
+            Some(params) => params.as_object(),
+        };
+        match (method, message.get("id")) {
+            (Some(method), None) => {
+                self.notification(method, params.unwrap_or(&no_params));
+                Ok(())
+            }
+            (Some(method), Some(id)) if id.is_string() || id.is_i64() || id.is_u64() => {
+                let answer = params
+                    .ok_or_else(|| Failure::new(INVALID_PARAMS, "params must be an object"))
+                    .and_then(|params| self.request(method, params, id));
+                match answer {
+                    Ok(Answer::Now(result)) => self.outbox.result(id, &result),
+                    Ok(Answer::Later) => Ok(()),
+                    Err(failure) => self.refuse(id, failure),
+                }
+            }
+            // This server asks its client nothing, so an answer belongs to nobody.
+            (None, Some(_)) if message.get("result").is_some() || message.get("error").is_some() => Ok(()),
+            _ => {
+                let failure = Failure::new(INVALID_REQUEST, "a request has a method and a string or integer id");
+                self.refuse(&Value::Null, failure)
+            }
+        }
+    }
+
+    fn refuse(&self, id: &Value, failure: Failure) -> io::Result<()> {
+        self.outbox.error(id, failure.code, &failure.message, failure.data)
+    }
+
+    fn notification(&mut self, method: &str, params: &Map<String, Value>) {
+        if method == "notifications/cancelled"
+            && let Some(id) = params.get("requestId")
+        {
+            self.slow_calls.cancel(id, params.get("reason").and_then(Value::as_str));
+        }
+    }
+
+    fn request(&mut self, method: &str, params: &Map<String, Value>, id: &Value) -> Result<Answer, Failure> {
+        if method == "initialize" {
+            return self.initialize(params).map(Answer::Now);
+        }
+        let revision = revision::of_request(self.negotiated, method, params)?;
+        match method {
+            "ping" if !revision.is_modern() => Ok(Answer::Now(json!({}))),
+            "server/discover" if revision.is_modern() => {
+                let discovered = json!({
+                    "supportedVersions": Revision::ALL.map(Revision::as_str),
+                    "capabilities": capabilities(),
+                    "instructions": INSTRUCTIONS,
+                });
+                Ok(Answer::Now(revision.cacheable(discovered)))
+            }
+            "tools/list" => {
+                if params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+                    return Err(Failure::new(INVALID_PARAMS, "unknown cursor: the tools fit on one page"));
+                }
+                Ok(Answer::Now(revision.cacheable(json!({ "tools": tools::list(revision) }))))
+            }
+            "tools/call" => self.call(revision, params, id),
+            _ => Err(Failure::new(METHOD_NOT_FOUND, format!("method not found: {method}"))),
+        }
+    }
+
+    fn initialize(&mut self, params: &Map<String, Value>) -> Result<Value, Failure> {
+        if self.negotiated.is_some() {
+            return Err(Failure::new(INVALID_REQUEST, "already initialized"));
+        }
+        let requested = params
+            .get("protocolVersion")
+            .and_then(Value::as_str)
+            .ok_or_else(|| Failure::new(INVALID_PARAMS, "protocolVersion must be a string"))?;
+        let revision = Revision::negotiate(requested);
+        self.negotiated = Some(revision);
+        Ok(json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": capabilities(),
+            "serverInfo": server_info(),
+            "instructions": INSTRUCTIONS,
+        }))
+    }
+
+    fn call(&mut self, revision: Revision, params: &Map<String, Value>, id: &Value) -> Result<Answer, Failure> {
+        let name = params
+            .get("name")
+            .and_then(Value::as_str)
+            .ok_or_else(|| Failure::new(INVALID_PARAMS, "name must be a string"))?;
+        let no_arguments = Map::new();
+        let arguments = match params.get("arguments") {
+            None => &no_arguments,
+            Some(arguments) => {
+                arguments.as_object().ok_or_else(|| Failure::new(INVALID_PARAMS, "arguments must be an object"))?
+            }
+        };
+        match tools::call(name, arguments)? {
+            Outcome::Done(output) => Ok(Answer::Now(output.into_result(revision))),
+            Outcome::Slow(length) => {
+                let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+                self.slow_calls.start(self.outbox.clone(), revision, id.clone(), token, length);
+                Ok(Answer::Later)
+            }
+        }
+    }
+}
+
+fn capabilities() -> Value {
+    json!({ "tools": {} })
+}
+
+fn server_info() -> Value {
+    json!({ "name": "mcpwire-demo", "title": "mcpwire demo server", "version": env!("CARGO_PKG_VERSION") })
+}

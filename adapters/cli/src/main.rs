@@ -1,0 +1,35 @@
+//! `mcpwire`: talk to MCP servers from the command line.
+
+mod args;
+mod arguments;
+mod commands;
+mod demo_server;
+mod failure;
+mod interrupt;
+mod notes;
+mod output;
+mod schema;
+mod session;
+mod show;
+mod signature;
+mod text;
+mod trace;
+
+use std::process::ExitCode;
+
+use crate::args::Args;
+
+fn main() -> ExitCode {
+    let args = match Args::from_env() {
+        Ok(args) => args,
+        Err(failure) => {
+            // Only a caller that wants JSON comes here: people have been told by then.
+            failure.report(true);
+            return ExitCode::from(failure.exit());
+        }
+    };
+    if args.options.no_color {
+        anstream::ColorChoice::Never.write_global();
+    }
+    ExitCode::from(commands::run(&args.command, &args.options))
+}

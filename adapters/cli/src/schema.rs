@@ -1,0 +1,203 @@
+//! A JSON value that keeps the order of its members, as a schema's author wrote them.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use crate::text;
+
+/// A JSON value read for showing it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Null,
+    Bool(bool),
+    Number(String),
+    String(String),
+    Array(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+impl Node {
+    /// The member of an object; of several with one name the last, as JSON parsers have it.
+    pub(crate) fn get(&self, name: &str) -> Option<&Node> {
+        self.as_object()?.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_array(&self) -> Option<&[Node]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn as_object(&self) -> Option<&[(String, Node)]> {
+        match self {
+            Self::Object(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// What a local JSON pointer in URI form (`#/$defs/Name`) points at.
+    pub(crate) fn pointed(&self, reference: &str) -> Option<&Node> {
+        let pointer = reference.strip_prefix('#')?;
+        let mut node = self;
+        for segment in pointer.split('/').skip(1) {
+            let segment = segment.replace("~1", "/").replace("~0", "~");
+            node = match node {
+                Self::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+                _ => node.get(&segment)?,
+            };
+        }
+        Some(node)
+    }
+
+    /// The value as JSON on one line, cut once it has more than `most` characters.
+    pub(crate) fn literal(&self, most: usize) -> String {
+        let mut literal = String::new();
+        self.write(&mut literal, most);
+        text::cut(&mut literal, most);
+        literal
+    }
+
+    /// Writes the value, skipping what can no longer be seen: a character is a byte at least.
+    fn write(&self, out: &mut String, most: usize) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(digits) => out.push_str(digits),
+            Self::String(text) => write_string(text, out, most),
+            Self::Array(items) => write_list(['[', ']'], items, out, most, Self::write),
+            Self::Object(members) => write_list(['{', '}'], members, out, most, |(name, value), out, most| {
+                write_string(name, out, most);
+                out.push_str(": ");
+                value.write(out, most);
+            }),
+        }
+    }
+}
+
+fn write_list<T>(
+    [open, close]: [char; 2],
+    items: &[T],
+    out: &mut String,
+    most: usize,
+    write: impl Fn(&T, &mut String, usize),
+) {
+    out.push(open);
+    for (at, item) in items.iter().enumerate() {
+        if out.len() > most * LONGEST_CHARACTER {
+            break;
+        }
+        if at > 0 {
+            out.push_str(", ");
+        }
+        write(item, out, most);
+    }
+    out.push(close);
+}
+
+fn write_string(text: &str, out: &mut String, most: usize) {
+    let mut shown: String = text.chars().take(most + 1).collect();
+    text::cut(&mut shown, most);
+    out.push_str(&text::json_for_terminals(&Value::from(shown).to_string()).to_string());
+}
+
+/// Bytes of a character, in UTF-8.
+const LONGEST_CHARACTER: usize = 4;
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NodeVisitor)
+    }
+}
+
+struct NodeVisitor;
+
+impl<'de> Visitor<'de> for NodeVisitor {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+        Ok(Node::Number(value.to_string()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::Number(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+        Ok(Node::Number(Value::from(value).to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::String(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            items.push(item);
+        }
+        Ok(Node::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Node::Object(members))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(json: &str) -> Node {
+        serde_json::from_str(json).expect("the test's own JSON")
+    }
+
+    #[test]
+    fn members_keep_their_order_and_the_last_of_a_name_counts() {
+        let node = node(r#"{"b":1,"a":[true,null],"b":"x"}"#);
+        assert_eq!(node.literal(100), r#"{"b": 1, "a": [true, null], "b": "x"}"#);
+        assert_eq!(node.get("b").and_then(Node::as_str), Some("x"));
+    }
+
+    #[test]
+    fn pointers_find_definitions() {
+        let node = node(r#"{"$defs":{"a/b":[0,{"c":1}]}}"#);
+        assert_eq!(node.pointed("#/$defs/a~1b/1/c"), Some(&Node::Number("1".into())));
+        assert_eq!(node.pointed("#"), Some(&node));
+        assert_eq!(node.pointed("#/$defs/none"), None);
+        assert_eq!(node.pointed("https://example.com/x#/$defs"), None);
+    }
+
+    #[test]
+    fn literals_are_cut_and_safe() {
+        assert_eq!(node(r#"["aaaa","bbbb","cccc"]"#).literal(9), r#"["aaaa", …"#);
+        assert_eq!(node(r#""\u001b[31m\u009bred \" x""#).literal(40), r#""\u001b[31m\u009bred \" x""#);
+        let long = format!("[{}1]", "1,".repeat(10_000));
+        assert_eq!(node(&long).literal(10).chars().count(), 11);
+    }
+}

@@ -1,0 +1,158 @@
+//! One run of the tool: its options, what it tells on standard error, and the server that it talks to.
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcpwire_blocking::core::{CallToolResult, Config, Event, Json, LoggingLevel, Notification, Progress, ServerInfo};
+use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, ShutdownReport};
+
+use crate::args::{Connection, Options, Stderr, Variable};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::notes::Notes;
+use crate::trace::Trace;
+
+/// A server that was started, until it is closed.
+pub(crate) struct Session<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) notes: Notes,
+    pub(crate) client: McpClient,
+    interrupt: Interrupt,
+    reports: Arc<AtomicUsize>,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the server. From then on an interrupt ends it.
+    pub(crate) fn start(connection: &Connection, options: &'a Options) -> Result<Self, Failure> {
+        let definition = definition(connection, options)?;
+        let notes = Notes::new(options.quiet || options.json);
+        let interrupt = Interrupt::install();
+        let connect_options = connect_options(options, &notes)?;
+        let client = McpClient::connect_with(&definition, connect_options)
+            .map_err(|error| Failure::of(&error, options.stderr))?;
+        let mut session = Self { options, notes, client, interrupt, reports: Arc::default() };
+        session.watch()?;
+        Ok(session)
+    }
+
+    /// Opens the connection.
+    pub(crate) fn open(&mut self) -> Result<ServerInfo, Failure> {
+        self.notes.start("connecting");
+        let info = self.request(|client| client.initialize().cloned())?;
+        // It may be another process by now: one that ends when it is asked for its era is started once more.
+        self.watch()?;
+        Ok(info)
+    }
+
+    /// Asks the server for something. An interrupt that came when nothing was waited for counts as well.
+    pub(crate) fn request<T>(&mut self, ask: impl FnOnce(&mut McpClient) -> Result<T, Error>) -> Result<T, Failure> {
+        let answer = ask(&mut self.client);
+        self.notes.finish();
+        if self.interrupt.was_pressed() {
+            return Err(Failure::interrupted());
+        }
+        answer.map_err(|error| Failure::of(&error, self.options.stderr))
+    }
+
+    fn watch(&mut self) -> Result<(), Failure> {
+        let canceller = self.client.canceller().map_err(|error| Failure::of(&error, self.options.stderr))?;
+        self.interrupt.watch(canceller, self.client.pid());
+        Ok(())
+    }
+
+    /// Calls a tool, with a progress bar.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Json) -> Result<CallToolResult, Failure> {
+        let progress = self.progress_of(tool);
+        self.request(|client| client.tool(tool, arguments).on_progress(progress).call())
+    }
+
+    /// The same, and the result is as the server sent it.
+    pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json) -> Result<Json, Failure> {
+        let progress = self.progress_of(tool);
+        self.request(|client| client.tool(tool, arguments).on_progress(progress).raw())
+    }
+
+    fn progress_of(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
+        let (notes, reports) = (self.notes.clone(), Arc::clone(&self.reports));
+        reports.store(0, Ordering::Relaxed);
+        notes.start(&format!("calling {tool}"));
+        move |progress| {
+            reports.fetch_add(1, Ordering::Relaxed);
+            notes.progress(progress);
+        }
+    }
+
+    /// How often the last call has reported progress.
+    pub(crate) fn progress_reports(&self) -> usize {
+        self.reports.load(Ordering::Relaxed)
+    }
+
+    /// Ends the server and says how it ended, if that is known.
+    pub(crate) fn close(self) -> Option<ShutdownReport> {
+        let report = self.client.shutdown();
+        self.interrupt.forget();
+        report.ok()
+    }
+}
+
+fn definition(connection: &Connection, options: &Options) -> Result<McpServerDef, Failure> {
+    let mut definition = if connection.demo {
+        let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
+        McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server")
+    } else {
+        let (command, arguments) = connection.command.split_first().ok_or_else(Failure::no_server)?;
+        McpServerDef::new(command).args(arguments)
+    };
+    for variable in &options.variables {
+        definition = match variable {
+            Variable::Set(name, value) => definition.env(name, value),
+            Variable::Inherit(name) => definition.inherit(name),
+        };
+    }
+    if let Some(directory) = &options.cwd {
+        definition = definition.cwd(directory);
+    }
+    Ok(definition)
+}
+
+fn config(options: &Options, notes: &Notes) -> Config {
+    let mut config = Config::new("mcpwire", env!("CARGO_PKG_VERSION"));
+    config.negotiate = options.protocol;
+    if let Some(timeout) = options.timeout {
+        config.connect_timeout = timeout;
+        config.request_timeout = timeout;
+        config.total_timeout = timeout;
+    }
+    if let Some(longest) = options.max_message {
+        config.max_message = longest;
+    }
+    // Messages that nobody is shown need not be sent.
+    config.log_level = notes.are_shown().then_some(LoggingLevel::Info);
+    config
+}
+
+fn connect_options(args: &Options, notes: &Notes) -> Result<ConnectOptions, Failure> {
+    let mut options = ConnectOptions::new(config(args, notes));
+    if args.stderr == Stderr::Show {
+        let notes = notes.clone();
+        options.stderr = Some(Box::new(move |line: &str| notes.server_stderr(line)));
+    }
+    if let Some(path) = &args.trace {
+        let mut trace = Trace::create(path).map_err(|error| Failure::no_trace(path, &error))?;
+        options.trace = Some(Box::new(move |direction: Direction, message: &[u8]| {
+            let direction = match direction {
+                Direction::Sent => "sent",
+                Direction::Received => "received",
+            };
+            trace.record(direction, message);
+        }));
+    }
+    let notes = notes.clone();
+    options.on_event = Some(Box::new(move |event: &Event| {
+        if let Event::Notification(Notification::Log(message)) = event {
+            notes.log(message);
+        }
+    }));
+    Ok(options)
+}

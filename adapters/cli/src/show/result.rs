@@ -1,0 +1,82 @@
+//! The result of a tool.
+
+use std::io::{self, Write};
+
+use mcpwire_blocking::core::{CallToolResult, ContentBlock, Extracted, ResourceContents, printable};
+
+use super::size;
+use crate::text;
+
+/// Writes the text of a result as it is, and names what is no text. Structured content is shown where there is no text
+/// that says the same.
+pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
+    if result.content.is_empty()
+        && let Extracted::RawJson(json) = result.text()
+    {
+        return writeln!(out, "{}", text::pretty_json(json));
+    }
+    for block in &result.content {
+        self::block(out, block)?;
+    }
+    let has_text = result.content.iter().any(|block| matches!(block, ContentBlock::Text(_)));
+    match &result.structured_content {
+        Some(structured) if !has_text => writeln!(out, "{}", text::pretty_json(structured.get())),
+        _ => Ok(()),
+    }
+}
+
+fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()> {
+    match block {
+        ContentBlock::Text(content) => paragraph(out, &content.text),
+        ContentBlock::Image(image) => named(out, "image", &[&image.mime_type], Some(decoded(&image.data))),
+        ContentBlock::Audio(audio) => named(out, "audio", &[&audio.mime_type], Some(decoded(&audio.data))),
+        ContentBlock::ResourceLink(link) => {
+            let mime_type = link.mime_type.as_deref().unwrap_or_default();
+            named(out, "resource link", &[&link.name, &link.uri, mime_type], link.size)
+        }
+        ContentBlock::Resource(embedded) => resource(out, &embedded.resource),
+        ContentBlock::Unknown(unknown) => {
+            let length = unknown.raw.get().len() as u64;
+            named(out, "unknown content", &[&unknown.kind], Some(length))
+        }
+        _ => named(out, "unknown content", &[], None),
+    }
+}
+
+/// A resource is named, and its text follows where it has one.
+fn resource(out: &mut impl Write, resource: &ResourceContents) -> io::Result<()> {
+    let length = match (&resource.text, &resource.blob) {
+        (Some(text), _) => Some(text.len() as u64),
+        (None, Some(blob)) => Some(decoded(blob)),
+        (None, None) => None,
+    };
+    let mime_type = resource.mime_type.as_deref().unwrap_or_default();
+    named(out, "resource", &[&resource.uri, mime_type], length)?;
+    resource.text.as_deref().map_or(Ok(()), |text| paragraph(out, text))
+}
+
+/// Text as it came, but that it cannot drive the terminal and that it ends with its line.
+fn paragraph(out: &mut impl Write, text: &str) -> io::Result<()> {
+    write!(out, "{}", printable(text))?;
+    if text.ends_with('\n') { Ok(()) } else { writeln!(out) }
+}
+
+/// `[image: image/png, 12.3 KiB]`
+fn named(out: &mut impl Write, kind: &str, facts: &[&str], length: Option<u64>) -> io::Result<()> {
+    let facts = facts.iter().map(|fact| {
+        let mut fact = text::line(fact);
+        text::cut(&mut fact, LONGEST_FACT);
+        fact
+    });
+    let facts = facts.chain(length.map(size)).filter(|fact| !fact.is_empty()).collect::<Vec<_>>();
+    let separator = if facts.is_empty() { "" } else { ": " };
+    writeln!(out, "[{kind}{separator}{}]", facts.join(", "))
+}
+
+const LONGEST_FACT: usize = 300;
+
+/// How many bytes a text in base64 stands for.
+fn decoded(base64: &str) -> u64 {
+    let padding = base64.bytes().rev().take_while(|byte| *byte == b'=').count();
+    (base64.len() - padding) as u64 * 3 / 4
+}

@@ -1,0 +1,76 @@
+//! A server's own account of itself.
+
+use std::io::{self, Write};
+
+use mcpwire_blocking::core::{Implementation, Json, ServerCapabilities, ServerInfo};
+use owo_colors::OwoColorize;
+
+use super::Layout;
+use crate::schema::Node;
+use crate::text;
+
+const LONGEST_NAME: usize = 200;
+
+/// Writes who the server is and what was agreed with it.
+pub(crate) fn server(out: &mut impl Write, info: &ServerInfo, layout: Layout) -> io::Result<()> {
+    let implementation = info.implementation.as_ref();
+    writeln!(out, "{}", full_name(implementation).bold())?;
+    if let Some(description) = implementation.and_then(|server| server.description.as_deref()) {
+        layout.lines(out, description, 2)?;
+    }
+    fact(out, layout, "era", &info.era.to_string())?;
+    fact(out, layout, "protocol", info.protocol_version.as_str())?;
+    fact(out, layout, "capabilities", &capabilities(info.capabilities.as_ref()))?;
+    if let Some(website) = implementation.and_then(|server| server.website_url.as_deref()) {
+        fact(out, layout, "website", website)?;
+    }
+    if let Some(instructions) = info.instructions.as_deref().filter(|text| !text.trim().is_empty()) {
+        writeln!(out, "  {}", "instructions".dimmed())?;
+        layout.lines(out, instructions, 4)?;
+    }
+    Ok(())
+}
+
+/// The width of the column that names the facts.
+const NAMES: usize = "capabilities".len() + 2;
+
+fn fact(out: &mut impl Write, layout: Layout, name: &str, value: &str) -> io::Result<()> {
+    let column = 2 + NAMES;
+    let mut lines = text::wrap(value, layout.width, column, column).into_iter();
+    writeln!(out, "  {:NAMES$}{}", name.dimmed(), lines.next().unwrap_or_default())?;
+    lines.try_for_each(|line| writeln!(out, "{:column$}{line}", ""))
+}
+
+/// Title, name and version, as far as they are known.
+pub(crate) fn full_name(implementation: Option<&Implementation>) -> String {
+    let Some(server) = implementation else {
+        return "a server that does not say its name".to_owned();
+    };
+    let name = match server.title.as_deref() {
+        Some(title) if title != server.name => format!("{title} ({} {})", server.name, server.version),
+        _ => format!("{} {}", server.name, server.version),
+    };
+    let mut name = text::line(&name);
+    text::cut(&mut name, LONGEST_NAME);
+    name
+}
+
+/// The names of the capabilities, each with what is switched on in it.
+fn capabilities(capabilities: Option<&ServerCapabilities>) -> String {
+    let json = Json::from_value(&capabilities);
+    let node = json.and_then(|json| json.decode::<Node>()).unwrap_or(Node::Null);
+    let members = node.as_object().unwrap_or_default();
+    let mut shown: Vec<String> = members
+        .iter()
+        .map(|(name, value)| {
+            let details = value.as_object().unwrap_or_default().iter();
+            let on: Vec<&str> =
+                details.filter(|(_, value)| *value != Node::Bool(false)).map(|(name, _)| name.as_str()).collect();
+            if on.is_empty() { name.clone() } else { format!("{name} ({})", on.join(", ")) }
+        })
+        .collect();
+    if shown.is_empty() {
+        shown.push("none".to_owned());
+    }
+    shown.join(", ")
+}

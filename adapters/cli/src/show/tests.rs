@@ -1,0 +1,153 @@
+//! Pages as a person sees them, without their colours.
+
+use anstream::StripStream;
+use mcpwire_blocking::core::{CallToolResult, Json, Listed, Tool};
+use serde_json::{Value, json};
+
+use super::*;
+
+fn decode<T: serde::de::DeserializeOwned>(value: &Value) -> T {
+    Json::from_value(value).and_then(|json| json.decode()).expect("the test's own JSON")
+}
+
+fn plain(write: impl FnOnce(&mut StripStream<Vec<u8>>) -> io::Result<()>) -> String {
+    let mut out = StripStream::new(Vec::new());
+    write(&mut out).expect("memory takes all");
+    String::from_utf8(out.into_inner()).expect("text")
+}
+
+fn shown_result(value: &Value) -> String {
+    plain(|out| result(out, &decode::<CallToolResult>(value)))
+}
+
+fn shown_tools(value: &Value, width: Option<usize>) -> String {
+    let listed: Listed<Tool> = decode(value);
+    plain(|out| tools(out, &listed.items, &listed.rejected, Layout { width }))
+}
+
+#[test]
+fn text_is_shown_as_it_is_and_the_rest_is_named() {
+    let shown = shown_result(&json!({ "content": [
+        { "type": "text", "text": "two\n\tlines" },
+        { "type": "image", "data": "aGVsbG8=", "mimeType": "image/png" },
+        { "type": "audio", "data": "A".repeat(4096), "mimeType": "audio/wav" },
+        { "type": "resource_link", "uri": "file:///a.rs", "name": "a.rs", "mimeType": "text/x-rust", "size": 7 },
+        { "type": "resource", "resource": { "uri": "file:///b", "text": "inside" } },
+        { "type": "resource", "resource": { "uri": "file:///c", "mimeType": "x/y", "blob": "AA==" } },
+        { "type": "hologram", "data": 1 },
+        { "type": "text", "text": "the end\n" },
+    ], "structuredContent": { "not": "shown" } }));
+    let expected = "two\n\tlines\n\
+        [image: image/png, 5 bytes]\n\
+        [audio: audio/wav, 3.0 KiB]\n\
+        [resource link: a.rs, file:///a.rs, text/x-rust, 7 bytes]\n\
+        [resource: file:///b, 6 bytes]\ninside\n\
+        [resource: file:///c, x/y, 1 byte]\n\
+        [unknown content: hologram, 28 bytes]\n\
+        the end\n";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn structured_content_is_shown_where_there_is_no_text() {
+    let structured = json!({ "content": [], "structuredContent": { "rows": [1, 2] } });
+    assert_eq!(shown_result(&structured), "{\n  \"rows\": [\n    1,\n    2\n  ]\n}\n");
+    let neither = json!({ "rows": 3 });
+    assert_eq!(shown_result(&neither), "{\n  \"rows\": 3\n}\n");
+    assert_eq!(shown_result(&json!({ "content": [] })), "");
+}
+
+#[test]
+fn nothing_in_a_result_drives_the_terminal() {
+    let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}\r";
+    let shown = shown_result(&json!({ "content": [
+        { "type": "text", "text": evil },
+        { "type": "image", "data": "", "mimeType": evil },
+        { "type": "resource_link", "uri": evil, "name": evil },
+        { "type": "resource", "resource": { "uri": evil, "mimeType": evil, "text": evil } },
+        { "type": evil },
+    ] }));
+    assert_tame(&shown);
+    assert_tame(&shown_result(&json!({ "content": [], "structuredContent": { evil: evil } })));
+    assert_tame(&shown_result(&json!({ evil: evil })));
+}
+
+#[test]
+fn nothing_in_a_list_drives_the_terminal() {
+    let evil = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31mred\u{202e}\r\n";
+    let list = json!([
+        {
+            "name": evil,
+            "title": evil,
+            "description": evil,
+            "inputSchema": { "type": "object", "properties": { evil: { "type": evil, "description": evil } } },
+            "outputSchema": { "type": "object", "properties": { evil: { "enum": [evil] } } },
+        },
+        { "name": evil, "inputSchema": 7 },
+    ]);
+    assert_tame(&shown_tools(&list, None));
+    assert_tame(&shown_tools(&list, Some(40)));
+}
+
+fn assert_tame(shown: &str) {
+    let wild = shown.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t' || *c == '\u{202e}');
+    assert_eq!(wild, None, "{shown:?}");
+}
+
+#[test]
+fn tools_have_a_line_for_each_argument() {
+    let list = json!([
+        {
+            "name": "get_weather",
+            "title": "Get Weather",
+            "description": "Says how the weather is.\n\n- today\n  - or tomorrow",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "city": { "type": "string", "description": "Where." }, "days": { "type": "integer", "default": 1 } },
+                "required": ["city"],
+            },
+            "outputSchema": { "type": "object", "properties": { "sky": { "type": "string" } }, "required": ["sky"] },
+        },
+        { "name": "now", "title": "The time", "inputSchema": { "type": "object" } },
+        { "name": 7 },
+    ]);
+    let expected = "get_weather\n  \
+          Says how the weather is.\n  \
+          - today\n    \
+            - or tomorrow\n    \
+            city: string  Where.\n    \
+            days?: integer = 1\n    \
+            returns { sky: string }\n\
+        \n\
+        now  The time\n    \
+            no arguments\n\
+        \n\
+        1 entry of the list could not be read:\n";
+    let shown = shown_tools(&list, None);
+    assert!(shown.starts_with(expected), "{shown}");
+    assert!(shown[expected.len()..].starts_with("  entry 2"), "{shown}");
+    assert_eq!(shown_tools(&json!([]), None), "The server has no tools.\n");
+}
+
+#[test]
+fn a_terminal_gets_wrapped_lines() {
+    let long = "word ".repeat(60);
+    let list = json!([{
+        "name": "t",
+        "description": long,
+        "inputSchema": { "type": "object", "properties": { "p": { "type": "string", "description": long } } },
+    }]);
+    let shown = shown_tools(&list, Some(50));
+    assert!(shown.lines().all(|line| line.chars().count() <= 50), "{shown}");
+    let unwrapped = shown_tools(&list, None);
+    assert_eq!(unwrapped.lines().count(), 3, "a line for each thing where there is no terminal");
+}
+
+#[test]
+fn sizes_read_well() {
+    for (bytes, shown) in [(0, "0 bytes"), (1, "1 byte"), (1023, "1023 bytes"), (1536, "1.5 KiB"), (1 << 30, "1.0 GiB")]
+    {
+        assert_eq!(size(bytes), shown);
+    }
+    assert_eq!(size(u64::MAX), "17179869183.9 GiB");
+}

@@ -1,0 +1,92 @@
+//! The tools of a server, each with a line for every argument.
+
+use std::io::{self, Write};
+
+use mcpwire_blocking::core::{Rejected, Tool};
+use owo_colors::OwoColorize;
+use unicode_width::UnicodeWidthStr;
+
+use super::Layout;
+use crate::signature::{self, Parameter, Signature};
+use crate::text;
+
+const LONGEST_NAME: usize = 200;
+
+/// Writes the tools, and what in the list was none.
+pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[Rejected], layout: Layout) -> io::Result<()> {
+    for (at, tool) in tools.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        self::tool(out, tool, layout)?;
+    }
+    if tools.is_empty() {
+        writeln!(out, "The server has no tools.")?;
+    }
+    if !rejected.is_empty() {
+        let entries = if rejected.len() == 1 { "entry" } else { "entries" };
+        writeln!(out, "\n{}", format_args!("{} {entries} of the list could not be read:", rejected.len()).yellow())?;
+        for rejected in rejected {
+            writeln!(out, "  {}", text::line(&rejected.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes one tool.
+pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Result<()> {
+    let name = short(&tool.name);
+    let title = short(tool.display_name());
+    // A title that only says the name in other letters says nothing.
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-', '.', ' '], "");
+    if plain(&title) == plain(&name) {
+        writeln!(out, "{}", name.bold().cyan())?;
+    } else {
+        writeln!(out, "{}  {}", name.bold().cyan(), title.dimmed())?;
+    }
+    if let Some(description) = &tool.description {
+        layout.lines(out, description, 2)?;
+    }
+    let signature = Signature::of(tool.input_schema.get());
+    for parameter in &signature.parameters {
+        self::parameter(out, parameter, layout)?;
+    }
+    if let Some(note) = &signature.note {
+        writeln!(out, "    {note}")?;
+    } else if signature.parameters.is_empty() {
+        writeln!(out, "    {}", "no arguments".dimmed())?;
+    }
+    if let Some(schema) = &tool.output_schema {
+        const BELOW: usize = 8;
+        let kind = signature::kind_of(schema.get());
+        let mut lines = text::wrap(&kind, layout.width, "    returns ".len(), BELOW).into_iter();
+        writeln!(out, "    {} {}", "returns".dimmed(), lines.next().unwrap_or_default())?;
+        lines.try_for_each(|line| writeln!(out, "{:BELOW$}{line}", ""))?;
+    }
+    Ok(())
+}
+
+/// `name?: kind = default  description`, the description wrapped below where it has no room.
+fn parameter(out: &mut impl Write, parameter: &Parameter, layout: Layout) -> io::Result<()> {
+    const INDENT: usize = 4;
+    const BELOW: usize = 8;
+    let mark = if parameter.optional { "?" } else { "" };
+    let default = parameter.default.as_ref().map(|default| format!(" = {default}")).unwrap_or_default();
+    write!(out, "{:INDENT$}{}{}: {}{}", "", parameter.name.green(), mark.dimmed(), parameter.kind, default.dimmed())?;
+    let Some(description) = &parameter.description else {
+        return writeln!(out);
+    };
+    let head = INDENT + parameter.name.width() + mark.len() + 2 + parameter.kind.width() + default.width();
+    let mut lines = text::wrap(description, layout.width, head + 2, BELOW).into_iter();
+    match lines.next() {
+        Some(first) if !first.is_empty() => writeln!(out, "  {}", first.dimmed())?,
+        _ => writeln!(out)?,
+    }
+    lines.try_for_each(|line| writeln!(out, "{:BELOW$}{}", "", line.dimmed()))
+}
+
+fn short(name: &str) -> String {
+    let mut name = text::line(name);
+    text::cut(&mut name, LONGEST_NAME);
+    name
+}

@@ -1,0 +1,227 @@
+//! JSON strings: finding their end, and undoing their escapes, eight bytes at a time.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use memchr::memchr2;
+
+/// What is wrong, and at which byte.
+pub(crate) type Fault = (&'static str, usize);
+
+const UNENDED: &str = "the text ends in the middle of a string";
+const CONTROL: &str = "a control character in a string";
+const ESCAPE: &str = "no such escape";
+
+/// The end of the string whose inside starts at `start`, if it has no escapes and nothing is wrong with it: the common case.
+#[inline]
+pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
+    let end = plain_run(bytes, start);
+    if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
+}
+
+/// Reads the string whose inside starts at `start`, and which is plain up to `special` only; gives the position after it.
+#[inline(never)]
+pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), Fault> {
+    match bytes.get(special) {
+        Some(b'\\') => unescape(bytes, start, special),
+        Some(_) => Err((CONTROL, special)),
+        None => Err((UNENDED, special)),
+    }
+}
+
+/// Passes over the string of which everything before `at` has been passed, and checks it; gives the position after it.
+#[inline(never)]
+pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+    loop {
+        match bytes.get(at) {
+            Some(b'"') => return Ok(at + 1),
+            Some(b'\\') => match bytes.get(at + 1) {
+                Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                Some(b'u') if hex4(bytes, at + 2).is_some() => at += 6,
+                _ => return Err((ESCAPE, at)),
+            },
+            Some(_) => return Err((CONTROL, at)),
+            None => return Err((UNENDED, at)),
+        }
+        at = plain_run(bytes, at);
+    }
+}
+
+/// Undoes the escapes of a text that is known to be the inside of a string, or nearly: what is no escape becomes U+FFFD.
+pub(crate) fn unescape_lossy(body: &str) -> String {
+    let mut quoted = String::with_capacity(body.len() + 1);
+    quoted.push_str(body);
+    quoted.push('"');
+    let read = match plain_end(quoted.as_bytes(), 0) {
+        Ok(end) => Ok((body[..end.min(body.len())].into(), end + 1)),
+        Err(special) => read_escaped(quoted.as_bytes(), 0, special),
+    };
+    match read {
+        Ok((text, after)) if after == quoted.len() => text,
+        _ => String::from("\u{fffd}"),
+    }
+}
+
+/// Reads the rest of a string from its first escape on, straight into its final place.
+fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), Fault> {
+    let mut out = Vec::with_capacity((first_escape - start) + 64);
+    let mut from = start;
+    let mut at = first_escape;
+    loop {
+        out.extend_from_slice(&bytes[from..at]);
+        match bytes.get(at) {
+            Some(b'\\') => {}
+            Some(b'"') => break,
+            Some(_) => return Err((CONTROL, at)),
+            None => return Err((UNENDED, at)),
+        }
+        from = match PLAIN_ESCAPES[usize::from(bytes.get(at + 1).copied().unwrap_or(0))] {
+            0 if bytes.get(at + 1) == Some(&b'u') => push_unicode(bytes, at, &mut out)?,
+            0 => return Err((ESCAPE, at)),
+            byte => {
+                out.push(byte);
+                at + 2
+            }
+        };
+        at = plain_run(bytes, from);
+    }
+    // A string that is kept is not to hold the room that it was read in.
+    if out.capacity() - out.len() > out.len() / 4 {
+        out.shrink_to_fit();
+    }
+    // Runs end at ASCII bytes and escapes make whole characters, so this is UTF-8 if the text was.
+    String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
+}
+
+/// The byte that an escape of one letter stands for; 0 where there is no such escape.
+const PLAIN_ESCAPES: [u8; 256] = {
+    let mut table = [0; 256];
+    table[b'n' as usize] = b'\n';
+    table[b'"' as usize] = b'"';
+    table[b'\\' as usize] = b'\\';
+    table[b'/' as usize] = b'/';
+    table[b't' as usize] = b'\t';
+    table[b'r' as usize] = b'\r';
+    table[b'b' as usize] = 0x08;
+    table[b'f' as usize] = 0x0c;
+    table
+};
+
+/// Appends the character whose escape starts at `at`; gives the position after it. Half of a surrogate pair makes no
+/// character and becomes U+FFFD: one bad character is not to cost the message.
+fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Fault> {
+    let code = hex4(bytes, at + 2).ok_or((ESCAPE, at))?;
+    let mut after = at + 6;
+    let mut found = char::from_u32(code);
+    if let (0xD800..=0xDBFF, Some(b"\\u"), Some(low @ 0xDC00..=0xDFFF)) =
+        (code, bytes.get(after..after + 2), hex4(bytes, after + 2))
+    {
+        found = char::from_u32(0x1_0000 + ((code - 0xD800) << 10) + (low - 0xDC00));
+        after += 6;
+    }
+    let c = found.unwrap_or(char::REPLACEMENT_CHARACTER);
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    Ok(after)
+}
+
+fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
+}
+
+/// How far a run is looked at word by word. Most strings are shorter; a longer one is likely to be long.
+const NEAR: usize = 64;
+
+/// The position of the first byte from `at` on that is a quote, a backslash or a control character, or of the end.
+#[inline]
+fn plain_run(bytes: &[u8], mut at: usize) -> usize {
+    let far = at + NEAR;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let specials = special(u64::from_le_bytes(*chunk));
+        if specials != 0 {
+            return at + first(specials);
+        }
+        at += 8;
+        if at >= far {
+            return long_run(bytes, at);
+        }
+    }
+    while bytes.get(at).is_some_and(|b| !matches!(b, b'"' | b'\\' | 0..b' ')) {
+        at += 1;
+    }
+    at
+}
+
+/// As [`plain_run`], by vector search.
+#[inline(never)]
+fn long_run(bytes: &[u8], at: usize) -> usize {
+    let rest = &bytes[at..];
+    let run = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
+    // Compares a block without a branch, which the compiler makes vectors of.
+    let clean = |block: &[u8]| block.iter().map(|b| u8::from(*b < b' ')).fold(0, |found, b| found | b) == 0;
+    let block = run.chunks(256).position(|block| !clean(block));
+    match block {
+        Some(block) => {
+            let from = block * 256;
+            at + from + run[from..].iter().position(|b| *b < b' ').unwrap_or(0)
+        }
+        None => at + run.len(),
+    }
+}
+
+const ONES: u64 = u64::MAX / 255;
+
+/// Marks the bytes of a word that are a quote, a backslash or a control character: the lowest mark is exact, those above
+/// it may be wrong.
+#[inline]
+fn special(word: u64) -> u64 {
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (control | zero(word ^ (ONES * 0x22)) | zero(word ^ (ONES * 0x5c))) & (ONES << 7)
+}
+
+/// The index of the lowest marked byte.
+#[inline]
+fn first(marks: u64) -> usize {
+    (marks.trailing_zeros() / 8) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_undone() {
+        for (body, text) in [
+            ("", ""),
+            ("plain ä", "plain ä"),
+            (r#"a\nb\t\"c\"\\\/\b\f\r"#, "a\nb\t\"c\"\\/\u{8}\u{c}\r"),
+            (r"\u00e4\u0000", "ä\0"),
+            (r"\ud83d\ude00!", "😀!"),
+            (r"\ud83d", "\u{fffd}"),
+            (r"\ud83dx", "\u{fffd}x"),
+            (r"\ude00x", "\u{fffd}x"),
+            (r"\ud83d\u0041", "\u{fffd}A"),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}😀"),
+            (
+                r"ends in many bytes\nthat are more than a word, and then some\t",
+                "ends in many bytes\nthat are more than a word, and then some\t",
+            ),
+            (r"\u12", "\u{fffd}"),
+            (r"\", "\u{fffd}"),
+        ] {
+            assert_eq!(unescape_lossy(body), text, "{body}");
+        }
+    }
+
+    #[test]
+    fn runs_end_where_they_should_at_every_offset() {
+        for special in ["\"", "\\n\"", "\u{1}\""] {
+            for before in 0..200 {
+                let text = alloc::format!("{}{special}", "ä".repeat(before));
+                assert_eq!(plain_run(text.as_bytes(), 0), 2 * before);
+                let skipped = skip_escaped(text.as_bytes(), 2 * before);
+                assert_eq!(skipped.is_ok(), !special.starts_with('\u{1}'), "{before}");
+            }
+        }
+    }
+}
