@@ -1,0 +1,169 @@
+//! What the suite asks of an adapter, in words that blocking and async adapters have in common.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpwire_blocking::core::{CallToolResult, Config, LogMessage, Progress, Rejected, ServerInfo, Tool};
+use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use serde_json::{Value, json};
+
+/// A client of one adapter. An async adapter runs its own runtime in here.
+pub trait Adapter: Sized {
+    /// Starts the server, and no more.
+    fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure>;
+    /// The handshake.
+    fn initialize(&mut self) -> Result<ServerInfo, Failure>;
+    /// All pages of the list of tools.
+    fn list_tools(&mut self) -> Result<Vec<Tool>, Failure>;
+    /// The entries of that list that were no tools.
+    fn rejected_tools(&self) -> Vec<Rejected>;
+    /// One call, to its end.
+    fn call(&mut self, call: Call) -> Result<CallToolResult, Failure>;
+    /// A call that is given up after a while. Its failure.
+    fn call_and_cancel(&mut self, call: Call, after: Duration) -> Failure;
+    /// Any method; the result as JSON text.
+    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
+    /// What the server said of itself.
+    fn server_info(&self) -> Option<ServerInfo>;
+    /// Whether the server's process lives.
+    fn is_running(&mut self) -> bool;
+    /// The process id of the server.
+    fn pid(&self) -> u32;
+    /// The end of what the server wrote on standard error.
+    fn stderr_tail(&mut self) -> String;
+    /// Ends the server, politely if it lets itself be asked. How it ended.
+    fn shutdown(self) -> Result<ShutdownReport, Failure>;
+
+    /// The text of a call's result.
+    ///
+    /// # Panics
+    ///
+    /// When the call fails.
+    fn text(&mut self, tool: &str, arguments: Value) -> String {
+        match self.call(Call::new(tool).with(arguments)) {
+            Ok(result) => result.text().to_string(),
+            Err(failure) => panic!("{tool} fails: {failure}"),
+        }
+    }
+
+    /// Why a call fails.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    fn failure(&mut self, tool: &str) -> Failure {
+        match self.call(Call::new(tool)) {
+            Ok(result) => panic!("{tool} answers: {result:?}"),
+            Err(failure) => failure,
+        }
+    }
+
+    /// Fails unless the server still answers.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    fn assert_alive(&mut self) {
+        assert_eq!(self.text("echo", json!({"message": "still here"})), "still here");
+    }
+}
+
+/// One call of a tool.
+#[derive(Clone)]
+pub struct Call {
+    /// The name of the tool.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// How long the server may say nothing about the call.
+    pub timeout: Option<Duration>,
+    /// How long the call may take, whatever the server says about it.
+    pub total_timeout: Option<Duration>,
+    /// Where progress goes, for those who want it.
+    pub progress: Option<Arc<Mutex<Vec<Progress>>>>,
+}
+
+impl Call {
+    /// A call with no arguments and the timeouts of the configuration.
+    pub fn new(tool: &str) -> Self {
+        Self { tool: tool.to_owned(), arguments: json!({}), timeout: None, total_timeout: None, progress: None }
+    }
+
+    /// With these arguments.
+    #[must_use]
+    pub fn with(mut self, arguments: Value) -> Self {
+        self.arguments = arguments;
+        self
+    }
+
+    /// With another idle timeout.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// With another total timeout.
+    #[must_use]
+    pub fn total_timeout(mut self, timeout: Duration) -> Self {
+        self.total_timeout = Some(timeout);
+        self
+    }
+
+    /// With progress, which goes to the list.
+    #[must_use]
+    pub fn progress(mut self, list: &Arc<Mutex<Vec<Progress>>>) -> Self {
+        self.progress = Some(Arc::clone(list));
+        self
+    }
+}
+
+/// What a client hears beside the answers to its requests.
+#[derive(Clone, Default)]
+pub struct Heard {
+    /// Standard error, line by line.
+    pub stderr: Arc<Mutex<Vec<String>>>,
+    /// Log messages.
+    pub logs: Arc<Mutex<Vec<LogMessage>>>,
+}
+
+/// An error of any adapter.
+#[derive(Debug)]
+pub struct Failure {
+    /// What it is about.
+    pub kind: ErrorKind,
+    /// Whether it happened before the client was ready.
+    pub connecting: bool,
+    /// What it says.
+    pub text: String,
+}
+
+impl Failure {
+    /// Fails unless it is of the kind and says all these things.
+    ///
+    /// # Panics
+    ///
+    /// When it is or does not.
+    pub fn assert(&self, kind: ErrorKind, words: &[&str]) {
+        assert_eq!(self.kind, kind, "{self}");
+        self.assert_says(words);
+    }
+
+    /// Fails unless it says all these things.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn assert_says(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.text.contains(word), "the message does not say {word:?}: {self}");
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

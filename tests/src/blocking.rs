@@ -1,0 +1,95 @@
+//! The blocking adapter, as the suite sees it.
+
+use std::thread;
+use std::time::Duration;
+
+use mcpwire_blocking::core::{CallToolResult, Config, Event, Json, Notification, Rejected, ServerInfo, Tool};
+use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport};
+use serde_json::Value;
+
+use crate::{Adapter, Call, Failure, Heard};
+
+/// A client of `mcpwire-blocking`.
+pub struct Blocking(McpClient);
+
+impl Adapter for Blocking {
+    fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
+        let Heard { stderr, logs } = heard.clone();
+        let mut options = ConnectOptions::new(config.clone());
+        options.stderr = Some(Box::new(move |line| stderr.lock().unwrap().push(line.to_owned())));
+        options.on_event = Some(Box::new(move |event| {
+            if let Event::Notification(Notification::Log(message)) = event {
+                logs.lock().unwrap().push(message.clone());
+            }
+        }));
+        Ok(Self(McpClient::connect_with(def, options)?))
+    }
+
+    fn initialize(&mut self) -> Result<ServerInfo, Failure> {
+        Ok(self.0.initialize()?.clone())
+    }
+
+    fn list_tools(&mut self) -> Result<Vec<Tool>, Failure> {
+        Ok(self.0.list_tools()?.to_vec())
+    }
+
+    fn rejected_tools(&self) -> Vec<Rejected> {
+        self.0.rejected_tools().to_vec()
+    }
+
+    fn call(&mut self, call: Call) -> Result<CallToolResult, Failure> {
+        let mut request = self.0.tool(&call.tool, &call.arguments);
+        if let Some(timeout) = call.timeout {
+            request = request.timeout(timeout);
+        }
+        if let Some(timeout) = call.total_timeout {
+            request = request.total_timeout(timeout);
+        }
+        if let Some(list) = call.progress {
+            request = request.on_progress(move |progress| list.lock().unwrap().push(progress.clone()));
+        }
+        Ok(request.call()?)
+    }
+
+    fn call_and_cancel(&mut self, call: Call, after: Duration) -> Failure {
+        let canceller = self.0.canceller().expect("there is one");
+        let other = thread::spawn(move || {
+            thread::sleep(after);
+            canceller.cancel();
+        });
+        let failure = self.call(call).expect_err("it does not end by itself");
+        other.join().expect("to cancel is no effort");
+        failure
+    }
+
+    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
+        let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
+        Ok(self.0.send_raw(method, params.as_ref())?.get().to_owned())
+    }
+
+    fn server_info(&self) -> Option<ServerInfo> {
+        self.0.server_info().cloned()
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.0.is_running()
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.pid().expect("there is a process")
+    }
+
+    fn stderr_tail(&mut self) -> String {
+        self.0.stderr_tail()
+    }
+
+    fn shutdown(self) -> Result<ShutdownReport, Failure> {
+        Ok(self.0.shutdown()?)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { kind: error.kind(), connecting: error.is_connecting(), text: error.to_string() }
+    }
+}

@@ -1,0 +1,52 @@
+//! What a client does about servers, good and bad: the suite that every adapter has to pass.
+//!
+//! A case is a function over [`Adapter`], in a file of `tests/` that is named after the behaviour. It takes a [`Server`]
+//! with one bad habit from [`server!`], opens a client on it, and says what must happen:
+//!
+//! ```text
+//! fn an_echo_comes_back<A: Adapter>() {
+//!     let server = server!("well-behaved");
+//!     let mut client = server.open::<A>();
+//!     assert_eq!(client.text("echo", json!({"message": "hello"})), "hello");
+//! }
+//!
+//! on_every_adapter!(an_echo_comes_back);
+//! ```
+//!
+//! [`on_every_adapter!`] makes a test of it for each adapter, `blocking::an_echo_comes_back` for one, under a watchdog.
+//! When the server goes out of scope, it looks whether any of its processes is left.
+
+mod adapter;
+mod blocking;
+mod process_table;
+mod server;
+mod watchdog;
+
+pub use adapter::{Adapter, Call, Failure, Heard};
+pub use blocking::Blocking;
+pub use process_table::{peak_memory, process_exists};
+pub use server::Server;
+pub use watchdog::{timed, watched};
+
+/// Makes a test of each case for each adapter.
+#[macro_export]
+macro_rules! on_every_adapter {
+    ($($case:ident),+ $(,)?) => {
+        mod blocking {
+            $(
+                #[test]
+                fn $case() {
+                    $crate::watched(super::$case::<$crate::Blocking>);
+                }
+            )+
+        }
+    };
+}
+
+/// A server with the habit that the words describe: `server!("slow 100 --modern")`.
+#[macro_export]
+macro_rules! server {
+    ($words:expr) => {
+        $crate::Server::new(env!("CARGO_BIN_EXE_bad-habits"), $words)
+    };
+}

@@ -1,0 +1,113 @@
+//! A server of the suite: how it is started, and whether anything of it is left.
+
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use mcpwire_blocking::McpServerDef;
+use mcpwire_blocking::core::Config;
+
+use crate::{Adapter, Failure, Heard, process_table};
+
+/// One server with one bad habit, and the clients on it.
+///
+/// It must outlive its clients. When it goes, no process of it may be left.
+pub struct Server {
+    /// How it is started.
+    pub def: McpServerDef,
+    /// What its clients are configured with.
+    pub config: Config,
+    /// What its clients have heard of it, beside answers.
+    pub heard: Heard,
+    processes: Processes,
+}
+
+impl Server {
+    /// The program with the words as its arguments, and a mark by which its processes are found.
+    pub fn new(program: &str, words: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("--mark={}-{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        Self {
+            def: McpServerDef::new(program).args(words.split_whitespace()).arg(&mark),
+            config: Config::new("mcpwire-tests", "1.0"),
+            heard: Heard::default(),
+            processes: Processes { mark },
+        }
+    }
+
+    /// Changes what its clients are configured with.
+    #[must_use]
+    pub fn configured(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Changes how it is started.
+    #[must_use]
+    pub fn defined(mut self, change: impl FnOnce(McpServerDef) -> McpServerDef) -> Self {
+        self.def = change(self.def);
+        self
+    }
+
+    /// A client that is ready.
+    ///
+    /// # Panics
+    ///
+    /// When there is none to be had.
+    pub fn open<A: Adapter>(&self) -> A {
+        self.try_open().unwrap_or_else(|failure| panic!("the client is not ready: {failure}"))
+    }
+
+    /// A client that is ready, or why there is none.
+    pub fn try_open<A: Adapter>(&self) -> Result<A, Failure> {
+        let mut client = A::start(&self.def, &self.config, &self.heard)?;
+        client.initialize()?;
+        Ok(client)
+    }
+
+    /// Why there is no client.
+    ///
+    /// # Panics
+    ///
+    /// When there is one.
+    pub fn fail_to_open<A: Adapter>(&self) -> Failure {
+        match self.try_open::<A>() {
+            Ok(_) => panic!("the client is ready, which it should not be"),
+            Err(failure) => failure,
+        }
+    }
+
+    /// The ids of its processes.
+    pub fn processes(&self) -> Vec<u32> {
+        process_table::marked(&self.processes.mark)
+    }
+
+    /// Fails unless all its processes have ended and are collected.
+    ///
+    /// # Panics
+    ///
+    /// When one is left.
+    pub fn assert_gone(&self) {
+        self.processes.assert_gone();
+    }
+}
+
+/// All that have the mark on their command line.
+struct Processes {
+    mark: String,
+}
+
+impl Processes {
+    fn assert_gone(&self) {
+        let left = process_table::left_over(&self.mark);
+        assert!(left.is_empty(), "processes are left: {left:?}");
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            self.assert_gone();
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Time, as far as the tests have to do with it.
+
+use std::panic;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than any case takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs a case; one that hangs is one that fails.
+///
+/// # Panics
+///
+/// When the case does, or when it takes longer than a minute.
+pub fn watched(case: fn()) {
+    let (done, finished) = mpsc::channel();
+    let runner = thread::spawn(move || {
+        case();
+        let _ = done.send(());
+    });
+    match finished.recv_timeout(PATIENCE) {
+        Err(RecvTimeoutError::Timeout) => panic!("the case hangs: it has not ended within {PATIENCE:?}"),
+        // The case dropped its sender without a word: it panicked.
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+            if let Err(cause) = runner.join() {
+                panic::resume_unwind(cause);
+            }
+        }
+    }
+}
+
+/// Does something, and says how long it took.
+pub fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let value = act();
+    (value, start.elapsed())
+}

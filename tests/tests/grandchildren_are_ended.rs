@@ -1,0 +1,79 @@
+//! A server may have started others, which hold its pipes and outlive it.
+
+use std::time::Duration;
+
+use mcpwire_blocking::ErrorKind;
+use mcpwire_tests::{Adapter, on_every_adapter, process_exists, server, timed};
+use serde_json::json;
+
+fn shutdown_ends_them<A: Adapter>() {
+    for era in ["", "--modern"] {
+        let server = server!(&format!("grandchild {era}"));
+        let mut client = server.open::<A>();
+        let grandchild = pid_of_grandchild(&mut client);
+        assert!(process_exists(grandchild));
+        let (outcome, took) = timed(|| client.shutdown());
+        outcome.expect("it ends");
+        assert!(took < Duration::from_secs(6), "it took {took:?}");
+        server.assert_gone();
+        assert!(!process_exists(grandchild));
+    }
+}
+
+fn dropping_the_client_ends_them<A: Adapter>() {
+    let server = server!("grandchild");
+    let mut client = server.open::<A>();
+    let grandchild = pid_of_grandchild(&mut client);
+    let ((), took) = timed(|| drop(client));
+    assert!(took < Duration::from_millis(500), "it took {took:?}");
+    server.assert_gone();
+    assert!(!process_exists(grandchild));
+}
+
+fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
+    let server = server!("grandchild ignores-term");
+    let mut client = server.open::<A>();
+    let grandchild = pid_of_grandchild(&mut client);
+    let (outcome, took) = timed(|| client.shutdown());
+    outcome.expect("it ends");
+    assert!(took < Duration::from_secs(6), "it took {took:?}");
+    server.assert_gone();
+    assert!(!process_exists(grandchild));
+}
+
+/// The grandchild still holds standard output, so there is no end of file to tell.
+fn the_exit_of_the_server_is_noticed_although_they_hold_its_output<A: Adapter>() {
+    let server = server!("grandchild");
+    let mut client = server.open::<A>();
+    let grandchild = pid_of_grandchild(&mut client);
+    let (failure, took) = timed(|| client.failure("leave"));
+    failure.assert(ErrorKind::Closed, &["tools/call", "5", "I leave, my child stays"]);
+    assert!(took < Duration::from_secs(1), "it took {took:?}");
+    drop(client);
+    server.assert_gone();
+    assert!(!process_exists(grandchild));
+}
+
+fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
+    let server = server!("grandchild");
+    let mut client = server.open::<A>();
+    let grandchild = pid_of_grandchild(&mut client);
+    client.failure("leave");
+    let (outcome, took) = timed(|| client.shutdown());
+    outcome.expect("it ends");
+    assert!(took < Duration::from_secs(6), "it took {took:?}");
+    server.assert_gone();
+    assert!(!process_exists(grandchild));
+}
+
+on_every_adapter!(
+    shutdown_ends_them,
+    dropping_the_client_ends_them,
+    shutdown_ends_those_who_ignore_termination,
+    the_exit_of_the_server_is_noticed_although_they_hold_its_output,
+    shutdown_ends_them_after_the_server_has_left,
+);
+
+fn pid_of_grandchild<A: Adapter>(client: &mut A) -> u32 {
+    client.text("grandchild", json!({})).parse().expect("it says a process id")
+}

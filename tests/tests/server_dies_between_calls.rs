@@ -1,0 +1,63 @@
+//! The process ends when nobody waits for it.
+
+use std::time::{Duration, Instant};
+
+use mcpwire_blocking::ErrorKind;
+use mcpwire_tests::{Adapter, on_every_adapter, server, timed};
+use serde_json::json;
+
+fn the_answer_counts_and_the_next_call_fails<A: Adapter>() {
+    for (end, told) in [("9", "9"), ("KILL", "KILL")] {
+        let server = server!(&format!("dies-after-call {end}"));
+        let mut client = server.open::<A>();
+        assert_eq!(client.text("echo", json!({"message": "farewell"})), "farewell");
+        wait_for_the_end(&mut client);
+
+        let (failure, took) = timed(|| client.failure("echo"));
+        failure.assert(ErrorKind::Closed, &["bad-habits", told, "that was my last answer"]);
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+    }
+}
+
+fn shutdown_has_nothing_to_complain_about<A: Adapter>() {
+    let server = server!("dies-after-call 9");
+    let mut client = server.open::<A>();
+    client.text("echo", json!({}));
+    let (outcome, took) = timed(|| client.shutdown());
+    outcome.expect("it has ended");
+    assert!(took < Duration::from_secs(1), "it took {took:?}");
+}
+
+fn a_closed_standard_output_ends_the_call_at_once<A: Adapter>() {
+    let server = server!("closes-stdout");
+    let mut client = server.open::<A>();
+    let (failure, took) = timed(|| client.failure("echo"));
+    failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "I shall say no more"]);
+    assert!(took < Duration::from_secs(2), "it took {took:?}");
+    let (outcome, took) = timed(|| client.shutdown());
+    outcome.expect("it ends");
+    assert!(took < Duration::from_secs(1), "it took {took:?}");
+}
+
+fn a_closed_standard_input_ends_the_next_call_at_once<A: Adapter>() {
+    let server = server!("closes-stdin");
+    let mut client = server.open::<A>();
+    assert_eq!(client.text("echo", json!({"message": "the last"})), "the last");
+    let (failure, took) = timed(|| client.failure("echo"));
+    failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "I shall listen no more"]);
+    assert!(took < Duration::from_secs(2), "it took {took:?}");
+}
+
+on_every_adapter!(
+    the_answer_counts_and_the_next_call_fails,
+    shutdown_has_nothing_to_complain_about,
+    a_closed_standard_output_ends_the_call_at_once,
+    a_closed_standard_input_ends_the_next_call_at_once,
+);
+
+fn wait_for_the_end<A: Adapter>(client: &mut A) {
+    let begin = Instant::now();
+    while client.is_running() {
+        assert!(begin.elapsed() < Duration::from_secs(5), "the server does not end");
+    }
+}

@@ -1,0 +1,151 @@
+//! What the blocking client has beside that which all adapters have in common.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+use std::time::Duration;
+
+use mcpwire_blocking::core::{Config, Era, Json, ProtocolVersion};
+use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient, with_client};
+use mcpwire_tests::{process_exists, server, timed, watched};
+
+#[test]
+fn the_client_tells_what_it_knows() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let mut client = McpClient::connect(&server.def).expect("it starts");
+        assert!(!client.is_initialized() && client.is_running());
+        assert!(client.server_info().is_none() && client.tools().is_empty());
+
+        client.initialize().expect("it answers");
+        assert!(client.is_initialized());
+        assert_eq!(client.server_info().map(|info| info.era), Some(Era::Legacy));
+        assert_eq!(client.protocol_version(), Some(ProtocolVersion::V2025_11_25));
+        assert!(client.capabilities().is_some_and(|capabilities| capabilities.tools.is_some()));
+        assert_eq!(client.definition(), Some(&server.def));
+        assert!(!client.has_tool("echo"), "the list has not been asked for");
+
+        client.list_tools().expect("it has tools");
+        assert!(client.has_tool("echo") && !client.has_tool("missing_tool"));
+        let tool = client.get_tool("fetch_data").expect("it is listed");
+        assert_eq!(tool.title.as_deref(), Some("Fetch"));
+        client.shutdown().expect("it ends");
+    });
+}
+
+#[test]
+fn connecting_can_include_the_handshake_and_the_tools() {
+    watched(|| {
+        let server = server!("well-behaved --modern");
+        let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
+        assert!(client.has_tool("echo"));
+        let result = client.call_tool("echo", BTreeMap::from([("message", "hello")])).expect("it answers");
+        assert_eq!(result.text().as_str(), "hello");
+        let result = client.call_tool("pid", ()).expect("no arguments are needed");
+        assert_eq!(Some(result.text().to_string()), client.pid().map(|pid| pid.to_string()));
+    });
+}
+
+#[test]
+fn arguments_that_are_no_object_are_refused_before_they_are_sent() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let error = client.call_tool("echo", [1, 2]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert!(error.to_string().contains("object"), "{error}");
+        client.call_tool("echo", ()).expect("the connection is as it was");
+    });
+}
+
+#[test]
+fn a_result_can_be_had_as_the_server_sent_it() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let mut client = McpClient::connect_and_initialize(&server.def).expect("it answers");
+        let raw = client.tool("fail", ()).raw().expect("it answers");
+        assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"the tool failed"}],"isError":true}"#);
+        let params = Json::parse(r#"{"name":"echo","arguments":{"message":"raw"}}"#).expect("it is JSON");
+        let raw = client.send_raw("tools/call", Some(&params)).expect("it answers");
+        assert_eq!(raw.get(), r#"{"content":[{"type":"text","text":"raw"}]}"#);
+        client.send_notification("notifications/roots/list_changed", None).expect("it is sent");
+        assert_eq!(client.send_raw("ping", None).expect("it answers").get(), "{}");
+    });
+}
+
+#[test]
+fn nothing_is_left_of_a_scope() {
+    watched(|| {
+        let server = server!("well-behaved");
+        let pid = with_client(&server.def, |client| {
+            assert!(client.has_tool("echo"));
+            client.pid().expect("it is a process")
+        });
+        assert!(!process_exists(pid.expect("it ends")));
+    });
+}
+
+#[test]
+fn nothing_is_left_of_a_scope_that_panics() {
+    watched(|| {
+        let server = server!("ignores-term");
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            with_client(&server.def, |_| resume_unwind(Box::new("on purpose"))).map(|(): ()| ())
+        }));
+        assert!(outcome.is_err());
+        server.assert_gone();
+    });
+}
+
+#[test]
+fn the_handshake_can_be_cancelled_from_another_thread() {
+    watched(|| {
+        let server = server!("silent");
+        let mut client = McpClient::connect(&server.def).expect("it starts");
+        let canceller = client.canceller().expect("there is one");
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            canceller.cancel();
+        });
+        let (outcome, took) = timed(|| client.initialize().map(|_| ()));
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+        assert!(error.is_connecting());
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+        other.join().expect("to cancel is no effort");
+    });
+}
+
+#[test]
+fn a_canceller_outlives_the_restart_of_the_server() {
+    watched(|| {
+        let server = server!("dies-on-probe");
+        let mut client = McpClient::connect(&server.def).expect("it starts");
+        let canceller = client.canceller().expect("there is one");
+        client.initialize().expect("the second process answers");
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(200));
+            canceller.cancel();
+        });
+        let (outcome, took) = timed(|| client.tool("ponder", ()).timeout(Duration::from_secs(5)).call());
+        let error = outcome.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+        other.join().expect("to cancel is no effort");
+    });
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    watched(|| {
+        let server = server!("dies-in-call 7").defined(|def| def.env("API_KEY", "hunter2"));
+        let mut client =
+            McpClient::connect_with(&server.def, ConnectOptions::new(Config::new("tests", "1"))).expect("it starts");
+        client.initialize().expect("it answers");
+        let error = client.call_tool("echo", ()).unwrap_err();
+        for shown in [format!("{:?}", server.def), format!("{client:?}"), format!("{error:?}"), error.to_string()] {
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        assert!(format!("{:?}", server.def).contains("API_KEY"));
+    });
+}
