@@ -212,7 +212,10 @@ impl Session {
                 self.response(id, message, now, out);
             }
             Peek::Batch => self.batch(message.bytes(), now, out),
-            _ => self.unasked(message.bytes(), now, out),
+            Peek::Request { id, method } => self.ask(id, &method, out),
+            Peek::Notification { method } => self.notification(&method, message.bytes(), now),
+            Peek::OrphanError => self.orphan(message.bytes(), now, out),
+            Peek::Noise => self.noise(message.bytes()),
         }
     }
 
@@ -404,16 +407,6 @@ impl Session {
         }
         if messages == 0 {
             self.noise(bytes);
-        }
-    }
-
-    /// Takes in what answers no request.
-    fn unasked(&mut self, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        match peek(bytes) {
-            Peek::Request { id, method } => self.ask(id, &method, out),
-            Peek::Notification { method } => self.notification(&method, bytes, now),
-            Peek::OrphanError => self.orphan(bytes, now, out),
-            _ => self.noise(bytes),
         }
     }
 

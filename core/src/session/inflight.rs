@@ -54,9 +54,17 @@ impl Waiting {
 /// what waits but the search's logarithm.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    table: VecDeque<(u64, Option<Waiting>)>,
+    table: VecDeque<Slot>,
     len: usize,
     timers: Timers,
+}
+
+#[derive(Debug)]
+struct Slot {
+    id: u64,
+    /// Keys grow with ids.
+    key: RequestKey,
+    waiting: Option<Waiting>,
 }
 
 /// Below this number holes are not worth the trouble.
@@ -70,13 +78,13 @@ impl InFlight {
     /// Adds a request whose id is above all before it.
     pub(crate) fn insert(&mut self, id: u64, waiting: Waiting) {
         self.timers.set(waiting.deadline(), id);
-        self.table.push_back((id, Some(waiting)));
+        self.table.push_back(Slot { id, key: waiting.key, waiting: Some(waiting) });
         self.len += 1;
     }
 
     pub(crate) fn remove(&mut self, id: u64) -> Option<Waiting> {
         let at = self.position(id)?;
-        let found = self.table[at].1.take()?;
+        let found = self.table[at].waiting.take()?;
         self.len -= 1;
         self.sweep();
         Some(found)
@@ -84,20 +92,14 @@ impl InFlight {
 
     /// The id that a request has on the wire at present.
     pub(crate) fn id_of(&self, key: RequestKey) -> Option<u64> {
-        // Keys grow with ids.
-        let at = self.table.partition_point(|(_, slot)| slot.as_ref().is_some_and(|waiting| waiting.key < key));
-        let found = |at: usize| self.table.get(at).filter(|(_, slot)| slot.as_ref().is_some_and(|w| w.key == key));
-        match found(at) {
-            Some((id, _)) => Some(*id),
-            // Holes have no key, and may lead the search astray.
-            None => self.table.iter().find(|(_, slot)| slot.as_ref().is_some_and(|w| w.key == key)).map(|(id, _)| *id),
-        }
+        let at = self.table.binary_search_by_key(&key, |slot| slot.key).ok()?;
+        self.table[at].waiting.as_ref().map(|_| self.table[at].id)
     }
 
     /// Takes a report of progress: puts off the idle deadline, and tells whose it is.
     pub(crate) fn progress(&mut self, id: u64, now: Timestamp) -> Option<RequestKey> {
         let at = self.position(id)?;
-        let waiting = self.table[at].1.as_mut().filter(|waiting| waiting.wants_progress)?;
+        let waiting = self.table[at].waiting.as_mut().filter(|waiting| waiting.wants_progress)?;
         // The timer stays where it is: when it fires early, it is set anew.
         waiting.idle = now + waiting.timeout;
         Some(waiting.key)
@@ -111,7 +113,7 @@ impl InFlight {
     /// Takes out one request whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Timestamp) -> Option<(u64, RequestKey, CallError)> {
         while let Some(id) = self.timers.fire(now) {
-            let waiting = self.position(id).and_then(|at| self.table[at].1.as_ref());
+            let waiting = self.position(id).and_then(|at| self.table[at].waiting.as_ref());
             match waiting.map(Waiting::deadline) {
                 Some(deadline) if deadline <= now => {
                     let (key, error) = self.remove(id)?.timed_out(now);
@@ -126,34 +128,36 @@ impl InFlight {
 
     /// Takes out the oldest request.
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
-        let id = self.table.front()?.0;
+        let id = self.table.front()?.id;
         self.remove(id)
     }
 
     fn position(&self, id: u64) -> Option<usize> {
         // Without holes the ids are a row of numbers.
-        let guess = usize::try_from(id.checked_sub(self.table.front()?.0)?).ok()?;
+        let guess = usize::try_from(id.checked_sub(self.table.front()?.id)?).ok()?;
         match self.table.get(guess) {
-            Some((found, _)) if *found == id => Some(guess),
-            _ => self.table.binary_search_by_key(&id, |(id, _)| *id).ok(),
+            Some(slot) if slot.id == id => Some(guess),
+            _ => self.table.binary_search_by_key(&id, |slot| slot.id).ok(),
         }
     }
 
     fn sweep(&mut self) {
-        while let Some((_, None)) = self.table.front() {
+        while let Some(Slot { waiting: None, .. }) = self.table.front() {
             self.table.pop_front();
         }
-        while let Some((_, None)) = self.table.back() {
+        while let Some(Slot { waiting: None, .. }) = self.table.back() {
             self.table.pop_back();
         }
         if self.table.len() > 2 * self.len + FEW {
-            self.table.retain(|(_, slot)| slot.is_some());
+            self.table.retain(|slot| slot.waiting.is_some());
         }
         if self.table.is_empty() && self.table.capacity() > 4 * FEW {
             self.table = VecDeque::new();
         }
         let table = &self.table;
-        let waits = |id: u64| matches!(table.binary_search_by_key(&id, |(id, _)| *id), Ok(at) if table[at].1.is_some());
+        let waits = |id: u64| {
+            table.binary_search_by_key(&id, |slot| slot.id).is_ok_and(|at: usize| table[at].waiting.is_some())
+        };
         self.timers.sweep(self.len, waits);
     }
 }

@@ -16,6 +16,7 @@ mod unix {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
 
+    use super::only_zombies;
     use crate::process::Exit;
 
     /// How often a system without process descriptors is asked for the exit.
@@ -54,7 +55,9 @@ mod unix {
 
         /// Whether no process is left in the group. A leader that has not been reaped counts as one.
         pub(in crate::process) fn is_empty(&self) -> bool {
-            self.leader.is_none_or(|leader| test_kill_process_group(leader) == Err(rustix::io::Errno::SRCH))
+            self.leader.is_none_or(|leader| {
+                test_kill_process_group(leader) == Err(rustix::io::Errno::SRCH) || only_zombies(leader)
+            })
         }
 
         pub(in crate::process) fn terminate(&self, _: &mut Child) {
@@ -92,6 +95,36 @@ mod unix {
             }
         }
     }
+}
+
+/// Whether all that is left of a group has ended, and only waits for a parent to take notice: in a container whose first
+/// process does not, it would wait for ever.
+#[cfg(target_os = "linux")]
+fn only_zombies(leader: rustix::process::Pid) -> bool {
+    let group = leader.as_raw_nonzero().to_string();
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    let mut found = false;
+    for process in processes.flatten() {
+        let is_number = process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let Some(stat) = is_number.then(|| std::fs::read_to_string(process.path().join("stat")).ok()).flatten() else {
+            continue;
+        };
+        // After the name, which is in brackets and may hold anything: state, parent, group.
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+        let (state, _parent, its_group) = (fields.next(), fields.next(), fields.next());
+        if its_group == Some(&group) {
+            if !matches!(state, Some("Z" | "X")) {
+                return false;
+            }
+            found = true;
+        }
+    }
+    found
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn only_zombies(_: rustix::process::Pid) -> bool {
+    false
 }
 
 /// Without process groups the process itself is all that can be ended.
