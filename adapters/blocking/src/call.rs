@@ -91,7 +91,7 @@ impl<'c> Call<'c> {
     {
         let Call { client, name, arguments, options, on_progress } = self;
         let arguments = arguments.map_err(|error| client.send_error(error))?;
-        if client.tool_list().knows(name) == Some(false) && client.is_running() {
+        if client.lacks(name) {
             return Err(client.call_error(CallError::ToolNotFound { tool: name.into(), error: None }));
         }
         let ticket = client.begin::<M>(&CallToolParams { name, arguments: &arguments }, &options)?;

@@ -322,6 +322,16 @@ impl McpClient {
         Ok(ShutdownReport { exit, took })
     }
 
+    /// Whether it is certain that the server does not have this tool.
+    pub(crate) fn lacks(&mut self, tool: &str) -> bool {
+        if self.tool_list().knows(tool) != Some(false) {
+            return false;
+        }
+        // That the list has changed may have been told and not been heard yet; and of a server that has ended, that is told.
+        self.connection.catch_up();
+        self.is_running() && self.tool_list().knows(tool) == Some(false)
+    }
+
     pub(crate) fn tool_list(&mut self) -> &mut ToolList {
         if std::mem::take(&mut self.connection.tools_changed) {
             self.tools.invalidate();

@@ -12,7 +12,7 @@ use crate::error::ProcessReport;
 use crate::options::Listener;
 use crate::process::{Exit, Process, Stderr};
 use crate::trace::Tracer;
-use crate::transport::{Clock, Surroundings, Transport, Turn, exit_of};
+use crate::transport::{Clock, Surroundings, Transport, exit_of};
 
 /// How long the loop of the shutdown waits when there is nothing to wait on but the others of a group.
 const TICK: std::time::Duration = std::time::Duration::from_millis(10);
@@ -72,8 +72,10 @@ impl Connection {
                     other => self.event(other, None, &mut |_| {}),
                 }
             }
-            if self.turn(None)?.woken && self.was_cancelled() {
+            if self.was_cancelled() {
                 self.engine.close();
+            } else {
+                self.turn(None)?;
             }
         }
     }
@@ -103,8 +105,10 @@ impl Connection {
             if !self.engine.is_waiting(key) {
                 return Ok(None);
             }
-            if self.turn(None)?.woken && self.was_cancelled() {
+            if self.was_cancelled() {
                 self.engine.cancel(key, None);
+            } else {
+                self.turn(None)?;
             }
         }
     }
@@ -118,16 +122,21 @@ impl Connection {
             if self.now() >= until || self.engine.phase() == mcpwire_core::Phase::Closed {
                 return Ok(());
             }
-            if self.turn(Some(until))?.woken && self.was_cancelled() {
+            if self.was_cancelled() {
                 return Ok(());
             }
+            self.turn(Some(until))?;
         }
     }
 
     /// Takes in what has come already, without waiting.
     pub(crate) fn catch_up(&mut self) {
         let now = self.now();
-        let _ = self.listen(now);
+        // A stream that fails will fail the next call as well.
+        let _ = self.turn(Some(now));
+        while let Some(event) = self.engine.poll_event() {
+            self.event(event, None, &mut |_| {});
+        }
     }
 
     /// Writes what can be written without waiting.
@@ -223,15 +232,15 @@ impl Connection {
         Ok(())
     }
 
-    fn turn(&mut self, until: Option<Timestamp>) -> io::Result<Turn> {
+    fn turn(&mut self, until: Option<Timestamp>) -> io::Result<()> {
         let deadline = self.engine.poll_timeout();
         let until = [deadline, until].into_iter().flatten().min();
         let (transport, engine, mut around) = self.split();
-        let turn = transport.turn(engine, &mut around, until)?;
-        if deadline.is_some_and(|deadline| deadline <= turn.now) {
-            self.engine.handle_timeout(turn.now);
+        let now = transport.turn(engine, &mut around, until)?;
+        if deadline.is_some_and(|deadline| deadline <= now) {
+            self.engine.handle_timeout(now);
         }
-        Ok(turn)
+        Ok(())
     }
 
     fn was_cancelled(&self) -> bool {

@@ -280,10 +280,17 @@ impl<'de> Reader<'de> {
     }
 
     #[inline]
-    fn skip_key(&mut self) -> Result<()> {
-        if self.next_byte() != Some(b'"') {
-            return Err(self.error("not a key"));
+    fn key(&mut self) -> Result<()> {
+        match self.next_byte() {
+            Some(b'"') => Ok(()),
+            Some(_) => Err(self.error("not a key")),
+            None => Err(self.error("the text ends where a key should be")),
         }
+    }
+
+    #[inline]
+    fn skip_key(&mut self) -> Result<()> {
+        self.key()?;
         self.skip_string()?;
         self.colon()
     }
@@ -466,9 +473,7 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
         if !self.reader.another(&mut self.first, b'}')? {
             return Ok(None);
         }
-        if self.reader.next_byte() != Some(b'"') {
-            return Err(self.reader.error("not a key"));
-        }
+        self.reader.key()?;
         match self.reader.string()? {
             Body::Plain(text) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
             Body::Unescaped(text) => seed.deserialize(text.into_deserializer()).map(Some),

@@ -5,6 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::value::UnitDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::peek::{usual_end, usual_start};
@@ -159,7 +160,9 @@ impl<'de, R: Deserialize<'de>> Visitor<'de> for ResponseSeed<R> {
             (Slot::Is(_), Some(_)) => Err(A::Error::custom("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Answer::Error).map_err(A::Error::custom),
             (Slot::Is(result), None) => Ok(Answer::Result(result)),
-            (Slot::Null, None) => R::deserialize(serde::de::value::UnitDeserializer::new()).map(Answer::Result),
+            (Slot::Null, None) => R::deserialize(UnitDeserializer::<A::Error>::new())
+                .map(Answer::Result)
+                .map_err(|_| A::Error::custom("`result` is null")),
             (Slot::Absent, None) => Err(A::Error::custom("neither a `result` nor an `error`")),
         }
     }
@@ -222,7 +225,7 @@ impl<'de, P: Deserialize<'de>> Visitor<'de> for ParamsVisitor<P> {
         }
         match params {
             Some(params) => Ok(params),
-            None => P::deserialize(serde::de::value::UnitDeserializer::new()),
+            None => P::deserialize(UnitDeserializer::new()),
         }
     }
 }

@@ -40,24 +40,16 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) tracer: Option<&'a mut Tracer>,
 }
 
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
-    /// Someone called the canceller.
-    pub(crate) woken: bool,
-    /// The time after the wait: asking for it costs, and the caller needs it too.
-    pub(crate) now: Timestamp,
-}
-
 /// A way to carry the bytes of an engine.
 pub(crate) trait Transport: Send {
-    /// Writes what waits, then waits until something can be read or written, but not beyond `until`, and does it.
+    /// Writes what waits, then waits until something can be read or written, or the waker is used, but not beyond `until`,
+    /// and does it. Gives the time after the wait: asking for it costs, and the caller needs it too.
     fn turn(
         &mut self,
         engine: &mut Engine,
         around: &mut Surroundings<'_>,
         until: Option<Timestamp>,
-    ) -> io::Result<Turn>;
+    ) -> io::Result<Timestamp>;
 
     /// Writes what can be written without waiting.
     fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>);

@@ -13,7 +13,7 @@ use mcpwire_core::stdio::Engine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::{Surroundings, Transport, Turn};
+use super::{Surroundings, Transport};
 use crate::cancel::Waker;
 use crate::process::{self, Process};
 use crate::trace::Direction;
@@ -214,16 +214,18 @@ impl Transport for Pipes {
         engine: &mut Engine,
         around: &mut Surroundings<'_>,
         until: Option<Timestamp>,
-    ) -> io::Result<Turn> {
+    ) -> io::Result<Timestamp> {
         self.write(engine, around);
         let now = around.clock.now();
         if self.ended {
-            return Ok(Turn { woken: false, now });
+            return Ok(now);
         }
         let write = !engine.transmit().is_empty();
         let read = !engine.space().is_empty();
         let until = [until, self.ending].into_iter().flatten().min();
-        let timeout = until.map(|at| at.duration_since(now));
+        // What an ended process wrote is there already: nothing is to be waited for.
+        let exited = around.process.as_ref().is_some_and(|process| process.exit().is_some());
+        let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
         let ready = self.wait(around.process.as_deref(), read, write, timeout)?;
         let now = around.clock.now();
         if ready.stderr {
@@ -234,7 +236,7 @@ impl Transport for Pipes {
         {
             process.observe();
         }
-        if ready.stdout || ready.exit {
+        if ready.stdout || ready.exit || exited {
             self.read(engine, around, now)?;
         }
         if ready.stdin {
@@ -248,7 +250,7 @@ impl Transport for Pipes {
         {
             let _ = rustix::io::read(wake, &mut [0u8; 16]);
         }
-        Ok(Turn { woken: ready.wake, now })
+        Ok(now)
     }
 
     fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {

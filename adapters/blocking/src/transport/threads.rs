@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_core::Timestamp;
 use mcpwire_core::stdio::Engine;
 
-use super::{Surroundings, Transport, Turn};
+use super::{Surroundings, Transport};
 use crate::cancel::Waker;
 use crate::trace::Direction;
 
@@ -124,21 +124,20 @@ impl Transport for Threads {
         engine: &mut Engine,
         around: &mut Surroundings<'_>,
         until: Option<Timestamp>,
-    ) -> io::Result<Turn> {
+    ) -> io::Result<Timestamp> {
         self.write(engine, around);
         let now = around.clock.now();
         if self.ended {
-            return Ok(Turn { woken: false, now });
+            return Ok(now);
         }
         if !self.rest.is_empty() {
             self.feed(engine, now);
-            return Ok(Turn { woken: false, now });
+            return Ok(now);
         }
         // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let told = self.told.recv_timeout(wait);
         let now = around.clock.now();
-        let woken = matches!(told, Ok(Told::Wake));
         match told {
             Ok(told) => self.take_in(told, engine, around, now),
             Err(RecvTimeoutError::Timeout) => {}
@@ -147,7 +146,7 @@ impl Transport for Threads {
                 engine.receive_eof(now);
             }
         }
-        Ok(Turn { woken, now })
+        Ok(now)
     }
 
     fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
