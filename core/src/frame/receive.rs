@@ -156,7 +156,8 @@ impl Receive {
             }
             let Some(newline) = newline else {
                 self.scanned = self.end;
-                if self.end - self.start > self.max_message {
+                // Its beginning is told whole: not before that much of it is there.
+                if self.end - self.start > self.max_message.max(HEAD) {
                     return Some(self.begin_discarding());
                 }
                 self.exhausted = true;
@@ -183,7 +184,7 @@ impl Receive {
 
     /// At the end of the stream: what stands after the last newline.
     pub(crate) fn last(&mut self) -> Option<Line<'_>> {
-        if self.discarding.take().is_some() {
+        if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;
         }
         let range = self.trim(self.start..self.end);
@@ -282,6 +283,15 @@ mod tests {
         let tail = alloc::format!("{}END>", "x".repeat(TAIL - 3));
         for size in [1, 100, 999, 100_000] {
             assert_eq!(run(text.as_bytes(), size, 1000), ["a", "<long", &tail, "b"], "{size}");
+        }
+    }
+
+    #[test]
+    fn a_limit_below_what_is_told_of_a_line_is_kept_too() {
+        let text = alloc::format!("a\n{}END\nb\n{}", "x".repeat(150), "y".repeat(150));
+        let tail = alloc::format!("{}END>", "x".repeat(TAIL - 3));
+        for size in [1, 99, 101, 100_000] {
+            assert_eq!(run(text.as_bytes(), size, 100), ["a", "<long", &tail, "b"], "{size}");
         }
     }
 

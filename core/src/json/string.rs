@@ -62,13 +62,21 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
+/// From this length on a text gets all the room that it can need at once.
+const LONG: usize = 64 * 1024;
+
 /// Reads the rest of a string from its first escape on, straight into its final place.
 fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), Fault> {
     let mut out = Vec::with_capacity((first_escape - start) + 64);
     let mut from = start;
     let mut at = first_escape;
     loop {
-        out.extend_from_slice(&bytes[from..at]);
+        let run = &bytes[from..at];
+        if out.capacity() - out.len() < run.len() && out.len() > LONG {
+            // Moving a long text to grow it would have it in memory twice. What is reserved and not used is never touched.
+            out.reserve_exact(bytes.len() - from);
+        }
+        out.extend_from_slice(run);
         match bytes.get(at) {
             Some(b'\\') => {}
             Some(b'"') => break,

@@ -7,7 +7,8 @@ use crate::wire::Message;
 #[derive(Default)]
 pub(crate) struct Client {
     initialized: bool,
-    last_id: usize,
+    /// Nothing has been asked yet: any id will do, 0 too.
+    last_id: Option<usize>,
 }
 
 impl Client {
@@ -19,7 +20,7 @@ impl Client {
             return None;
         }
         let last = self.last_id;
-        self.last_id = message.at(&["id"]).and_then(Raw::number).unwrap_or(last);
+        self.last_id = message.at(&["id"]).and_then(Raw::number).or(last);
         let lacks = |path: &[&str]| message.at(path).is_none();
         if message.at(&["jsonrpc"]).map(Raw::text) != Some("2.0") {
             Some("a request must say that it is JSON-RPC 2.0")
