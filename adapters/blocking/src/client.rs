@@ -45,7 +45,6 @@ pub struct McpClient {
     connection: Connection,
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
-    config: Config,
     patience: Patience,
     tools: ToolList,
 }
@@ -71,11 +70,11 @@ impl McpClient {
         let ConnectOptions { mut config, patience, stderr, trace, on_event } = options;
         config.request_timeout = def.timeout.unwrap_or(config.request_timeout);
         config.connect_timeout = def.connect_timeout.unwrap_or(config.connect_timeout);
-        let mut connection = spawn(def, &config, Clock::start())?;
+        let mut connection = spawn(def, config, Clock::start())?;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
-        Ok(McpClient { connection, definition: Some(def.clone()), config, patience, tools: ToolList::default() })
+        Ok(McpClient { connection, definition: Some(def.clone()), patience, tools: ToolList::default() })
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
@@ -90,10 +89,10 @@ impl McpClient {
         let ConnectOptions { config, patience, stderr: _, trace, on_event } = options;
         let transport =
             Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
-        let mut connection = Connection::new(Engine::new(config.clone()), Box::new(transport), None, Clock::start());
+        let mut connection = Connection::new(Engine::new(config), Box::new(transport), None, Clock::start());
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
-        Ok(McpClient { connection, definition: None, config, patience, tools: ToolList::default() })
+        Ok(McpClient { connection, definition: None, patience, tools: ToolList::default() })
     }
 
     /// Starts a server, opens the connection and lists the tools.
@@ -117,10 +116,10 @@ impl McpClient {
         let mut opened = self.open()?;
         if let (Opened::Restart, Some(def)) = (&opened, self.definition.clone()) {
             let spent = self.connection.now().duration_since(now);
-            let mut config = self.config.clone();
+            let mut config = self.connection.engine.config().clone();
             config.negotiate = Negotiate::Legacy;
             config.connect_timeout = config.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
-            let mut successor = spawn(&def, &config, self.connection.clock)?;
+            let mut successor = spawn(&def, config, self.connection.clock)?;
             self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
             let now = self.connection.now();
@@ -404,11 +403,11 @@ impl fmt::Debug for McpClient {
     }
 }
 
-fn spawn(def: &McpServerDef, config: &Config, clock: Clock) -> Result<Connection, Error> {
+fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
     let server = || def.display_name().to_owned();
     let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
     let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
-    Ok(Connection::new(Engine::new(config.clone()), transport, Some(process), clock))
+    Ok(Connection::new(Engine::new(config), transport, Some(process), clock))
 }
 
 #[cfg(unix)]
