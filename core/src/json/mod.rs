@@ -1,8 +1,10 @@
 //! JSON: the reader, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
 
+mod deserialize;
 pub(crate) mod locate;
 pub(crate) mod read;
 pub(crate) mod scan;
+mod skip;
 pub(crate) mod string;
 
 use alloc::boxed::Box;

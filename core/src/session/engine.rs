@@ -9,73 +9,15 @@ use serde::Serialize;
 
 use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
-use super::event::{Event, Message, Notification};
-use super::handshake::{Action, Handshake, Outcome, Refusal};
+use super::event::Event;
+use super::handshake::{Action, Handshake};
 use super::inflight::{InFlight, Waiting};
-use super::ticket::{self, Reply, RequestKey, Ticket};
+use super::server::{Phase, ServerInfo, Stats};
+use super::ticket::{Reply, RequestKey, Ticket};
 use crate::json::{Json, scan};
-use crate::method::{Discover, Initialize, Method, Notice, Params, Raw};
-use crate::rpc::decode::{self, Answer};
-use crate::rpc::peek::{Peek, peek};
+use crate::method::{Method, Notice, Params, Raw};
 use crate::rpc::write::{self, Meta, ParamsError};
-use crate::rpc::{PeerError, RpcError, WireId};
-use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::{
-    DiscoverResult, Era, Implementation, InitializeParams, InitializeResult, LogMessage, Progress, ProtocolVersion,
-    ServerCapabilities,
-};
-
-/// How far a session has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Nothing has been sent.
-    New,
-    /// The connection is being opened.
-    Connecting,
-    /// Requests can be sent.
-    Ready,
-    /// It has ended.
-    Closed,
-}
-
-/// To whom a connection is open.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ServerInfo {
-    /// The era that is spoken: worth remembering for the next time.
-    pub era: Era,
-    /// The version that is spoken.
-    pub protocol_version: ProtocolVersion,
-    /// Who the server says it is.
-    pub implementation: Option<Implementation>,
-    /// What it says it can do. `None` if it said nothing about it, which is not the same as nothing.
-    pub capabilities: Option<ServerCapabilities>,
-    /// How to use it, in words for a language model.
-    pub instructions: Option<String>,
-}
-
-impl ServerInfo {
-    /// The server's name; empty if it gave none.
-    pub fn name(&self) -> &str {
-        self.implementation.as_ref().map_or("", |implementation| &implementation.name)
-    }
-}
-
-/// What was left aside, counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Stats {
-    /// Lines that are no messages, and messages that cannot be read.
-    pub noise: u64,
-    /// Answers to requests that had ended: late ones and repeated ones.
-    pub late: u64,
-    /// Answers to requests that were never sent.
-    pub foreign: u64,
-    /// Requests of the server's that were refused.
-    pub refused: u64,
-}
 
 /// A client's side of one connection, on whole messages.
 ///
@@ -83,21 +25,21 @@ pub struct Stats {
 /// is a session together with the bytes of a stream, and what most embedders want.
 #[derive(Debug)]
 pub struct Session {
-    config: Config,
-    handshake: Handshake,
-    discover: Option<u64>,
-    initialize: Option<u64>,
-    silent_at: Option<Timestamp>,
-    connect_by: Option<Timestamp>,
-    phase: Phase,
-    server: Option<ServerInfo>,
+    pub(super) config: Config,
+    pub(super) handshake: Handshake,
+    pub(super) discover: Option<u64>,
+    pub(super) initialize: Option<u64>,
+    pub(super) silent_at: Option<Timestamp>,
+    pub(super) connect_by: Option<Timestamp>,
+    pub(super) phase: Phase,
+    pub(super) server: Option<ServerInfo>,
     /// What the modern era wants in the `_meta` of each request.
-    meta: String,
-    in_flight: InFlight,
-    next_id: u64,
-    next_key: u64,
-    events: VecDeque<Event>,
-    stats: Stats,
+    pub(super) meta: String,
+    pub(super) in_flight: InFlight,
+    pub(super) next_id: u64,
+    pub(super) next_key: u64,
+    pub(super) events: VecDeque<Event>,
+    pub(super) stats: Stats,
 }
 
 impl Session {
@@ -199,54 +141,6 @@ impl Session {
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
         self.events.push_back(Event::Reply(Reply::failed(key, CallError::Cancelled { method: waiting.method })));
         true
-    }
-
-    /// Takes in a message.
-    pub fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
-        if self.phase == Phase::Closed {
-            return;
-        }
-        match peek(message.bytes()) {
-            Peek::Response { id } => {
-                let id = id.ours();
-                self.response(id, message, now, out);
-            }
-            Peek::Batch => self.batch(message.bytes(), now, out),
-            Peek::Request { id, method } => self.ask(id, &method, out),
-            Peek::Notification { method } => self.notification(&method, message.bytes(), now),
-            Peek::OrphanError => self.orphan(message.bytes(), now, out),
-            Peek::Noise => self.noise(message.bytes()),
-        }
-    }
-
-    /// Takes in that a message is longer than [`Config::max_message`], by how it begins: the request that it answers fails.
-    pub fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        if self.phase == Phase::Closed {
-            return;
-        }
-        let known = match peek(head) {
-            Peek::Response { id } => id.ours(),
-            _ => None,
-        };
-        if !known.is_some_and(|id| self.fail_overlong(id, head, now, out)) {
-            self.noise(head);
-        }
-    }
-
-    /// Takes in how such a message ended, in case only its end names the request.
-    pub fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        // As if it were a short message: what the tail lacks is its beginning.
-        let mut whole = Vec::from(&b"{\"result\":0"[..]);
-        let cut = memchr::memrchr(b',', tail).and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
-        for from in [cut, memchr::memrchr(b',', tail)].into_iter().flatten() {
-            whole.truncate(11);
-            whole.extend_from_slice(&tail[from..]);
-            if let Peek::Response { id } = peek(&whole)
-                && id.ours().is_some_and(|id| self.fail_overlong(id, tail, now, out))
-            {
-                return;
-            }
-        }
     }
 
     /// Lets time pass: what was due by `now` happens.
@@ -371,120 +265,6 @@ impl Session {
         }
     }
 
-    fn response(&mut self, id: Option<u64>, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
-        match id {
-            Some(id) if self.discover == Some(id) => {
-                self.discover = None;
-                let outcome = opened::<DiscoverResult>(message.bytes(), id);
-                let action = self.handshake.discovered(outcome);
-                self.act(action, now, out);
-            }
-            Some(id) if self.initialize == Some(id) => {
-                self.initialize = None;
-                let outcome = opened::<InitializeResult>(message.bytes(), id);
-                let action = self.handshake.initialized(outcome);
-                self.act(action, now, out);
-            }
-            Some(id) => match self.in_flight.remove(id) {
-                Some(waiting) => {
-                    let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                    self.events.push_back(Event::Reply(Reply { key: waiting.key, method: waiting.method, outcome }));
-                }
-                None if id < self.next_id => self.stats.late += 1,
-                None => self.stats.foreign += 1,
-            },
-            None => self.stats.foreign += 1,
-        }
-    }
-
-    fn batch(&mut self, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let mut messages = 0;
-        for element in scan::elements(bytes) {
-            if element.first() == Some(&b'{') {
-                messages += 1;
-                self.receive(element, now, out);
-            }
-        }
-        if messages == 0 {
-            self.noise(bytes);
-        }
-    }
-
-    fn ask(&mut self, id: WireId<'_>, method: &str, out: &mut Vec<u8>) {
-        let modern = self.server.as_ref().is_some_and(|server| server.era == Era::Modern);
-        // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
-        // may not be answered (basic/transports/stdio, "Sending Messages").
-        let answer = id.echo().filter(|_| !modern && out.len() <= self.config.max_transmit);
-        match (method, answer) {
-            ("ping", Some(id)) => write::empty_result(out, id),
-            (_, answer) => {
-                if let Some(id) = answer {
-                    write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found");
-                }
-                self.stats.refused += 1;
-                self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
-            }
-        }
-    }
-
-    fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp) {
-        let read = match method {
-            "notifications/progress" => decode::params::<Progress>(bytes).map(|progress| {
-                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
-                let key = id.and_then(|id| self.in_flight.progress(id, now));
-                self.stats.late += u64::from(key.is_none());
-                key.map(|key| Notification::Progress { key, progress })
-            }),
-            "notifications/message" => decode::params::<LogMessage>(bytes).map(|log| Some(Notification::Log(log))),
-            "notifications/tools/list_changed" => Ok(Some(Notification::ToolsChanged)),
-            "notifications/prompts/list_changed" => Ok(Some(Notification::PromptsChanged)),
-            "notifications/resources/list_changed" => Ok(Some(Notification::ResourcesChanged)),
-            _ => decode::params::<Option<Json>>(bytes)
-                .map(|params| Some(Notification::Other { method: method.to_string(), params })),
-        };
-        match read {
-            Ok(Some(notification)) => self.events.push_back(Event::Notification(notification)),
-            Ok(None) => {}
-            Err(_) => self.noise(bytes),
-        }
-    }
-
-    /// An error that names no request. While the probe is all that was sent, it is the answer to that.
-    fn orphan(&mut self, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let Some(error) = decode::orphan_error(bytes) else { return self.noise(bytes) };
-        if self.handshake.is_probing() {
-            self.discover = None;
-            let action = self.handshake.discovered(Err(Refusal::Error(error)));
-            self.act(action, now, out);
-        } else {
-            self.events.push_back(Event::OrphanError(error));
-        }
-    }
-
-    fn noise(&mut self, bytes: &[u8]) {
-        self.stats.noise += 1;
-        self.events.push_back(Event::Noise { excerpt: excerpt(bytes) });
-    }
-
-    fn fail_overlong(&mut self, id: u64, seen: &[u8], now: Timestamp, out: &mut Vec<u8>) -> bool {
-        let error = PeerError::too_long(self.config.max_message, seen);
-        if self.discover == Some(id) {
-            self.discover = None;
-            let action = self.handshake.discovered(Err(Refusal::Invalid(error)));
-            self.act(action, now, out);
-        } else if self.initialize == Some(id) {
-            self.initialize = None;
-            let action = self.handshake.initialized(Err(Refusal::Invalid(error)));
-            self.act(action, now, out);
-        } else if let Some(waiting) = self.in_flight.remove(id) {
-            let error = CallError::Invalid { method: waiting.method, error };
-            self.events.push_back(Event::Reply(Reply::failed(waiting.key, error)));
-        } else {
-            return false;
-        }
-        true
-    }
-
     fn tell_cancelled(&mut self, id: u64, reason: &str, out: &mut Vec<u8>) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -498,75 +278,7 @@ impl Session {
         }
     }
 
-    /// Does what the handshake says.
-    fn act(&mut self, action: Action, now: Timestamp, out: &mut Vec<u8>) {
-        if !matches!(action, Action::Nothing) {
-            self.silent_at = None;
-        }
-        match action {
-            Action::Nothing => {}
-            Action::SendDiscover(version) => {
-                self.meta = modern_meta(&self.config, version);
-                self.silent_at = self.handshake.is_probing().then(|| now + self.config.probe_timeout);
-                self.discover = Some(self.open_with(Discover::NAME, &(), out));
-            }
-            Action::SendInitialize(version) => {
-                self.meta.clear();
-                let params = InitializeParams {
-                    protocol_version: version.as_str().into(),
-                    capabilities: self.config.capabilities.clone(),
-                    client_info: self.config.client_info.clone(),
-                    ..InitializeParams::default()
-                };
-                self.initialize = Some(self.open_with(Initialize::NAME, &params, out));
-            }
-            Action::OpenModern(version, result) => {
-                self.meta = modern_meta(&self.config, version);
-                let implementation = result.implementation();
-                let DiscoverResult { capabilities, instructions, .. } = result;
-                self.open(ServerInfo {
-                    era: Era::Modern,
-                    protocol_version: version,
-                    implementation,
-                    capabilities,
-                    instructions,
-                });
-            }
-            Action::OpenLegacy(version, result) => {
-                self.meta.clear();
-                // It has no parameters that could fail to serialise.
-                let _ = write::notification(out, "notifications/initialized", &());
-                let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                self.open(ServerInfo {
-                    era: Era::Legacy,
-                    protocol_version: version,
-                    implementation,
-                    capabilities,
-                    instructions,
-                });
-            }
-            Action::Fail(error) => self.end(Closed::NotOpened(error)),
-            Action::Restart => {}
-        }
-    }
-
-    fn open_with(&mut self, method: &str, params: &impl Serialize, out: &mut Vec<u8>) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        // What it is made of has no part that could fail to serialise.
-        let _ = write::request(out, id, method, params, Meta { protocol: &self.meta, ..Meta::default() });
-        id
-    }
-
-    fn open(&mut self, server: ServerInfo) {
-        self.phase = Phase::Ready;
-        self.connect_by = None;
-        self.silent_at = None;
-        self.server = Some(server);
-        self.events.push_back(Event::Connected);
-    }
-
-    fn end(&mut self, how: Closed) {
+    pub(super) fn end(&mut self, how: Closed) {
         self.phase = Phase::Closed;
         self.connect_by = None;
         self.silent_at = None;
@@ -576,31 +288,6 @@ impl Session {
         }
         self.events.push_back(Event::Closed(how));
     }
-}
-
-/// Reads the answer to one of the two requests that open a connection.
-fn opened<'de, R: serde::Deserialize<'de>>(bytes: &'de [u8], id: u64) -> Outcome<R> {
-    match decode::answer::<R>(bytes, id) {
-        Ok(Answer::Result(result)) => Ok(result),
-        Ok(Answer::Error(error)) => Err(Refusal::Error(error)),
-        Err(error) => Err(Refusal::Invalid(error)),
-    }
-}
-
-/// The members of `_meta` that the modern era wants in each request (2026-07-28, basic/index, "Per-request protocol
-/// fields"), as JSON text without braces.
-fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
-    let json = |value: Result<Json, crate::JsonError>| value.unwrap_or_default();
-    let mut meta = alloc::format!(
-        r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
-        json(Json::from_value(&config.client_info)),
-        json(Json::from_value(&config.capabilities)),
-    );
-    if let Some(level) = &config.log_level {
-        meta.push_str(r#","io.modelcontextprotocol/logLevel":"#);
-        meta.push_str(json(Json::from_value(level)).get());
-    }
-    meta
 }
 
 fn without_meta(params: &Json) -> Json {

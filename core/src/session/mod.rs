@@ -6,20 +6,26 @@
 //! | `handshake` | the opening in both eras: one state table |
 //! | `inflight` | which request waits for which answer |
 //! | `timers` | which deadline comes next |
-//! | `engine` | [`Session`]: takes messages in, gives events and messages out |
-//! | `event`, `ticket`, `error` | what comes out of it |
+//! | `engine` | [`Session`]: takes requests, gives events and deadlines |
+//! | `inbound` | what it does with what the server sends |
+//! | `opening` | what it does to open the connection |
+//! | `event`, `ticket`, `error`, `server` | what comes out of it |
 
 mod config;
 mod engine;
 mod error;
 mod event;
 mod handshake;
+mod inbound;
 mod inflight;
+mod opening;
+mod server;
 mod ticket;
 mod timers;
 
 pub use config::{Config, Negotiate, RequestOptions};
-pub use engine::{Phase, ServerInfo, Session, Stats};
+pub use engine::Session;
 pub use error::{CallError, Closed, ConnectError, Deadline, SendError};
 pub use event::{Event, Message, Notification};
+pub use server::{Phase, ServerInfo, Stats};
 pub use ticket::{Reply, RequestKey, Ticket};

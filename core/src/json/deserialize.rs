@@ -1,0 +1,384 @@
+//! The reader as serde wants it: any type that can be deserialised is read from the text directly.
+
+use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
+
+use super::read::{Body, OR_RAW, RAW, ReadError, Reader, Result, SERDE_RAW};
+
+impl<'de> Deserializer<'de> for &mut Reader<'de> {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.next_byte() {
+            Some(b'"') => match self.string()? {
+                Body::Plain(text) => visitor.visit_borrowed_str(text),
+                Body::Unescaped(text) => visitor.visit_string(text),
+            },
+            Some(b'{') => {
+                self.enter()?;
+                let value = visitor.visit_map(Elements { reader: self, first: true })?;
+                self.leave(b'}')?;
+                Ok(value)
+            }
+            Some(b'[') => {
+                self.enter()?;
+                let value = visitor.visit_seq(Elements { reader: self, first: true })?;
+                self.leave(b']')?;
+                Ok(value)
+            }
+            Some(b'-' | b'0'..=b'9') => {
+                let start = self.at;
+                let (text, whole) = self.number()?;
+                // Minus zero is no whole number of Rust's.
+                if whole && text != "-0" {
+                    if let Ok(value) = text.parse::<u64>() {
+                        return visitor.visit_u64(value);
+                    }
+                    if let Ok(value) = text.parse::<i64>() {
+                        return visitor.visit_i64(value);
+                    }
+                }
+                match text.parse::<f64>() {
+                    Ok(value) if value.is_finite() => visitor.visit_f64(value),
+                    _ => Err(ReadError::at("a number that is out of range", start)),
+                }
+            }
+            Some(b't') => self.literal("true").and_then(|()| visitor.visit_bool(true)),
+            Some(b'f') => self.literal("false").and_then(|()| visitor.visit_bool(false)),
+            Some(b'n') => self.literal("null").and_then(|()| visitor.visit_unit()),
+            Some(_) => Err(self.error("not a value")),
+            None => Err(self.error("the text ends where a value should be")),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.next_byte() {
+            Some(b'n') => self.literal("null").and_then(|()| visitor.visit_none()),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
+        match name {
+            RAW => visitor.visit_borrowed_str(self.raw()?),
+            OR_RAW => {
+                self.next_byte();
+                let start = self.at;
+                visitor.visit_seq(ValueThenText { reader: self, start, value_read: false })
+            }
+            SERDE_RAW => {
+                let raw = self.raw()?;
+                visitor.visit_map(SerdeRaw { raw: Some(raw) })
+            }
+            _ => visitor.visit_newtype_struct(self),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.next_byte() {
+            Some(b'"') => match self.string()? {
+                Body::Plain(text) => visitor.visit_enum(text.into_deserializer()),
+                Body::Unescaped(text) => visitor.visit_enum(text.into_deserializer()),
+            },
+            Some(b'{') => {
+                self.enter()?;
+                let value = visitor.visit_enum(Variant { reader: self })?;
+                self.leave(b'}')?;
+                Ok(value)
+            }
+            _ => Err(self.error("not a variant of an enumeration")),
+        }
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier
+    }
+}
+
+/// The elements of an array, or the members of an object.
+struct Elements<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    first: bool,
+}
+
+impl<'de> de::SeqAccess<'de> for Elements<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if !self.reader.another(&mut self.first, b']')? {
+            return Ok(None);
+        }
+        seed.deserialize(&mut *self.reader).map(Some)
+    }
+}
+
+impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+        if !self.reader.another(&mut self.first, b'}')? {
+            return Ok(None);
+        }
+        self.reader.key()?;
+        match self.reader.string()? {
+            Body::Plain(text) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
+            Body::Unescaped(text) => seed.deserialize(text.into_deserializer()).map(Some),
+        }
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        self.reader.colon()?;
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+/// A variant with contents: `{"name": contents}`.
+struct Variant<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+}
+
+impl<'de> de::EnumAccess<'de> for Variant<'_, 'de> {
+    type Error = ReadError;
+    type Variant = Self;
+
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self)> {
+        let name = seed.deserialize(&mut *self.reader)?;
+        self.reader.colon()?;
+        Ok((name, self))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<()> {
+        de::Deserialize::deserialize(self.reader)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
+        seed.deserialize(self.reader)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _len: usize, visitor: V) -> Result<V::Value> {
+        self.reader.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _fields: &'static [&'static str], visitor: V) -> Result<V::Value> {
+        self.reader.deserialize_any(visitor)
+    }
+}
+
+/// A value, and then the text that it was read from.
+struct ValueThenText<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    start: usize,
+    value_read: bool,
+}
+
+impl<'de> de::SeqAccess<'de> for ValueThenText<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if !core::mem::replace(&mut self.value_read, true) {
+            return seed.deserialize(&mut *self.reader).map(Some);
+        }
+        let text = &self.reader.text[self.start..self.reader.at];
+        seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some)
+    }
+}
+
+/// Raw text in the form in which `serde_json::value::RawValue` takes it.
+struct SerdeRaw<'de> {
+    raw: Option<&'de str>,
+}
+
+impl<'de> de::MapAccess<'de> for SerdeRaw<'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+        match self.raw {
+            Some(_) => seed.deserialize(StrDeserializer::new(SERDE_RAW)).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
+        seed.deserialize(BorrowedStrDeserializer::new(self.raw.take().unwrap_or("null")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+    use alloc::collections::BTreeMap;
+    use alloc::format;
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use serde::Deserialize;
+    use serde_json::Value;
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::json::read::from_str;
+
+    fn same(text: &str) {
+        let ours = from_str::<Value>(text).ok();
+        let theirs = serde_json::from_str::<Value>(text).ok();
+        assert_eq!(ours, theirs, "{text}");
+        let skipped = Reader::new(text).raw().is_ok_and(|raw| raw == text.trim());
+        assert_eq!(skipped, serde_json::from_str::<&RawValue>(text).is_ok(), "skip {text}");
+    }
+
+    #[test]
+    fn it_reads_what_serde_json_reads() {
+        for text in [
+            "null",
+            "true",
+            " false ",
+            "0",
+            "-0",
+            "-1",
+            "1.5",
+            "1e3",
+            "1E+3",
+            "-1.5e-3",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "\"\"",
+            "\"a\"",
+            "\"a long string without an escape in it\"",
+            "\"a\\nb\\u00e4\\\\ and a long string with escapes\\t\"",
+            "\"ä€😀\"",
+            "[]",
+            "[ ]",
+            "{}",
+            "{ }",
+            "[1,2]",
+            "[1 , [2, {\"a\" : [] }]]",
+            "{\"a\":1,\"b\":{\"c\":[null]}}",
+            "{\"a\":1,\"a\":2}",
+            "\"\u{7f}\"",
+        ] {
+            same(text);
+        }
+    }
+
+    #[test]
+    fn it_refuses_what_serde_json_refuses() {
+        for text in [
+            "",
+            " ",
+            "nul",
+            "nulls",
+            "tru",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "1x",
+            "\"",
+            "\"a",
+            "\"\\",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\\u12g4\"",
+            "\"a\tb\"",
+            "\"eight by\u{1}tes and more\"",
+            "[",
+            "[1",
+            "[1,",
+            "[1,]",
+            "[,1]",
+            "[1 2]",
+            "[1}",
+            "{",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "{a:1}",
+            "{1:1}",
+            "{\"a\":1]",
+            "1 1",
+            "[]]",
+        ] {
+            same(text);
+        }
+    }
+
+    #[test]
+    fn depth_is_limited_as_serde_json_limits_it() {
+        for depth in [126, 127, 128, 129, 130, 1_000_000] {
+            let text = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+            let ours = from_str::<de::IgnoredAny>(&text).is_ok();
+            assert_eq!(ours, depth <= 128, "{depth}");
+            if depth < 1000 {
+                assert_eq!(from_str::<Value>(&text).is_ok(), depth <= 128, "{depth}");
+            }
+        }
+        let mixed = format!("{}1{}", "[{\"a\":".repeat(64), "}]".repeat(64));
+        assert!(Reader::new(&mixed).raw().is_ok());
+    }
+
+    #[test]
+    fn types_of_all_shapes_are_read() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        enum Shape {
+            Unit,
+            New(u8),
+            Tuple(u8, u8),
+            Struct { a: Option<i8> },
+        }
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct All<'a> {
+            shapes: Vec<Shape>,
+            map: BTreeMap<String, f64>,
+            #[serde(borrow)]
+            text: &'a str,
+            tuple: (u8, char),
+            none: Option<u8>,
+            unit: (),
+        }
+        let text = r#"{"shapes":["Unit",{"New":1},{"Tuple":[1,2]},{"Struct":{"a":-1}}],"map":{"x":1},"text":"t","tuple":[1,"c"],"none":null,"unit":null,"more":[{}]}"#;
+        assert_eq!(from_str::<All<'_>>(text).unwrap(), serde_json::from_str(text).unwrap());
+        assert!(from_str::<(u8,)>("[1,2]").is_err());
+        assert!(from_str::<Shape>(r#"{"New":1,"Tuple":2}"#).is_err());
+    }
+
+    #[test]
+    fn raw_values_of_serde_json_are_served() {
+        #[derive(Deserialize)]
+        struct Raws<'a> {
+            #[serde(borrow)]
+            a: &'a RawValue,
+            b: Box<RawValue>,
+        }
+        let raws: Raws<'_> = from_str(r#"{"a": [1, 2] ,"b":"x"}"#).unwrap();
+        assert_eq!((raws.a.get(), raws.b.get()), ("[1, 2]", "\"x\""));
+    }
+
+    #[test]
+    fn an_error_knows_its_place() {
+        let error = from_str::<Vec<u8>>("[1,\"x\"]").unwrap_err();
+        assert_eq!(error.offset(), 6);
+        assert!(error.what().contains("invalid type"), "{error}");
+        assert_eq!(from_str::<Value>("[1,}").unwrap_err().offset(), 3);
+    }
+}

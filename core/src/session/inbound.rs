@@ -1,0 +1,191 @@
+//! What a session does with what the server sends.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use super::engine::Session;
+use super::error::CallError;
+use super::event::{Event, Message, Notification};
+use super::handshake::{Outcome, Refusal};
+use super::server::Phase;
+use super::ticket::{self, Reply};
+use crate::json::{Json, scan};
+use crate::rpc::decode::{self, Answer};
+use crate::rpc::peek::{Peek, peek};
+use crate::rpc::{PeerError, RpcError, WireId, write};
+use crate::text::excerpt;
+use crate::time::Timestamp;
+use crate::types::{DiscoverResult, Era, InitializeResult, LogMessage, Progress};
+
+impl Session {
+    /// Takes in a message.
+    pub fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        match peek(message.bytes()) {
+            Peek::Response { id } => {
+                let id = id.ours();
+                self.response(id, message, now, out);
+            }
+            Peek::Batch => self.batch(message.bytes(), now, out),
+            Peek::Request { id, method } => self.ask(id, &method, out),
+            Peek::Notification { method } => self.notification(&method, message.bytes(), now),
+            Peek::OrphanError => self.orphan(message.bytes(), now, out),
+            Peek::Noise => self.noise(message.bytes()),
+        }
+    }
+
+    /// Takes in that a message is longer than [`Config::max_message`], by how it begins: the request that it answers fails.
+    pub fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        if self.phase == Phase::Closed {
+            return;
+        }
+        let known = match peek(head) {
+            Peek::Response { id } => id.ours(),
+            _ => None,
+        };
+        if !known.is_some_and(|id| self.fail_overlong(id, head, now, out)) {
+            self.noise(head);
+        }
+    }
+
+    /// Takes in how such a message ended, in case only its end names the request.
+    pub fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        // As if it were a short message: what the tail lacks is its beginning.
+        let mut whole = Vec::from(&b"{\"result\":0"[..]);
+        let cut = memchr::memrchr(b',', tail).and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
+        for from in [cut, memchr::memrchr(b',', tail)].into_iter().flatten() {
+            whole.truncate(11);
+            whole.extend_from_slice(&tail[from..]);
+            if let Peek::Response { id } = peek(&whole)
+                && id.ours().is_some_and(|id| self.fail_overlong(id, tail, now, out))
+            {
+                return;
+            }
+        }
+    }
+
+    fn response(&mut self, id: Option<u64>, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+        match id {
+            Some(id) if self.discover == Some(id) => {
+                self.discover = None;
+                let outcome = opened::<DiscoverResult>(message.bytes(), id);
+                let action = self.handshake.discovered(outcome);
+                self.act(action, now, out);
+            }
+            Some(id) if self.initialize == Some(id) => {
+                self.initialize = None;
+                let outcome = opened::<InitializeResult>(message.bytes(), id);
+                let action = self.handshake.initialized(outcome);
+                self.act(action, now, out);
+            }
+            Some(id) => match self.in_flight.remove(id) {
+                Some(waiting) => {
+                    let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
+                    self.events.push_back(Event::Reply(Reply { key: waiting.key, method: waiting.method, outcome }));
+                }
+                None if id < self.next_id => self.stats.late += 1,
+                None => self.stats.foreign += 1,
+            },
+            None => self.stats.foreign += 1,
+        }
+    }
+
+    fn batch(&mut self, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        let mut messages = 0;
+        for element in scan::elements(bytes) {
+            if element.first() == Some(&b'{') {
+                messages += 1;
+                self.receive(element, now, out);
+            }
+        }
+        if messages == 0 {
+            self.noise(bytes);
+        }
+    }
+
+    fn ask(&mut self, id: WireId<'_>, method: &str, out: &mut Vec<u8>) {
+        let modern = self.server.as_ref().is_some_and(|server| server.era == Era::Modern);
+        // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
+        // may not be answered (basic/transports/stdio, "Sending Messages").
+        let answer = id.echo().filter(|_| !modern && out.len() <= self.config.max_transmit);
+        match (method, answer) {
+            ("ping", Some(id)) => write::empty_result(out, id),
+            (_, answer) => {
+                if let Some(id) = answer {
+                    write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found");
+                }
+                self.stats.refused += 1;
+                self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
+            }
+        }
+    }
+
+    fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp) {
+        let read = match method {
+            "notifications/progress" => decode::params::<Progress>(bytes).map(|progress| {
+                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
+                let key = id.and_then(|id| self.in_flight.progress(id, now));
+                self.stats.late += u64::from(key.is_none());
+                key.map(|key| Notification::Progress { key, progress })
+            }),
+            "notifications/message" => decode::params::<LogMessage>(bytes).map(|log| Some(Notification::Log(log))),
+            "notifications/tools/list_changed" => Ok(Some(Notification::ToolsChanged)),
+            "notifications/prompts/list_changed" => Ok(Some(Notification::PromptsChanged)),
+            "notifications/resources/list_changed" => Ok(Some(Notification::ResourcesChanged)),
+            _ => decode::params::<Option<Json>>(bytes)
+                .map(|params| Some(Notification::Other { method: method.to_string(), params })),
+        };
+        match read {
+            Ok(Some(notification)) => self.events.push_back(Event::Notification(notification)),
+            Ok(None) => {}
+            Err(_) => self.noise(bytes),
+        }
+    }
+
+    /// An error that names no request. While the probe is all that was sent, it is the answer to that.
+    fn orphan(&mut self, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        let Some(error) = decode::orphan_error(bytes) else { return self.noise(bytes) };
+        if self.handshake.is_probing() {
+            self.discover = None;
+            let action = self.handshake.discovered(Err(Refusal::Error(error)));
+            self.act(action, now, out);
+        } else {
+            self.events.push_back(Event::OrphanError(error));
+        }
+    }
+
+    fn noise(&mut self, bytes: &[u8]) {
+        self.stats.noise += 1;
+        self.events.push_back(Event::Noise { excerpt: excerpt(bytes) });
+    }
+
+    fn fail_overlong(&mut self, id: u64, seen: &[u8], now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let error = PeerError::too_long(self.config.max_message, seen);
+        if self.discover == Some(id) {
+            self.discover = None;
+            let action = self.handshake.discovered(Err(Refusal::Invalid(error)));
+            self.act(action, now, out);
+        } else if self.initialize == Some(id) {
+            self.initialize = None;
+            let action = self.handshake.initialized(Err(Refusal::Invalid(error)));
+            self.act(action, now, out);
+        } else if let Some(waiting) = self.in_flight.remove(id) {
+            let error = CallError::Invalid { method: waiting.method, error };
+            self.events.push_back(Event::Reply(Reply::failed(waiting.key, error)));
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+/// Reads the answer to one of the two requests that open a connection.
+fn opened<'de, R: serde::Deserialize<'de>>(bytes: &'de [u8], id: u64) -> Outcome<R> {
+    match decode::answer::<R>(bytes, id) {
+        Ok(Answer::Result(result)) => Ok(result),
+        Ok(Answer::Error(error)) => Err(Refusal::Error(error)),
+        Err(error) => Err(Refusal::Invalid(error)),
+    }
+}

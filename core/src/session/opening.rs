@@ -1,0 +1,104 @@
+//! What a session does to open its connection: the other half of [`handshake`](super::handshake), which decides.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::Serialize;
+
+use super::config::Config;
+use super::engine::Session;
+use super::error::Closed;
+use super::event::Event;
+use super::handshake::Action;
+use super::server::{Phase, ServerInfo};
+use crate::json::Json;
+use crate::method::{Discover, Initialize, Method};
+use crate::rpc::write::{self, Meta};
+use crate::time::Timestamp;
+use crate::types::{DiscoverResult, Era, InitializeParams, InitializeResult, ProtocolVersion};
+
+impl Session {
+    /// Does what the handshake says.
+    pub(super) fn act(&mut self, action: Action, now: Timestamp, out: &mut Vec<u8>) {
+        if !matches!(action, Action::Nothing) {
+            self.silent_at = None;
+        }
+        match action {
+            Action::Nothing => {}
+            Action::SendDiscover(version) => {
+                self.meta = modern_meta(&self.config, version);
+                self.silent_at = self.handshake.is_probing().then(|| now + self.config.probe_timeout);
+                self.discover = Some(self.open_with(Discover::NAME, &(), out));
+            }
+            Action::SendInitialize(version) => {
+                self.meta.clear();
+                let params = InitializeParams {
+                    protocol_version: version.as_str().into(),
+                    capabilities: self.config.capabilities.clone(),
+                    client_info: self.config.client_info.clone(),
+                    ..InitializeParams::default()
+                };
+                self.initialize = Some(self.open_with(Initialize::NAME, &params, out));
+            }
+            Action::OpenModern(version, result) => {
+                self.meta = modern_meta(&self.config, version);
+                let implementation = result.implementation();
+                let DiscoverResult { capabilities, instructions, .. } = result;
+                self.open(ServerInfo {
+                    era: Era::Modern,
+                    protocol_version: version,
+                    implementation,
+                    capabilities,
+                    instructions,
+                });
+            }
+            Action::OpenLegacy(version, result) => {
+                self.meta.clear();
+                // It has no parameters that could fail to serialise.
+                let _ = write::notification(out, "notifications/initialized", &());
+                let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
+                self.open(ServerInfo {
+                    era: Era::Legacy,
+                    protocol_version: version,
+                    implementation,
+                    capabilities,
+                    instructions,
+                });
+            }
+            Action::Fail(error) => self.end(Closed::NotOpened(error)),
+            Action::Restart => {}
+        }
+    }
+
+    fn open_with(&mut self, method: &str, params: &impl Serialize, out: &mut Vec<u8>) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        // What it is made of has no part that could fail to serialise.
+        let _ = write::request(out, id, method, params, Meta { protocol: &self.meta, ..Meta::default() });
+        id
+    }
+
+    fn open(&mut self, server: ServerInfo) {
+        self.phase = Phase::Ready;
+        self.connect_by = None;
+        self.silent_at = None;
+        self.server = Some(server);
+        self.events.push_back(Event::Connected);
+    }
+}
+
+/// The members of `_meta` that the modern era wants in each request (2026-07-28, basic/index, "Per-request protocol
+/// fields"), as JSON text without braces.
+fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
+    let json = |value: Result<Json, crate::JsonError>| value.unwrap_or_default();
+    let mut meta = alloc::format!(
+        r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
+        json(Json::from_value(&config.client_info)),
+        json(Json::from_value(&config.capabilities)),
+    );
+    if let Some(level) = &config.log_level {
+        meta.push_str(r#","io.modelcontextprotocol/logLevel":"#);
+        meta.push_str(json(Json::from_value(level)).get());
+    }
+    meta
+}
