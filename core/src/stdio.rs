@@ -105,6 +105,9 @@ impl Engine {
                 return Some(event);
             }
             let (now, out) = (self.now, self.transmit.buffer());
+            if self.session.resume(now, out) {
+                continue;
+            }
             match self.receive.next() {
                 Some(Input::Line(line)) => self.session.receive(line, now, out),
                 Some(Input::Overlong { head }) => self.session.receive_overlong(&head, now, out),

@@ -4,6 +4,7 @@
 //! Whatever it finds is verified when the message is decoded.
 
 use alloc::borrow::Cow;
+use core::ops::Range;
 
 use memchr::memchr2;
 
@@ -79,23 +80,29 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// The elements of the array that `bytes` hold; ends early where the text is no longer an array.
-pub(crate) fn elements(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let at = skip_space(bytes, 0);
-    let mut at = if bytes.get(at) == Some(&b'[') { skip_space(bytes, at + 1) } else { bytes.len() };
-    core::iter::from_fn(move || {
-        if matches!(bytes.get(at), None | Some(b']')) {
-            return None;
-        }
-        let start = at;
-        let end = skip_value(bytes, start)?;
-        let after = skip_space(bytes, end);
-        at = match bytes.get(after) {
-            Some(b',') => skip_space(bytes, after + 1),
-            _ => bytes.len(),
-        };
-        Some(&bytes[start..end])
-    })
+/// Whether `bytes` look like an array.
+#[inline]
+pub(crate) fn is_array(bytes: &[u8]) -> bool {
+    bytes.get(skip_space(bytes, 0)) == Some(&b'[')
+}
+
+/// The next element of the array that `bytes` hold, with the position moved behind it; ends early where the text is no
+/// longer an array. The position starts as 0.
+pub(crate) fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>> {
+    if *at == 0 {
+        *at = if is_array(bytes) { skip_space(bytes, skip_space(bytes, 0) + 1) } else { bytes.len() };
+    }
+    if matches!(bytes.get(*at), None | Some(b']')) {
+        return None;
+    }
+    let start = *at;
+    let end = skip_value(bytes, start)?;
+    let after = skip_space(bytes, end);
+    *at = match bytes.get(after) {
+        Some(b',') => skip_space(bytes, after + 1),
+        _ => bytes.len(),
+    };
+    Some(start..end)
 }
 
 /// A key's text, its escapes undone.
@@ -215,11 +222,14 @@ mod tests {
 
     #[test]
     fn elements_of_an_array() {
-        let found: Vec<&[u8]> = elements(br#" [1, {"a":[2]} ,"x"] "#).collect();
-        assert_eq!(found, [&b"1"[..], br#"{"a":[2]}"#, br#""x""#]);
-        assert_eq!(elements(b"[]").count(), 0);
-        assert_eq!(elements(b"{}").count(), 0);
-        assert_eq!(elements(b"[1").count(), 1);
+        let elements = |bytes: &'static [u8]| {
+            let mut at = 0;
+            core::iter::from_fn(move || next_element(bytes, &mut at).map(|range| &bytes[range])).collect::<Vec<_>>()
+        };
+        assert_eq!(elements(br#" [1, {"a":[2]} ,"x"] "#), [&b"1"[..], br#"{"a":[2]}"#, br#""x""#]);
+        assert_eq!(elements(b"[]").len(), 0);
+        assert_eq!(elements(b"{}").len(), 0);
+        assert_eq!(elements(b"[1").len(), 1);
     }
 
     #[test]

@@ -136,9 +136,7 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     if let Some(caller) = meta.caller {
         for member in members(caller.get().as_bytes()) {
             let key = member.key();
-            let taken = (key == "progressToken" && meta.progress_token.is_some())
-                || (key.starts_with("io.modelcontextprotocol/") && meta.protocol.contains(&*key));
-            if !taken {
+            if !is_ours(&key, meta) {
                 separate(out, first);
                 push_string(out, &key);
                 out.push(b':');
@@ -149,6 +147,18 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
         }
     }
     out.extend_from_slice(b"}}");
+}
+
+/// Whether a member of `_meta` is written by us already.
+fn is_ours(key: &str, meta: Meta<'_>) -> bool {
+    match key {
+        "progressToken" => meta.progress_token.is_some(),
+        "io.modelcontextprotocol/protocolVersion"
+        | "io.modelcontextprotocol/clientInfo"
+        | "io.modelcontextprotocol/clientCapabilities" => !meta.protocol.is_empty(),
+        "io.modelcontextprotocol/logLevel" => meta.protocol.contains("\"io.modelcontextprotocol/logLevel\":"),
+        _ => false,
+    }
 }
 
 fn separate(out: &mut Vec<u8>, first: usize) {
@@ -210,7 +220,7 @@ mod tests {
         let caller = Json::parse("{\"trace\":\n1,\"progressToken\":9}").unwrap();
         let meta =
             Meta { protocol: r#""io.modelcontextprotocol/x":1"#, progress_token: Some(4), caller: Some(&caller) };
-        let whole = r#""_meta":{"io.modelcontextprotocol/x":1,"progressToken":4,"trace":1}"#;
+        let whole = r#""_meta":{"io.modelcontextprotocol/clientInfo":1,"progressToken":4,"trace":1}"#;
         assert_eq!(written(&(), meta), alloc::format!(r#","params":{{{whole}}}}}"#));
         let blank = Json::parse("{ \n }").unwrap();
         assert!(written(&blank, meta).contains(whole));

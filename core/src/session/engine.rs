@@ -11,13 +11,16 @@ use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
 use super::handshake::{Action, Handshake};
+use super::inbound::Batch;
 use super::inflight::{InFlight, Waiting};
 use super::server::{Phase, ServerInfo, Stats};
 use super::ticket::{Reply, RequestKey, Ticket};
-use crate::json::{Json, scan};
+use crate::json::Json;
+use crate::json::scan::{self, Member};
 use crate::method::{Method, Notice, Params, Raw};
 use crate::rpc::write::{self, Meta, ParamsError};
 use crate::time::Timestamp;
+use crate::types::Extra;
 
 /// A client's side of one connection, on whole messages.
 ///
@@ -39,6 +42,8 @@ pub struct Session {
     pub(super) next_id: u64,
     pub(super) next_key: u64,
     pub(super) events: VecDeque<Event>,
+    /// The rest of an array of messages.
+    pub(super) batch: Option<Batch>,
     pub(super) stats: Stats,
 }
 
@@ -59,6 +64,7 @@ impl Session {
             next_id: 1,
             next_key: 1,
             events: VecDeque::new(),
+            batch: None,
             stats: Stats::default(),
         }
     }
@@ -106,14 +112,15 @@ impl Session {
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
-        match params.member::<Json>("_meta") {
-            Some(meta) if options.meta.is_none() => {
-                let options = RequestOptions { meta: Some(meta), ..options.clone() };
-                let params = without_meta(params);
-                self.send(method, &params, &options, now, out).map(Ticket::new)
-            }
-            _ => self.send(method, params, options, now, out).map(Ticket::new),
-        }
+        let Some(meta) = params.member::<Json>("_meta") else {
+            return self.send(method, params, options, now, out).map(Ticket::new);
+        };
+        let meta = Some(match &options.meta {
+            Some(first) => merged(first, &meta),
+            None => meta,
+        });
+        let options = RequestOptions { meta, ..options.clone() };
+        self.send(method, &without_meta(params), &options, now, out).map(Ticket::new)
     }
 
     /// Sends a notification.
@@ -291,14 +298,23 @@ impl Session {
 }
 
 fn without_meta(params: &Json) -> Json {
-    let mut rest = crate::types::Extra::default();
-    for member in scan::members(params.get().as_bytes()) {
-        if !member.is("_meta") {
-            let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());
-            rest.push(member.key(), value.unwrap_or_default());
-        }
+    object(scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
+}
+
+/// Two objects in one; of members of the same name, that of the first counts.
+fn merged(first: &Json, second: &Json) -> Json {
+    let of_first = || scan::members(first.get().as_bytes());
+    let new = |member: &Member<'_>| of_first().all(|other| other.key() != member.key());
+    object(of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
+}
+
+fn object<'a>(members: impl Iterator<Item = Member<'a>>) -> Json {
+    let mut object = Extra::default();
+    for member in members {
+        let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());
+        object.push(member.key(), value.unwrap_or_default());
     }
-    rest.to_json()
+    object.to_json()
 }
 
 fn send_error(method: &str, error: ParamsError) -> SendError {

@@ -17,22 +17,41 @@ use crate::text::excerpt;
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, LogMessage, Progress};
 
+/// An array of messages, as far as it has been taken apart.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    bytes: Vec<u8>,
+    at: usize,
+    has_messages: bool,
+}
+
 impl Session {
     /// Takes in a message.
+    ///
+    /// An array of messages is taken apart as its events are polled: call [`Session::resume`] when there is none left.
     pub fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+        while self.resume(now, out) {}
         if self.phase == Phase::Closed {
             return;
         }
+        if scan::is_array(message.bytes()) {
+            self.batch = Some(Batch { bytes: message.into_bytes(), at: 0, has_messages: false });
+            self.resume(now, out);
+        } else {
+            self.one(message, now, out);
+        }
+    }
+
+    fn one(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
         match peek(message.bytes()) {
             Peek::Response { id } => {
                 let id = id.ours();
                 self.response(id, message, now, out);
             }
-            Peek::Batch => self.batch(message.bytes(), now, out),
             Peek::Request { id, method } => self.ask(id, &method, out),
             Peek::Notification { method } => self.notification(&method, message.bytes(), now),
             Peek::OrphanError => self.orphan(message.bytes(), now, out),
-            Peek::Noise => self.noise(message.bytes()),
+            Peek::Noise | Peek::Batch => self.noise(message.bytes()),
         }
     }
 
@@ -92,17 +111,26 @@ impl Session {
         }
     }
 
-    fn batch(&mut self, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let mut messages = 0;
-        for element in scan::elements(bytes) {
-            if element.first() == Some(&b'{') {
-                messages += 1;
-                self.receive(element, now, out);
+    /// Goes on with an array of messages until it brings an event or ends; `false` if there is none to go on with. A small
+    /// message makes a larger event, so the events of a long array are not made ahead of time.
+    pub fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let Some(mut batch) = self.batch.take() else { return false };
+        let before = self.events.len();
+        while let Some(element) = scan::next_element(&batch.bytes, &mut batch.at) {
+            let element = &batch.bytes[element];
+            if element.first() == Some(&b'{') && self.phase != Phase::Closed {
+                batch.has_messages = true;
+                self.one(element, now, out);
+            }
+            if self.events.len() > before {
+                self.batch = Some(batch);
+                return true;
             }
         }
-        if messages == 0 {
-            self.noise(bytes);
+        if !batch.has_messages {
+            self.noise(&batch.bytes);
         }
+        true
     }
 
     fn ask(&mut self, id: WireId<'_>, method: &str, out: &mut Vec<u8>) {

@@ -156,7 +156,9 @@ impl<'de> Lenient<'de> for f64 {
     fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
         let RawText(raw) = RawText::deserialize(deserializer)?;
         Ok(match raw.as_bytes().first() {
-            Some(b'-' | b'0'..=b'9') => raw.parse().map_err(|_| Mismatch::Type("a number")),
+            Some(b'-' | b'0'..=b'9') => {
+                raw.parse().ok().filter(|value: &f64| value.is_finite()).ok_or(Mismatch::Type("another number"))
+            }
             first => Err(Mismatch::Type(type_by(first))),
         })
     }

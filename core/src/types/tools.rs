@@ -84,7 +84,7 @@ object! {
     /// One page of a server's tools (`ListToolsResult`).
     pub struct ListToolsResult("an object") {
         /// The tools.
-        or_default tools: Listed<Tool> = "tools",
+        or_blank tools: Listed<Tool> = "tools",
         /// Where the next page starts; absent on the last one.
         optional next_cursor: String = "nextCursor",
         /// `complete`.
