@@ -218,8 +218,11 @@ mod tests {
     #[test]
     fn meta_is_merged_without_a_tree() {
         let caller = Json::parse("{\"trace\":\n1,\"progressToken\":9}").unwrap();
-        let meta =
-            Meta { protocol: r#""io.modelcontextprotocol/x":1"#, progress_token: Some(4), caller: Some(&caller) };
+        let meta = Meta {
+            protocol: r#""io.modelcontextprotocol/clientInfo":1"#,
+            progress_token: Some(4),
+            caller: Some(&caller),
+        };
         let whole = r#""_meta":{"io.modelcontextprotocol/clientInfo":1,"progressToken":4,"trace":1}"#;
         assert_eq!(written(&(), meta), alloc::format!(r#","params":{{{whole}}}}}"#));
         let blank = Json::parse("{ \n }").unwrap();
