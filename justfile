@@ -1,0 +1,74 @@
+# `just ci` is the whole CI; each step can be run on its own.
+
+# The recipes.
+default:
+    @just --list
+
+# All that CI runs.
+ci:
+    bash .ci/run
+
+# Format the code.
+fmt:
+    cargo fmt --all
+    cargo fmt --manifest-path tests/no_std/Cargo.toml
+
+# Is the code formatted?
+format:
+    bash .ci/run format
+
+# Clippy, warnings are errors.
+lint:
+    bash .ci/run lint
+
+# The documentation, warnings are errors.
+docs:
+    bash .ci/run docs
+
+# The engine links without std.
+no-std:
+    bash .ci/run no_std
+
+# Each crate builds with its features on and off.
+features:
+    bash .ci/run features
+
+# The tests with serde_json as other crates of an application may have set it.
+json:
+    bash .ci/run json
+
+# The oldest supported compiler still builds it.
+msrv:
+    bash .ci/run msrv
+
+# Licences, advisories and sources of the dependencies.
+deny:
+    bash .ci/run deny
+
+# The examples run.
+examples:
+    bash .ci/run examples
+
+# What the README shows is what happens.
+readme:
+    bash .ci/run demo readme
+
+# The command-line tool on servers that others wrote.
+interop:
+    bash .ci/run demo interop
+
+# All tests.
+test *ARGS:
+    cargo test --workspace {{ARGS}}
+
+# The measurements.
+bench *ARGS:
+    cargo bench -p mcpwire-tests {{ARGS}}
+
+# Fuzz one target for some seconds.
+fuzz TARGET SECONDS="60":
+    cargo +nightly fuzz run {{TARGET}} -- -max_total_time={{SECONDS}}
+
+# The fuzz targets build.
+fuzz-check:
+    bash .ci/run fuzz
