@@ -9,7 +9,7 @@ pub(crate) use pipes::Pipes;
 pub(crate) use threads::{Threads, Told};
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::stdio::Engine;
@@ -17,6 +17,10 @@ use mcpwire_core::stdio::Engine;
 use crate::cancel::Waker;
 use crate::process::{Exit, Process, Stderr};
 use crate::trace::Tracer;
+
+/// How long a server that has closed one of its streams may take to close the other and exit, so that what it still says,
+/// and its exit status, can be told.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// The engine's time: what has passed since the client was made.
 #[derive(Clone, Copy, Debug)]

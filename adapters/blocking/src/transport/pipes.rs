@@ -13,13 +13,10 @@ use mcpwire_core::stdio::Engine;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::{Surroundings, Transport};
+use super::{EXIT_GRACE, Surroundings, Transport};
 use crate::cancel::Waker;
 use crate::process::{self, Process};
 use crate::trace::Direction;
-
-/// How long a server that has closed its output may take to exit, so that its exit status can be told.
-const EXIT_GRACE: Duration = Duration::from_millis(500);
 
 /// How long output may still come after the exit: what others who hold the pipe write is not waited for.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -302,7 +299,12 @@ impl Transport for Pipes {
         )))]
         let (read, write) = {
             let _ = flags;
-            rustix::pipe::pipe()?
+            let (read, write) = rustix::pipe::pipe()?;
+            for fd in [&read, &write] {
+                rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
+                fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
+            }
+            (read, write)
         };
         self.wake = Some(read);
         Ok(Waker::Pipe(write))

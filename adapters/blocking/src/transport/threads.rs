@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_core::Timestamp;
 use mcpwire_core::stdio::Engine;
 
-use super::{Surroundings, Transport};
+use super::{EXIT_GRACE, Surroundings, Transport};
 use crate::cancel::Waker;
 use crate::trace::Direction;
 
@@ -39,6 +39,8 @@ pub(crate) struct Threads {
     writing: bool,
     /// What was read and did not fit into the engine yet.
     rest: Vec<u8>,
+    /// The other side does not read any more: the stream ends by then, if it does not before.
+    ending: Option<Timestamp>,
     ended: bool,
 }
 
@@ -63,7 +65,16 @@ impl Threads {
         for _ in 0..CHUNKS {
             let _ = permits.try_send(());
         }
-        Ok(Threads { told, tell, permits, write: Some(write), writing: false, rest: Vec::new(), ended: false })
+        Ok(Threads {
+            told,
+            tell,
+            permits,
+            write: Some(write),
+            writing: false,
+            rest: Vec::new(),
+            ending: None,
+            ended: false,
+        })
     }
 
     fn write(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
@@ -95,6 +106,14 @@ impl Threads {
         }
     }
 
+    fn end(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) {
+        if let Some(process) = &mut around.process {
+            process.observe();
+        }
+        self.ended = true;
+        engine.receive_eof(now);
+    }
+
     fn take_in(&mut self, told: Told, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) {
         match told {
             Told::Read(bytes) => {
@@ -104,12 +123,10 @@ impl Threads {
                 self.rest = bytes;
                 self.feed(engine, now);
             }
-            Told::ReadEnd | Told::WriteEnd => {
-                if let Some(process) = &mut around.process {
-                    process.observe();
-                }
-                self.ended = true;
-                engine.receive_eof(now);
+            Told::ReadEnd => self.end(engine, around, now),
+            Told::WriteEnd => {
+                self.write = None;
+                self.ending = Some(now + EXIT_GRACE);
             }
             Told::Wrote => self.writing = false,
             Told::Stderr(bytes) => around.stderr.push(&bytes),
@@ -135,16 +152,15 @@ impl Transport for Threads {
             return Ok(now);
         }
         // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
+        let until = [until, self.ending].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let told = self.told.recv_timeout(wait);
         let now = around.clock.now();
         match told {
             Ok(told) => self.take_in(told, engine, around, now),
+            Err(RecvTimeoutError::Timeout) if self.ending.is_some_and(|at| at <= now) => self.end(engine, around, now),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                self.ended = true;
-                engine.receive_eof(now);
-            }
+            Err(RecvTimeoutError::Disconnected) => self.end(engine, around, now),
         }
         Ok(now)
     }
