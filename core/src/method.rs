@@ -1,5 +1,7 @@
 //! What can be asked and told, as types: the name of a method fixes what it takes and what it answers.
 
+use alloc::vec::Vec;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -39,7 +41,13 @@ pub trait Method {
 
 /// Parameters that the method `M` takes. They serialise as a JSON object, or as `null` for none. Their `_meta` is not
 /// among them: it is given in the request's options.
-pub trait Params<M: Method + ?Sized>: Serialize {}
+pub trait Params<M: Method + ?Sized>: Serialize {
+    /// Has the last word on the text of the parameters, an object: `false` refuses them.
+    #[doc(hidden)]
+    fn check(_text: &mut Vec<u8>) -> bool {
+        true
+    }
+}
 
 /// A notification that the client sends.
 pub trait Notice {
@@ -94,7 +102,20 @@ impl Method for CallTool {
     const NAME: &'static str = "tools/call";
     type Result = CallToolResult;
 }
-impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {}
+impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
+    fn check(text: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(text)
+    }
+}
+
+/// The arguments are the last member, so the end of the text tells what they are. None at all are an empty object.
+fn arguments_are_an_object(text: &mut Vec<u8>) -> bool {
+    if text.ends_with(b":null}") {
+        text.truncate(text.len() - b"null}".len());
+        text.extend_from_slice(b"{}}");
+    }
+    text.ends_with(b"}}")
+}
 
 /// Calls a tool, and keeps its answer as the JSON that the server sent.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +125,11 @@ impl Method for CallToolRaw {
     const NAME: &'static str = "tools/call";
     type Result = Json;
 }
-impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {}
+impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
+    fn check(text: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(text)
+    }
+}
 
 /// Any method, by a name that is known when the program runs. See
 /// [`Session::request_raw`](crate::Session::request_raw).

@@ -114,10 +114,10 @@ impl Engine {
                 Some(Input::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.ended && self.session.phase() != Phase::Closed => {
                     // A last line without its newline counts if it is whole; half a line is no answer.
-                    if let Some(line) = self.receive.last().filter(|line| json::is_whole(line.bytes())) {
-                        self.session.receive(line, now, out);
+                    match self.receive.last().filter(|line| json::is_whole(line.bytes())) {
+                        Some(line) => self.session.receive(line, now, out),
+                        None => self.session.close(Closed::ByServer),
                     }
-                    self.session.close(Closed::ByServer);
                 }
                 None => return None,
             }

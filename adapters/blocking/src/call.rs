@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, CallToolRaw, CallToolResult, Json, Method, Params, Progress, RequestOptions,
-    SendError,
 };
 use serde::Serialize;
 
@@ -28,24 +27,16 @@ type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
 #[must_use = "a call is sent by `call` or `raw`"]
-pub struct Call<'c> {
+pub struct Call<'c, A> {
     client: &'c mut McpClient,
     name: &'c str,
-    arguments: Result<Json, SendError>,
+    arguments: A,
     options: RequestOptions,
     on_progress: Option<OnProgress<'c>>,
 }
 
-impl<'c> Call<'c> {
-    pub(crate) fn new(client: &'c mut McpClient, name: &'c str, arguments: &impl Serialize) -> Self {
-        let method = || CallTool::NAME.to_owned();
-        let arguments = match Json::from_value(arguments) {
-            Ok(json) if json.is_object() => Ok(json),
-            Ok(json) if json.get() == "null" => Json::from_value(&NoArguments {})
-                .map_err(|error| SendError::Params { method: method(), reason: error.to_string() }),
-            Ok(_) => Err(SendError::NotAnObject { method: method() }),
-            Err(error) => Err(SendError::Params { method: method(), reason: error.to_string() }),
-        };
+impl<'c, A: Serialize> Call<'c, A> {
+    pub(crate) fn new(client: &'c mut McpClient, name: &'c str, arguments: A) -> Self {
         Call { client, name, arguments, options: RequestOptions::new(), on_progress: None }
     }
 
@@ -87,10 +78,9 @@ impl<'c> Call<'c> {
     fn run<M>(self) -> Result<M::Result, Error>
     where
         M: Method,
-        for<'a> CallToolParams<'a, Json>: Params<M>,
+        for<'a> CallToolParams<'a, A>: Params<M>,
     {
         let Call { client, name, arguments, options, on_progress } = self;
-        let arguments = arguments.map_err(|error| client.send_error(error))?;
         if client.lacks(name) {
             return Err(client.call_error(CallError::ToolNotFound { tool: name.into(), error: None }));
         }
@@ -105,6 +95,3 @@ impl<'c> Call<'c> {
         })
     }
 }
-
-#[derive(Serialize)]
-struct NoArguments {}

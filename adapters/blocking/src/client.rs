@@ -203,8 +203,8 @@ impl McpClient {
     }
 
     /// A call of a tool with options of its own: ends in [`Call::call`] or [`Call::raw`].
-    pub fn tool<'c>(&'c mut self, name: &'c str, arguments: impl Serialize) -> Call<'c> {
-        Call::new(self, name, &arguments)
+    pub fn tool<'c, A: Serialize>(&'c mut self, name: &'c str, arguments: A) -> Call<'c, A> {
+        Call::new(self, name, arguments)
     }
 
     /// Sends a request of a typed method and waits for its result.

@@ -31,15 +31,19 @@ pub(crate) enum ParamsError {
     NotAnObject,
 }
 
-/// Appends a request and its newline. On failure `out` is as it was.
+/// Appends a request and its newline, if `check` lets the text of the parameters pass. On failure `out` is as it was.
 pub(crate) fn request<P: Serialize + ?Sized>(
     out: &mut Vec<u8>,
     id: u64,
     method: &str,
     params: &P,
+    check: fn(&mut Vec<u8>) -> bool,
     meta: Meta<'_>,
 ) -> Result<(), ParamsError> {
-    let params = object(params)?;
+    let mut params = object(params)?;
+    if !check(&mut params) {
+        return Err(ParamsError::NotAnObject);
+    }
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     push_number(out, id);
     out.push(b',');
@@ -202,7 +206,7 @@ mod tests {
 
     fn written(params: &impl Serialize, meta: Meta<'_>) -> String {
         let mut out = Vec::new();
-        request(&mut out, 1, "m", params, meta).unwrap();
+        request(&mut out, 1, "m", params, |_| true, meta).unwrap();
         let line = String::from_utf8(out).unwrap();
         assert_eq!(line.find('\n'), Some(line.len() - 1), "one line");
         serde_json::from_str::<serde_json::Value>(&line).unwrap();
@@ -239,7 +243,7 @@ mod tests {
     #[test]
     fn params_that_are_no_object_leave_nothing_behind() {
         let mut out = Vec::from(&b"before"[..]);
-        assert!(matches!(request(&mut out, 1, "m", &[1], Meta::default()), Err(ParamsError::NotAnObject)));
+        assert!(matches!(request(&mut out, 1, "m", &[1], |_| true, Meta::default()), Err(ParamsError::NotAnObject)));
         let bad = BTreeMap::from([(alloc::vec![1u8], 1)]);
         assert!(matches!(notification(&mut out, "m", &bad), Err(ParamsError::Serialize(_))));
         assert_eq!(out, b"before");

@@ -92,7 +92,7 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<M>, SendError> {
-        self.send(Cow::Borrowed(M::NAME), params, options, now, out).map(Ticket::new)
+        self.send::<M, _>(Cow::Borrowed(M::NAME), params, options, now, out).map(Ticket::new)
     }
 
     /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
@@ -108,19 +108,19 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
         let method = Cow::Owned(method.to_string());
-        let Some(params) = params else { return self.send(method, &(), options, now, out).map(Ticket::new) };
+        let Some(params) = params else { return self.send::<Raw, _>(method, &(), options, now, out).map(Ticket::new) };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
-            return self.send(method, params, options, now, out).map(Ticket::new);
+            return self.send::<Raw, _>(method, params, options, now, out).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
             Some(first) => merged(first, &meta),
             None => meta,
         });
         let options = RequestOptions { meta, ..options.clone() };
-        self.send(method, &without_meta(params), &options, now, out).map(Ticket::new)
+        self.send::<Raw, _>(method, &without_meta(params), &options, now, out).map(Ticket::new)
     }
 
     /// Sends a notification.
@@ -229,7 +229,7 @@ impl Session {
         &self.config
     }
 
-    fn send<P: Serialize + ?Sized>(
+    fn send<M: Method, P: Params<M>>(
         &mut self,
         method: Cow<'static, str>,
         params: &P,
@@ -250,7 +250,7 @@ impl Session {
             progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
-        write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
+        write::request(out, id, &method, params, P::check, meta).map_err(|error| send_error(&method, error))?;
         self.next_id += 1;
         let key = RequestKey(self.next_key);
         self.next_key += 1;

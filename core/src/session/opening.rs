@@ -74,7 +74,7 @@ impl Session {
         let id = self.next_id;
         self.next_id += 1;
         // What it is made of has no part that could fail to serialise.
-        let _ = write::request(out, id, method, params, Meta { protocol: &self.meta, ..Meta::default() });
+        let _ = write::request(out, id, method, params, |_| true, Meta { protocol: &self.meta, ..Meta::default() });
         id
     }
 

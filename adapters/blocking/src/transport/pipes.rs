@@ -24,6 +24,12 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// How often the exit is asked for where the system cannot tell it.
 const TICK: Duration = Duration::from_millis(20);
 
+/// How long the output alone is waited for.
+const SOON: Duration = Duration::from_millis(2);
+
+/// After so many waits for the output alone the others are looked at, however busy the output is.
+const UNHURRIED: u32 = 16;
+
 pub(crate) struct Pipes {
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -33,6 +39,8 @@ pub(crate) struct Pipes {
     /// The stream is about to end: by then, whatever else happens.
     ending: Option<Timestamp>,
     ended: bool,
+    /// How often in a row the output alone was waited for.
+    unhurried: u32,
 }
 
 /// What `poll` says of each.
@@ -59,7 +67,20 @@ impl Pipes {
             wake: None,
             ending: None,
             ended: false,
+            unhurried: 0,
         })
+    }
+
+    /// Waits for the output alone, and not for long. Most answers come within this time, and watching the other descriptors
+    /// as well would cost more than all else that a call does. Nothing of them is lost by looking a moment later.
+    fn wait_for_output(&self, timeout: Option<Duration>) -> io::Result<bool> {
+        let Some(stdout) = &self.stdout else { return Ok(false) };
+        let wait = Timespec { tv_sec: 0, tv_nsec: timeout.unwrap_or(SOON).min(SOON).subsec_nanos().into() };
+        match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&wait)) {
+            Ok(ready) => Ok(ready > 0),
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn wait(&self, process: Option<&Process>, read: bool, write: bool, timeout: Option<Duration>) -> io::Result<Ready> {
@@ -223,7 +244,15 @@ impl Transport for Pipes {
         // What an ended process wrote is there already: nothing is to be waited for.
         let exited = around.process.as_ref().is_some_and(|process| process.exit().is_some());
         let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
-        let ready = self.wait(around.process.as_deref(), read, write, timeout)?;
+        let at_once = read && !write && !exited && self.ending.is_none() && self.unhurried < UNHURRIED;
+        let ready = if at_once && self.wait_for_output(timeout)? {
+            self.unhurried += 1;
+            Ready { stdout: true, ..Ready::default() }
+        } else {
+            self.unhurried = 0;
+            let timeout = if at_once { timeout.map(|timeout| timeout.saturating_sub(SOON)) } else { timeout };
+            self.wait(around.process.as_deref(), read, write, timeout)?
+        };
         let now = around.clock.now();
         if ready.stderr {
             self.read_stderr(around);
