@@ -6,7 +6,8 @@ use crate::frame::{Input, Line, Receive, Transmit};
 use crate::json::{self, Json};
 use crate::method::{Method, Notice, Params, Raw};
 use crate::session::{
-    Closed, Config, Event, Message, Phase, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
+    Closed, Config, Event, Message, Phase, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats,
+    Ticket,
 };
 use crate::time::Timestamp;
 
@@ -124,6 +125,14 @@ impl Engine {
         }
     }
 
+    /// Gives back a reply that has been read, whose memory may serve the next large message. Not needed, and it is at most
+    /// 2 MiB that is kept so; worth it where large results follow one another.
+    pub fn recycle(&mut self, reply: Reply) {
+        if let Some(bytes) = reply.into_message() {
+            self.receive.recycle(bytes);
+        }
+    }
+
     /// The next deadline: call [`Engine::handle_timeout`] then. Calling it earlier does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.session.poll_timeout()
@@ -213,7 +222,7 @@ impl Engine {
 
     /// Whether nothing is under way: no request, nothing to send, nothing received that was not looked at.
     pub fn is_idle(&self) -> bool {
-        self.in_flight() == 0 && self.transmit().is_empty() && self.receive.is_empty()
+        self.in_flight() == 0 && self.transmit().is_empty() && self.receive.is_empty() && !self.session.is_in_batch()
     }
 
     /// What was left aside so far.

@@ -344,7 +344,11 @@ impl McpClient {
         on_progress: &mut dyn FnMut(&mcpwire_core::Progress),
     ) -> Result<M::Result, Error> {
         match self.connection.wait(ticket.key(), on_progress) {
-            Ok(Some(reply)) => ticket.decode(reply).map_err(|error| self.call_error(error)),
+            Ok(Some(reply)) => {
+                let result = ticket.decode_ref(&reply);
+                self.connection.engine.recycle(reply);
+                result.map_err(|error| self.call_error(error))
+            }
             Ok(None) => Err(self.call_error(CallError::WrongTicket { method: M::NAME.into() })),
             Err(error) => Err(self.io_error(error)),
         }

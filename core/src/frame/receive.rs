@@ -17,6 +17,9 @@ const SMALL: usize = 8 * 1024;
 /// How much is offered to one read at least once a message has outgrown the small buffer: what a pipe holds on Linux.
 const STEP: usize = 64 * 1024;
 
+/// The largest buffer that is kept between one large message and the next.
+const KEPT: usize = 2 * 1024 * 1024;
+
 /// From this size a line is handed on with the buffer that it is in, and not copied out of it.
 const LARGE: usize = 64 * 1024;
 
@@ -108,9 +111,6 @@ impl Receive {
             self.start = 0;
             self.scanned = 0;
             self.end = 0;
-            if self.data.len() > STEP {
-                self.data = Vec::new();
-            }
         }
         if self.end < self.data.len() {
             return;
@@ -127,7 +127,7 @@ impl Receive {
         if !self.exhausted && self.data.len() >= STEP {
             return;
         }
-        let step = if self.data.is_empty() { SMALL } else { STEP };
+        let step = self.data.len().clamp(SMALL, STEP);
         let len = self.data.len() + step;
         if len > self.data.capacity() {
             // Address space is reserved ahead in proportion, memory is touched a step at a time.
@@ -141,6 +141,26 @@ impl Receive {
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.exhausted = false;
+    }
+
+    /// Takes back the bytes of a line that was handed on with the buffer, to be read into again: what comes after one large
+    /// message is often another, and new memory for each costs more than reading it. The next small message lets go of it.
+    pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
+        if bytes.len() > KEPT || self.start < self.end || self.data.len() >= bytes.len() {
+            return;
+        }
+        self.start = 0;
+        self.scanned = 0;
+        self.end = 0;
+        self.data = bytes;
+    }
+
+    /// Goes back to what an idle connection keeps.
+    fn release(&mut self) {
+        self.data = Vec::new();
+        self.start = 0;
+        self.scanned = 0;
+        self.end = 0;
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -161,6 +181,9 @@ impl Receive {
                     return Some(self.begin_discarding());
                 }
                 self.exhausted = true;
+                if self.start == self.end && self.data.len() > SMALL {
+                    self.release();
+                }
                 return None;
             };
             let range = self.start..newline;
@@ -208,10 +231,7 @@ impl Receive {
         let head = self.data[self.start..self.end][..HEAD].to_vec();
         let tail = self.data[self.end - TAIL..self.end].to_vec();
         self.discarding = Some(tail);
-        self.data = Vec::new();
-        self.start = 0;
-        self.scanned = 0;
-        self.end = 0;
+        self.release();
         Input::Overlong { head }
     }
 
@@ -306,24 +326,38 @@ mod tests {
     fn a_big_message_leaves_a_small_buffer() {
         let mut receive = Receive::new(64 << 20);
         let big = alloc::vec![b'x'; 4 << 20];
-        for piece in big.chunks(STEP).chain([&b"\nnext"[..]]) {
-            let mut piece = piece;
-            while !piece.is_empty() {
-                let space = receive.space();
-                let n = space.len().min(piece.len());
-                space[..n].copy_from_slice(&piece[..n]);
-                receive.filled(n);
-                piece = &piece[n..];
-                if piece.last() == Some(&b'x') {
-                    assert!(receive.next().is_none());
-                }
-            }
+        let mut rest = &big[..];
+        while !rest.is_empty() {
+            let space = receive.space();
+            let n = space.len().min(rest.len());
+            assert!(n > 0, "no space for a line that goes on");
+            space[..n].copy_from_slice(&rest[..n]);
+            receive.filled(n);
+            rest = &rest[n..];
+            assert!(receive.next().is_none());
         }
+        let space = receive.space();
+        space[..5].copy_from_slice(b"\nnext");
+        receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
         let Some(Input::Line(line)) = receive.next() else { panic!() };
         assert_eq!(line.into_bytes().len(), 4 << 20);
         assert!(receive.data.capacity() <= STEP);
         assert_eq!(&receive.data[..receive.end], b"next");
+    }
+
+    #[test]
+    fn a_large_buffer_is_kept_for_a_large_message_only() {
+        let mut receive = Receive::new(64 << 20);
+        receive.recycle(alloc::vec![0; 1 << 20]);
+        assert!(receive.space().len() == 1 << 20);
+        receive.space()[..2].copy_from_slice(b"x\n");
+        receive.filled(2);
+        assert!(matches!(receive.next(), Some(Input::Line(_))));
+        assert!(receive.next().is_none());
+        assert!(receive.data.capacity() <= SMALL);
+        receive.recycle(alloc::vec![0; KEPT + 1]);
+        assert!(receive.data.capacity() <= SMALL);
     }
 
     #[test]

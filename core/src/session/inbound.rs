@@ -111,6 +111,11 @@ impl Session {
         }
     }
 
+    /// Whether an array of messages has been taken apart in part.
+    pub(crate) fn is_in_batch(&self) -> bool {
+        self.batch.is_some()
+    }
+
     /// Goes on with an array of messages until it brings an event or ends; `false` if there is none to go on with. A small
     /// message makes a larger event, so the events of a long array are not made ahead of time.
     pub fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {

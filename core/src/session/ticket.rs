@@ -39,18 +39,26 @@ impl<M: Method> Ticket<M> {
     /// # Errors
     /// Whatever ended the request without an answer, the server's error, or what is wrong with its answer. A reply to
     /// another ticket is an error too.
+    #[expect(clippy::needless_pass_by_value, reason = "a reply is read once; keeping it is the exception")]
     pub fn decode(self, reply: Reply) -> Result<M::Result, CallError> {
+        self.decode_ref(&reply)
+    }
+
+    /// As [`Ticket::decode`], and leaves the reply to be given to [`Engine::recycle`](crate::stdio::Engine::recycle).
+    ///
+    /// # Errors
+    /// As [`Ticket::decode`].
+    pub fn decode_ref(self, reply: &Reply) -> Result<M::Result, CallError> {
         if reply.key != self.key {
             let method = Cow::Borrowed(M::NAME);
             return Err(CallError::WrongTicket { method });
         }
-        let Reply { method, outcome, .. } = reply;
-        match outcome {
-            Outcome::Failed(error) => Err(error),
-            Outcome::Answered { message, id } => match decode::answer::<M::Result>(&message, id) {
+        match &reply.outcome {
+            Outcome::Failed(error) => Err(error.clone()),
+            Outcome::Answered { message, id } => match decode::answer::<M::Result>(message, *id) {
                 Ok(Answer::Result(result)) => Ok(result),
-                Ok(Answer::Error(error)) => Err(CallError::Server { method, error }),
-                Err(error) => Err(CallError::Invalid { method, error }),
+                Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
+                Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
             },
         }
     }
@@ -104,6 +112,13 @@ impl Reply {
     /// The server's message as it came, if there is one.
     pub fn message(&self) -> Option<&[u8]> {
         match &self.outcome {
+            Outcome::Answered { message, .. } => Some(message),
+            Outcome::Failed(_) => None,
+        }
+    }
+
+    pub(crate) fn into_message(self) -> Option<Vec<u8>> {
+        match self.outcome {
             Outcome::Answered { message, .. } => Some(message),
             Outcome::Failed(_) => None,
         }
