@@ -81,6 +81,8 @@ pub(crate) struct Receive {
     /// While an over-long line is being discarded: the last bytes of it.
     discarding: Option<Vec<u8>>,
     at_beginning: bool,
+    /// The buffer is that of a large message, and no smaller one has come since.
+    expects_large: bool,
     /// No whole line waits: what the buffer holds is the beginning of one.
     exhausted: bool,
 }
@@ -95,6 +97,7 @@ impl Receive {
             max_message,
             discarding: None,
             at_beginning: true,
+            expects_large: false,
             exhausted: true,
         }
     }
@@ -146,16 +149,25 @@ impl Receive {
     /// Takes back the bytes of a line that was handed on with the buffer, to be read into again: what comes after one large
     /// message is often another, and new memory for each costs more than reading it. The next small message lets go of it.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
-        if bytes.len() > KEPT || self.start < self.end || self.data.len() >= bytes.len() {
+        let fits = (LARGE..=KEPT).contains(&bytes.len()) && bytes.len() > self.data.len();
+        if !fits || self.start < self.end {
+            self.shrink();
             return;
         }
+        self.expects_large = true;
         self.start = 0;
         self.scanned = 0;
         self.end = 0;
         self.data = bytes;
     }
 
-    /// Goes back to what an idle connection keeps.
+    /// Lets go of a buffer that a message has made large, unless another large one is expected.
+    fn shrink(&mut self) {
+        if self.start == self.end && self.data.len() > SMALL && !self.expects_large {
+            self.release();
+        }
+    }
+
     fn release(&mut self) {
         self.data = Vec::new();
         self.start = 0;
@@ -181,9 +193,7 @@ impl Receive {
                     return Some(self.begin_discarding());
                 }
                 self.exhausted = true;
-                if self.start == self.end && self.data.len() > SMALL {
-                    self.release();
-                }
+                self.shrink();
                 return None;
             };
             let range = self.start..newline;
@@ -200,6 +210,7 @@ impl Receive {
             }
             let range = self.trim(range);
             if !range.is_empty() {
+                self.expects_large &= range.len() >= LARGE;
                 return Some(Input::Line(Line { buffer: self, range }));
             }
         }
