@@ -47,10 +47,18 @@ impl RpcError {
     }
 }
 
+/// How much of a server's message is shown. A stack trace fits; a message that fills a terminal does not.
+const SHOWN: usize = 4 * 1024;
+
 impl fmt::Display for RpcError {
+    /// Bounded and printable; the whole message is in the field.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.message.as_str() {
             "" => write!(f, "error {} without a message", self.code)?,
+            message if message.len() > SHOWN => {
+                let cut = (0..=SHOWN).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+                write!(f, "{}… (code {})", printable(&message[..cut]), self.code)?;
+            }
             message => write!(f, "{} (code {})", printable(message), self.code)?,
         }
         match &self.data {
