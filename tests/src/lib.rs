@@ -18,12 +18,18 @@
 
 mod adapter;
 mod blocking;
+mod canned;
+mod counting;
+pub mod fuzz;
 mod process_table;
 mod server;
+pub mod sim;
 mod watchdog;
 
 pub use adapter::{Adapter, Call, Failure, Heard};
 pub use blocking::Blocking;
+pub use canned::{Canned, KeyOrder};
+pub use counting::{Allocated, Counting, allocated};
 pub use process_table::{peak_memory, process_exists};
 pub use server::Server;
 pub use watchdog::{timed, watched};
@@ -50,3 +56,8 @@ macro_rules! server {
         $crate::Server::new(env!("CARGO_BIN_EXE_bad-habits"), $words)
     };
 }
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

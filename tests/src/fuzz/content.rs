@@ -1,0 +1,82 @@
+//! The core's own reader reads what `serde_json` reads, and the protocol's types survive being written and read again.
+
+use std::fmt::Debug;
+
+use mcpwire_core::{
+    CallToolResult, ContentBlock, DiscoverResult, InitializeResult, Json, ListToolsResult, LogMessage, Progress,
+    printable,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::reference;
+
+/// Reads any text as JSON, and as each type that servers answer with.
+pub fn run(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let depth = reference::depth(text);
+    let parsed = Json::parse(text);
+    if depth <= 128 {
+        assert_eq!(parsed.is_ok(), reference::is_json(text), "whether it is JSON");
+    }
+    let Ok(json) = parsed else { return };
+    assert_eq!(json.get(), text.trim_matches([' ', '\t', '\n', '\r']));
+    // Beyond this depth the two differ in what they count.
+    if depth > 100 {
+        return;
+    }
+    values(&json);
+    typed::<ContentBlock>(&json);
+    typed::<CallToolResult>(&json);
+    typed::<ListToolsResult>(&json);
+    typed::<DiscoverResult>(&json);
+    typed::<InitializeResult>(&json);
+    typed::<Progress>(&json);
+    typed::<LogMessage>(&json);
+    if let Ok(result) = json.decode::<CallToolResult>() {
+        let text = result.text().into_string();
+        let shown = printable(&text).to_string();
+        let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+        assert!(shown.chars().all(harmless), "a control character is shown: {shown:?}");
+        drop(result.into_output());
+    }
+}
+
+fn values(json: &Json) {
+    let ours = json.decode::<Value>();
+    let theirs = serde_json::from_str::<Value>(json.get());
+    match (&ours, &theirs) {
+        (Ok(ours), Ok(theirs)) => assert!(reference::same(ours, theirs), "{ours} is not {theirs}"),
+        (ours, theirs) => alike(json, ours.is_ok(), theirs.is_ok()),
+    }
+}
+
+fn typed<T: DeserializeOwned + Serialize + PartialEq + Debug>(json: &Json) {
+    let ours = json.decode::<T>();
+    // With this feature numbers look like objects to whoever asks serde_json for any value.
+    if !cfg!(feature = "arbitrary-precision") {
+        let theirs = serde_json::from_str::<T>(json.get());
+        match (&ours, &theirs) {
+            (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
+            (ours, theirs) => alike(json, ours.is_ok(), theirs.is_ok()),
+        }
+    }
+    let Ok(first) = ours else { return };
+    let written = Json::from_value(&first).expect("what was read can be written");
+    let second: T = written.decode().unwrap_or_else(|error| panic!("{error}: {written}"));
+    let again = Json::from_value(&second).expect("what was read can be written");
+    assert_eq!(written, again, "written twice");
+}
+
+fn alike(json: &Json, ours: bool, theirs: bool) {
+    if ours != theirs {
+        let known = if ours {
+            reference::may_have_lone_surrogates(json.get())
+        } else {
+            // With it, `serde_json` takes numbers of any size.
+            cfg!(feature = "arbitrary-precision")
+        };
+        assert!(known, "read by {} only: {json}", if ours { "the core" } else { "serde_json" });
+    }
+}

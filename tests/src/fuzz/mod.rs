@@ -1,0 +1,21 @@
+//! What must hold whatever a server sends and whatever a caller does: the bodies of the fuzz targets in `fuzz/`.
+//!
+//! Each takes any bytes, plays what they stand for, and panics where a promise of the core's is broken. They use the
+//! core's public interface only. The ordinary tests replay the kept inputs, and feed them with random ones.
+
+// Panicking is what they are for.
+#![allow(clippy::missing_panics_doc)]
+
+mod bytes;
+pub mod chunks;
+pub mod content;
+pub mod envelope;
+pub mod operations;
+mod reference;
+
+/// The body of a target.
+pub type Body = fn(&[u8]);
+
+/// The targets by their names.
+pub const TARGETS: [(&str, Body); 4] =
+    [("chunks", chunks::run), ("content", content::run), ("envelope", envelope::run), ("operations", operations::run)];

@@ -1,0 +1,136 @@
+//! What a server may send.
+
+use super::model::Model;
+use crate::fuzz::bytes::Bytes;
+
+/// An answer to a request that waits, well or badly formed.
+pub(super) fn answer(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let which = usize::from(input.byte());
+    let id = model.ids().get(which % 16).copied().unwrap_or(1);
+    line(answer_to(id, input))
+}
+
+fn answer_to(id: u64, input: &mut Bytes<'_>) -> String {
+    let id = match input.byte() % 8 {
+        0 => format!("{id}.0"),
+        1 => format!("\"{id}\""),
+        2 => format!("{id}.00"),
+        _ => id.to_string(),
+    };
+    let result = input.pick(&[
+        r#"{"content":[{"type":"text","text":"x"}]}"#,
+        "{}",
+        "null",
+        "[1,2]",
+        "\"\\ud800\"",
+        r#"{"tools":[{"name":"a","inputSchema":{}},5]}"#,
+        r#"{"content":{"a":[{}]},"isError":true}"#,
+        r#"{"content":[1e999]}"#,
+        "{\"a\":",
+        "1e5",
+    ]);
+    match input.byte() % 10 {
+        0..=3 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),
+        4 => format!(r#"{{"result":{result},"jsonrpc":"2.0","id":{id}}}"#),
+        5 => format!(r#" {{ "result" : {result} , "id" : {id} }} "#),
+        6 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no","data":{result}}}}}"#),
+        7 => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{result}}}"#),
+        8 => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#),
+        _ => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result},"error":{{"code":1}},"id":{id}}}"#),
+    }
+}
+
+/// An answer to what opens a connection.
+pub(super) fn opening(input: &mut Bytes<'_>) -> Vec<u8> {
+    let id = input.byte() % 4;
+    let rest = input.pick(&[
+        r#""result":{"supportedVersions":["2026-07-28","2025-11-25"]}"#,
+        r#""result":{"supportedVersions":["2025-06-18"]}"#,
+        r#""result":{"supportedVersions":["1999-01-01"]}"#,
+        r#""result":{"supportedVersions":5}"#,
+        r#""result":{}"#,
+        r#""result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"}}"#,
+        r#""result":{"protocolVersion":"2024-11-05","capabilities":{}}"#,
+        r#""result":{"protocolVersion":"2026-07-28"}"#,
+        r#""result":{"protocolVersion":7}"#,
+        r#""result":[]"#,
+        r#""error":{"code":-32601,"message":"Method not found"}"#,
+        r#""error":{"code":-32022,"message":"","data":{"supported":["2025-11-25"]}}"#,
+        r#""error":{"code":-32022,"message":"","data":{"supported":[]}}"#,
+        r#""error":{"code":-32022}"#,
+        r#""error":{"code":-32021,"data":{}}"#,
+        r#""error":"no""#,
+    ]);
+    line(match id {
+        0 => format!(r#"{{"jsonrpc":"2.0","id":null,{rest}}}"#),
+        id => format!(r#"{{"jsonrpc":"2.0","id":{id},{rest}}}"#),
+    })
+}
+
+/// An answer to a request that has ended, or that was never sent.
+pub(super) fn late_or_foreign(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let which = usize::from(input.byte());
+    let late = model.ended_ids().get(which).map(ToString::to_string);
+    let foreign = ["99999", "\"a\"", "-1", "1.5", "{}", "18446744073709551616", "true", "[1]", "\"\\u0031\""];
+    let id = late.unwrap_or_else(|| foreign[which % foreign.len()].into());
+    line(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#))
+}
+
+/// Progress of a request that waits or has ended, or of nothing.
+pub(super) fn progress(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let which = usize::from(input.byte());
+    let token = match which % 4 {
+        0 => model.ended_ids().get(which / 4).map_or("null".into(), ToString::to_string),
+        1 => input.pick(&["\"x\"", "{}", "99999", "", "1e3"]).into(),
+        _ => model.ids().get(which / 4 % 16).map_or("0".into(), ToString::to_string),
+    };
+    let amount = input.pick(&["1", "0.5", "\"much\"", "1e999", "null", "-1"]);
+    line(format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{amount}}}}}"#
+    ))
+}
+
+/// A notification or a question.
+pub(super) fn unasked(input: &mut Bytes<'_>) -> Vec<u8> {
+    let id = input.pick(&["1", "2", "\"a\"", "null", "1.5", "{}", "\"\\ud800\"", "-0", "1e400", "01"]);
+    let method = input.pick(&["ping", "sampling/createMessage", "roots/list", "", "\\u0070ing", "\\ud800"]);
+    let notice = input.pick(&["tools/list_changed", "message", "progress", "cancelled", "resources/list_changed", "x"]);
+    let params = input.pick(&["", r#","params":{"level":"info","data":[1]}"#, r#","params":5"#, r#","params":{"#]);
+    line(if input.byte() & 1 == 0 {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"{params}}}"#)
+    } else {
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/{notice}"{params}}}"#)
+    })
+}
+
+/// Several messages in an array.
+pub(super) fn batch(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let ids = model.ids();
+    let parts: Vec<String> = (0..input.byte() % 6)
+        .map(|n| match n {
+            0 | 3 => "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}".into(),
+            1 => "[{}]".into(),
+            _ => answer_to(ids.get(usize::from(n)).copied().unwrap_or(2), input),
+        })
+        .collect();
+    line(format!("[{}]", parts.join(",")))
+}
+
+/// A line beyond the limit, that may answer a request by its beginning or by its end.
+pub(super) fn overlong(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let which = usize::from(input.byte());
+    let id = model.ids().get(which % 16).copied().unwrap_or(1);
+    let long = "x".repeat(900 + usize::from(input.byte()));
+    line(match which >> 4 & 3 {
+        0 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":"{long}"}}}}"#),
+        1 => format!(r#"{{"result":{{"a":"{long}"}},"jsonrpc":"2.0","id":{id}}}"#),
+        2 => format!(r#"{{"result":{{"a":"{long}"}},"id":{id},"jsonrpc":"2.0"}}"#),
+        _ => long,
+    })
+}
+
+fn line(text: String) -> Vec<u8> {
+    let mut bytes = text.into_bytes();
+    bytes.push(b'\n');
+    bytes
+}

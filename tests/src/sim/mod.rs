@@ -1,0 +1,14 @@
+//! A client and a server without processes, threads and clocks: a day of traffic in a moment, and the same each time.
+//!
+//! [`Pair`] drives an engine against a server that is a function of what it is sent. Time is a number that the test moves.
+
+// A test that has gone wrong ends where it does.
+#![allow(clippy::missing_panics_doc)]
+
+mod pair;
+mod peer;
+mod scripts;
+
+pub use pair::Pair;
+pub use peer::{Peer, Sent};
+pub use scripts::{legacy, modern, table};

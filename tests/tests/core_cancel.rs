@@ -1,0 +1,88 @@
+//! A caller gives up.
+
+use mcpwire_core::{CallError, Closed, Config, Event, RequestOptions};
+use mcpwire_tests::sim::{Pair, legacy, modern};
+
+#[test]
+fn the_request_ends_at_once_and_the_server_is_told() {
+    for modern_server in [false, true] {
+        let mut pair = if modern_server {
+            Pair::open(Config::default(), modern(|_, _| {}))
+        } else {
+            Pair::open(Config::default(), legacy(|_, _| {}))
+        };
+        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.drive();
+        assert!(pair.engine.cancel(ticket.key(), Some("the \"user\" pressed\nCtrl-C")));
+        assert!(!pair.engine.is_waiting(ticket.key()));
+        pair.drive();
+        assert!(matches!(pair.error(ticket), CallError::Cancelled { method } if method == "tools/call"));
+        assert_eq!(pair.methods(), ["tools/call", "notifications/cancelled"]);
+        let told = pair.sent[1].params();
+        assert_eq!(told["requestId"], pair.sent[0].id().expect("a request"));
+        assert_eq!(told["reason"], "the \"user\" pressed\nCtrl-C");
+        assert_eq!(pair.engine.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn a_request_that_has_ended_cannot_be_cancelled() {
+    let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, "{}")));
+    let ticket = pair.call("quick", &RequestOptions::new()).expect("it is sent");
+    pair.drive();
+    assert!(!pair.engine.cancel(ticket.key(), None));
+    assert!(pair.take(ticket).is_some_and(|result| result.is_ok()));
+    let ticket = pair.call("quick", &RequestOptions::new()).expect("it is sent");
+    assert!(pair.engine.cancel(ticket.key(), None));
+    assert!(!pair.engine.cancel(ticket.key(), None), "nor twice");
+    pair.drive();
+    assert_eq!(pair.methods(), ["tools/call", "tools/call", "notifications/cancelled"]);
+}
+
+#[test]
+fn the_others_go_on() {
+    let mut pair = Pair::open(
+        Config::default(),
+        legacy(|sent, peer| {
+            if sent.params()["name"] == "good" {
+                peer.answer(sent, "{}");
+            }
+        }),
+    );
+    let tickets: Vec<_> = (0..100)
+        .map(|n| pair.call(if n % 2 == 0 { "good" } else { "bad" }, &RequestOptions::new()).expect("it is sent"))
+        .collect();
+    for ticket in tickets.iter().skip(1).step_by(2) {
+        assert!(pair.engine.cancel(ticket.key(), None));
+    }
+    pair.drive();
+    for (n, ticket) in tickets.into_iter().enumerate() {
+        assert_eq!(pair.take(ticket).expect("it has ended").is_ok(), n % 2 == 0);
+    }
+}
+
+#[test]
+fn closing_ends_all_requests_and_then_the_connection() {
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let tickets: Vec<_> = (0..10).map(|_| pair.call("slow", &RequestOptions::new()).expect("it is sent")).collect();
+    pair.engine.close();
+    assert!(pair.engine.transmit().is_empty(), "what was not sent is dropped");
+    for ticket in &tickets {
+        let Some(Event::Reply(reply)) = pair.engine.poll_event() else { panic!("a reply to each, in order") };
+        let error = ticket.decode(reply).expect_err("it has no result");
+        assert!(matches!(error, CallError::Closed { reason: Closed::ByClient, .. }), "{error:?}");
+    }
+    assert_eq!(pair.engine.poll_event(), Some(Event::Closed(Closed::ByClient)));
+    assert_eq!(pair.engine.poll_event(), None);
+    assert!(!pair.engine.cancel(tickets[0].key(), None));
+}
+
+#[test]
+fn the_end_of_the_stream_ends_all_requests_too() {
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+    pair.end();
+    assert!(matches!(pair.error(ticket), CallError::Closed { reason: Closed::ByServer, .. }));
+    assert_eq!(pair.happened(), [&Event::Closed(Closed::ByServer)]);
+    assert_eq!(pair.engine.poll_timeout(), None);
+}

@@ -1,0 +1,117 @@
+//! The promises of the fuzz targets on random inputs, and on random inputs that look like messages.
+
+use mcpwire_core::Json;
+use mcpwire_tests::fuzz::{chunks, content, envelope, operations};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Text made of what messages are made of: much of it is nearly JSON.
+fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
+    const PARTS: [&str; 40] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"",
+        "\\",
+        "\n",
+        " ",
+        "0",
+        "1",
+        "2",
+        "-1.5e3",
+        "null",
+        "true",
+        "\"id\":2",
+        "\"result\":",
+        "\"error\":",
+        "\"jsonrpc\":\"2.0\"",
+        "\"method\":\"ping\"",
+        "\"params\":",
+        "\"content\":[",
+        "{\"type\":\"text\",\"text\":\"x\"}",
+        "\"type\":",
+        "\"text\"",
+        "\"isError\":true",
+        "\"tools\":[",
+        "\"name\":",
+        "\"inputSchema\":{}",
+        "\"supportedVersions\":[\"2026-07-28\"]",
+        "\"_meta\":{}",
+        "\\ud800",
+        "\\u00e4",
+        "ä",
+        "\u{feff}",
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":",
+        "{\"result\":",
+        ",\"jsonrpc\":\"2.0\",\"id\":2}",
+        "{\"method\":\"notifications/progress\",\"params\":{\"progressToken\":2,\"progress\":1}}",
+    ];
+    vec(select(&PARTS[..]), 0..60).prop_map(|parts| parts.concat().into_bytes())
+}
+
+fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..400)
+}
+
+/// Any JSON value, not too deep.
+fn json() -> impl Strategy<Value = serde_json::Value> {
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_filter("JSON has no others", |n| n.is_finite()).prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(6, 60, 8, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..8).prop_map(Into::into),
+            vec((any::<String>(), inner), 0..8).prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
+
+fn with_first_bytes(first: &[u8], rest: &[u8]) -> Vec<u8> {
+    [first, rest].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pieces_make_no_difference(setup: [u8; 2], stream in prop_oneof![any_bytes(), nearly_json()]) {
+        chunks::run(&with_first_bytes(&setup, &stream));
+    }
+
+    #[test]
+    fn any_message_ends_what_it_answers(variant: u8, message in prop_oneof![any_bytes(), nearly_json()]) {
+        envelope::run(&with_first_bytes(&[variant], &message));
+    }
+
+    #[test]
+    fn any_text_is_read_as_others_read_it(text in prop_oneof![any_bytes(), nearly_json()]) {
+        content::run(&text);
+    }
+
+    #[test]
+    fn any_sequence_of_operations_keeps_the_promises(steps in any_bytes()) {
+        operations::run(&steps);
+    }
+
+    #[test]
+    fn any_value_is_read_as_it_was_written(value in json()) {
+        let text = value.to_string();
+        content::run(text.as_bytes());
+        let json = Json::parse(text).expect("it is JSON");
+        prop_assert_eq!(json.decode::<serde_json::Value>().ok(), Some(value));
+    }
+
+    #[test]
+    fn any_text_survives_being_a_json_string(text: String) {
+        let json = Json::from_value(&text).expect("it can be written");
+        prop_assert_eq!(json.decode::<String>().ok(), Some(text));
+    }
+}
