@@ -9,6 +9,9 @@ use super::scan::key_text;
 /// A path longer than this helps nobody; the message that has one is built to be deep.
 const MAX_DEPTH: usize = 32;
 
+/// From this length on the rest of a path is left out: a key may be as long as its sender likes.
+const MAX_LENGTH: usize = 200;
+
 enum Step<'a> {
     Key(&'a [u8]),
     Index(usize),
@@ -58,6 +61,10 @@ pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
 fn render(steps: &[Step<'_>]) -> String {
     let mut out = String::new();
     for step in steps {
+        if out.len() > MAX_LENGTH {
+            out.push('…');
+            break;
+        }
         match step {
             Step::Key([]) => {}
             Step::Key(name) => {
@@ -93,5 +100,12 @@ mod tests {
     fn depth_is_bounded() {
         let deep = alloc::vec![b'['; 100_000];
         assert!(path_at(&deep, deep.len()).len() <= 3 * MAX_DEPTH);
+    }
+
+    #[test]
+    fn length_is_bounded() {
+        let text = alloc::format!("{{\"{}\":", "\u{7f}".repeat(1000)).repeat(20);
+        let path = path_at(text.as_bytes(), text.len());
+        assert!(path.len() < 1000 && path.ends_with('…'), "{}", path.len());
     }
 }

@@ -55,7 +55,8 @@ impl Session {
         }
     }
 
-    /// Takes in that a message is longer than [`Config::max_message`], by how it begins: the request that it answers fails.
+    /// Takes in that a message is longer than [`Config::max_message`](super::Config::max_message), by how it begins: the
+    /// request that it answers fails.
     pub fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         if self.phase == Phase::Closed {
             return;

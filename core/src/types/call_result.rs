@@ -12,6 +12,7 @@ use super::lenient::{Hope, scalars};
 use super::object::{Found, KeySeed};
 use super::{CallToolResult, ContentBlock, Extra};
 use crate::json::Json;
+use crate::text::excerpt;
 
 enum Key {
     Content,
@@ -67,6 +68,7 @@ impl<'de> Visitor<'de> for ResultVisitor {
                 Found::Known(Key::Meta) => result.meta = map.next_value_seed(Hope::<Json>::new())?.ok(),
                 Found::Known(Key::ResultType) => match map.next_value_seed(Hope::<String>::new())? {
                     Ok(kind) if kind != "complete" => {
+                        let kind = excerpt(kind.as_bytes());
                         let what = alloc::format!("a result of type {kind:?}, which was not declared as understood");
                         return Err(A::Error::custom(what));
                     }
