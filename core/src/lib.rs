@@ -76,6 +76,7 @@
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
 //! | `tool_list` | [`ToolList`]: a server's tools, gathered over pages |
+//! | [`Ending`] | when a stream is at its end |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -84,6 +85,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod ending;
 mod extract;
 mod frame;
 mod json;
@@ -97,6 +99,7 @@ mod time;
 mod tool_list;
 mod types;
 
+pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError};
 pub use method::{

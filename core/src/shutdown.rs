@@ -44,6 +44,9 @@ impl Default for Patience {
     }
 }
 
+/// How long the exit after a kill is waited for. 1 s: it takes milliseconds, or is in the hands of a driver of the kernel.
+const AFTER_KILL: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rung {
     Start,
@@ -114,12 +117,12 @@ impl Ladder {
             Rung::Closed if due => self.terminate(now),
             Rung::Terminated if due => {
                 self.rung = Rung::Killed;
-                self.deadline = None;
+                self.deadline = Some(now + AFTER_KILL);
                 Step::Kill
             }
             Rung::Closed | Rung::Terminated => Step::Wait,
-            // Nothing survives a kill; what still shows has been given up by its parent.
-            Rung::Killed if self.exited => {
+            // Nothing survives a kill; what still shows has been given up by its parent, or is stuck in the kernel.
+            Rung::Killed if self.exited || due => {
                 self.rung = Rung::Done;
                 Step::Done
             }
@@ -170,6 +173,13 @@ mod tests {
         assert_eq!(ladder.next(at(5_001)), Step::Wait);
         ladder.exited();
         assert_eq!(ladder.next(at(5_002)), Step::Done);
+    }
+
+    #[test]
+    fn a_process_that_no_kill_ends_is_left_to_the_system() {
+        let mut ladder = Ladder::new(Patience::default());
+        let mut steps = [0, 3_000, 5_000, 5_999, 6_000].map(|now| ladder.next(at(now))).into_iter();
+        assert!(steps.by_ref().eq([Step::CloseInput, Step::Terminate, Step::Kill, Step::Wait, Step::Done]));
     }
 
     #[test]

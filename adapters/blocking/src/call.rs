@@ -8,7 +8,7 @@ use mcpwire_core::{
 use serde::Serialize;
 
 use crate::client::McpClient;
-use crate::error::Error;
+use mcpwire_process::Error;
 
 type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 

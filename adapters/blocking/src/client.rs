@@ -4,23 +4,19 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use mcpwire_core::shutdown::{Patience, Step};
+use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, Closed, Config, ConnectError, Json, ListParams, ListTools, Method, Negotiate, Page,
-    Params, ProtocolVersion, Rejected, RequestOptions, SendError, ServerCapabilities, ServerInfo, Ticket, Tool,
-    ToolList,
+    CallError, CallToolResult, Config, ConnectError, Json, ListParams, ListTools, Method, Page, Params,
+    ProtocolVersion, Rejected, RequestOptions, SendError, ServerCapabilities, ServerInfo, Ticket, Tool, ToolList,
 };
+use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
 
 use crate::call::Call;
 use crate::cancel::Canceller;
 use crate::connection::{Connection, Opened};
-use crate::definition::McpServerDef;
-use crate::error::Error;
 use crate::options::ConnectOptions;
-use crate::process::{Exit, Process, Stderr};
-use crate::trace::Tracer;
 use crate::transport::{Clock, Threads, Transport};
 
 /// A connection to one server. The thread that calls it does all the work: there is no runtime, and on Unix no other
@@ -49,16 +45,6 @@ pub struct McpClient {
     tools: ToolList,
 }
 
-/// How a server ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShutdownReport {
-    /// How its process ended; `None` for a pair of streams.
-    pub exit: Option<Exit>,
-    /// What it took: closing its input, asking it to end, or a kill.
-    pub took: Step,
-}
-
 impl McpClient {
     /// Starts a server, and no more: [`McpClient::initialize`] opens the connection.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
@@ -67,10 +53,8 @@ impl McpClient {
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let ConnectOptions { mut config, patience, stderr, trace, on_event } = options;
-        config.request_timeout = def.timeout.unwrap_or(config.request_timeout);
-        config.connect_timeout = def.connect_timeout.unwrap_or(config.connect_timeout);
-        let mut connection = spawn(def, config, Clock::start())?;
+        let ConnectOptions { config, patience, stderr, trace, on_event } = options;
+        let mut connection = spawn(def, def.configure(config), Clock::start())?;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
@@ -116,9 +100,7 @@ impl McpClient {
         let mut opened = self.open()?;
         if let (Opened::Restart, Some(def)) = (&opened, self.definition.clone()) {
             let spent = self.connection.now().duration_since(now);
-            let mut config = self.connection.engine.config().clone();
-            config.negotiate = Negotiate::Legacy;
-            config.connect_timeout = config.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
+            let config = self.connection.engine.config().for_restart(spent);
             let mut successor = spawn(&def, config, self.connection.clock)?;
             self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
@@ -128,8 +110,8 @@ impl McpClient {
         }
         let error = match opened {
             Opened::Connected => None,
-            Opened::Closed(Closed::NotOpened(error)) => Some(error),
-            Opened::Closed(_) | Opened::Restart => Some(ConnectError::Closed),
+            Opened::Closed(how) => Some(how.before_open()),
+            Opened::Restart => Some(ConnectError::Closed),
         };
         if let Some(error) = error {
             let process = self.connection.report();
@@ -317,8 +299,7 @@ impl McpClient {
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
     /// with the default [`Patience`].
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
-        let (exit, took) = self.connection.shut_down(self.patience);
-        Ok(ShutdownReport { exit, took })
+        Ok(self.connection.shut_down(self.patience))
     }
 
     /// Whether it is certain that the server does not have this tool.
@@ -415,12 +396,12 @@ fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection,
 }
 
 #[cfg(unix)]
-fn transport(pipes: crate::process::Pipes) -> io::Result<Box<dyn Transport>> {
+fn transport(pipes: mcpwire_process::Pipes) -> io::Result<Box<dyn Transport>> {
     Ok(Box::new(crate::transport::Pipes::new(pipes)?))
 }
 
 #[cfg(not(unix))]
-fn transport(pipes: crate::process::Pipes) -> io::Result<Box<dyn Transport>> {
+fn transport(pipes: mcpwire_process::Pipes) -> io::Result<Box<dyn Transport>> {
     Ok(Box::new(Threads::start(pipes.stdout, pipes.stdin, Some(Box::new(pipes.stderr)))?))
 }
 

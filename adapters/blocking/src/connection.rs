@@ -3,19 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use mcpwire_core::shutdown::{Ladder, Patience, Step};
+use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{Event, Notification, Progress, Reply, RequestKey, Timestamp};
+use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
 use crate::cancel::Canceller;
-use crate::error::ProcessReport;
 use crate::options::Listener;
-use crate::process::{Exit, Process, Stderr};
-use crate::trace::Tracer;
-use crate::transport::{Clock, Surroundings, Transport, exit_of};
-
-/// How long the loop of the shutdown waits when there is nothing to wait on but the others of a group.
-const TICK: std::time::Duration = std::time::Duration::from_millis(10);
+use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
     pub(crate) engine: Engine,
@@ -131,9 +126,8 @@ impl Connection {
 
     /// Takes in what has come already, without waiting.
     pub(crate) fn catch_up(&mut self) {
-        let now = self.now();
         // A stream that fails will fail the next call as well.
-        let _ = self.turn(Some(now));
+        let _ = self.turn(Some(Timestamp::ORIGIN));
         while let Some(event) = self.engine.poll_event() {
             self.event(event, None, &mut |_| {});
         }
@@ -174,47 +168,27 @@ impl Connection {
         Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.tail() }))
     }
 
-    /// Ends the server step by step. Tells how its process ended and which step it took.
-    pub(crate) fn shut_down(&mut self, patience: Patience) -> (Option<Exit>, Step) {
+    /// Ends the server step by step.
+    pub(crate) fn shut_down(&mut self, patience: Patience) -> ShutdownReport {
         self.flush();
         self.engine.close();
-        let mut ladder = Ladder::new(patience);
-        let mut last = Step::CloseInput;
+        let mut stopping = Stopping::new(patience);
         loop {
             let Some(process) = &mut self.process else {
                 self.transport.close_input();
-                return (None, last);
+                return ShutdownReport::of_streams();
             };
-            if process.observe().is_some() {
-                ladder.exited();
-                if !process.left_others_behind() {
-                    ladder.group_is_empty();
-                }
-            }
-            let exited = process.exit().is_some();
-            match ladder.next(self.clock.now()) {
-                Step::CloseInput => self.transport.close_input(),
-                Step::Terminate => {
-                    process.terminate();
-                    // What an exited process left behind is no fault of the process.
-                    last = if exited { last } else { Step::Terminate };
-                }
-                Step::Kill => {
-                    process.kill();
-                    last = if exited { last } else { Step::Kill };
-                }
-                Step::Wait => {
-                    let now = self.clock.now();
-                    let tick = exited.then(|| now + TICK);
-                    let until = [ladder.deadline(), tick].into_iter().flatten().min();
+            match stopping.next(process, self.clock.now()) {
+                Next::CloseInput => self.transport.close_input(),
+                Next::Wait(until) => {
                     let (transport, _, mut around) = self.split();
-                    transport.idle(&mut around, until.unwrap_or(now + TICK));
+                    transport.idle(&mut around, until);
                 }
-                Step::Done => {
+                Next::Done(report) => {
                     let (transport, _, mut around) = self.split();
                     transport.last_words(&mut around);
                     self.stderr.flush();
-                    return (exit_of(self.process.as_ref()), last);
+                    return report;
                 }
             }
         }

@@ -27,19 +27,15 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
-mod definition;
-mod error;
 mod options;
-mod process;
-mod trace;
 mod transport;
 
 pub use call::Call;
 pub use cancel::Canceller;
-pub use client::{McpClient, ShutdownReport, with_client};
-pub use definition::{EnvPolicy, McpServerDef, inherited_names};
-pub use error::{Error, ErrorKind, ProcessReport};
+pub use client::{McpClient, with_client};
 pub use mcpwire_core as core;
+pub use mcpwire_process::{
+    Direction, EnvPolicy, Error, ErrorKind, Exit, McpServerDef, ProcessReport, ShutdownReport, SpawnError,
+    SpawnErrorKind, inherited_names,
+};
 pub use options::ConnectOptions;
-pub use process::{Exit, SpawnError, SpawnErrorKind};
-pub use trace::Direction;

@@ -5,8 +5,8 @@ use std::fmt;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{Config, Event};
 
-use crate::process::Follower;
-use crate::trace::Watcher;
+use mcpwire_process::Follower;
+use mcpwire_process::Watcher;
 
 /// Called with each event that is no reply: notifications, log messages, and what was left aside.
 pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;

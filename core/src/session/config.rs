@@ -84,6 +84,15 @@ impl Config {
             max_in_flight: 65_536,
         }
     }
+
+    /// What is left of it for a server that is started once more after [`Event::Restart`](crate::Event::Restart), when
+    /// `spent` has passed since the opening began.
+    pub fn for_restart(&self, spent: Duration) -> Self {
+        let mut config = self.clone();
+        config.negotiate = Negotiate::Legacy;
+        config.connect_timeout = config.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
+        config
+    }
 }
 
 impl Default for Config {

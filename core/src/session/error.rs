@@ -173,6 +173,16 @@ pub enum Closed {
     NotOpened(ConnectError),
 }
 
+impl Closed {
+    /// Why the connection could not be opened, if it ended before it was.
+    pub fn before_open(self) -> ConnectError {
+        match self {
+            Closed::NotOpened(error) => error,
+            Closed::ByServer | Closed::ByClient => ConnectError::Closed,
+        }
+    }
+}
+
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

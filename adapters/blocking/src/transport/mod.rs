@@ -9,18 +9,14 @@ pub(crate) use pipes::Pipes;
 pub(crate) use threads::{Threads, Told};
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::stdio::Engine;
 
 use crate::cancel::Waker;
-use crate::process::{Exit, Process, Stderr};
-use crate::trace::Tracer;
-
-/// How long a server that has closed one of its streams may take to close the other and exit, so that what it still says,
-/// and its exit status, can be told.
-const EXIT_GRACE: Duration = Duration::from_millis(500);
+use mcpwire_process::Tracer;
+use mcpwire_process::{Process, Stderr};
 
 /// The engine's time: what has passed since the client was made.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +65,4 @@ pub(crate) trait Transport: Send {
 
     /// What wakes a turn from another thread.
     fn waker(&mut self) -> io::Result<Waker>;
-}
-
-/// How the server's process ended, if it has.
-pub(crate) fn exit_of(process: Option<&Process>) -> Option<Exit> {
-    process.and_then(|process| process.exit().copied())
 }

@@ -8,18 +8,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
-use mcpwire_core::Timestamp;
 use mcpwire_core::stdio::Engine;
+use mcpwire_core::{Ending, Timestamp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::{EXIT_GRACE, Surroundings, Transport};
+use super::{Surroundings, Transport};
 use crate::cancel::Waker;
-use crate::process::{self, Process};
-use crate::trace::Direction;
-
-/// How long output may still come after the exit: what others who hold the pipe write is not waited for.
-const DRAIN: Duration = Duration::from_millis(500);
+use mcpwire_process::Direction;
+use mcpwire_process::{self, Process};
 
 /// How often the exit is asked for where the system cannot tell it.
 const TICK: Duration = Duration::from_millis(20);
@@ -36,9 +33,10 @@ pub(crate) struct Pipes {
     stderr: Option<ChildStderr>,
     /// Read end of the pipe of the canceller, once there is one.
     wake: Option<OwnedFd>,
-    /// The stream is about to end: by then, whatever else happens.
-    ending: Option<Timestamp>,
+    ending: Ending,
     ended: bool,
+    /// The last time that is known.
+    now: Timestamp,
     /// How often in a row the output alone was waited for.
     unhurried: u32,
 }
@@ -55,8 +53,8 @@ struct Ready {
 }
 
 impl Pipes {
-    pub(crate) fn new(pipes: process::Pipes) -> io::Result<Self> {
-        let process::Pipes { stdin, stdout, stderr } = pipes;
+    pub(crate) fn new(pipes: mcpwire_process::Pipes) -> io::Result<Self> {
+        let mcpwire_process::Pipes { stdin, stdout, stderr } = pipes;
         for fd in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
             fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
         }
@@ -65,17 +63,18 @@ impl Pipes {
             stdout: Some(stdout),
             stderr: Some(stderr),
             wake: None,
-            ending: None,
+            ending: Ending::of_process(),
             ended: false,
+            now: Timestamp::ORIGIN,
             unhurried: 0,
         })
     }
 
     /// Waits for the output alone, and not for long. Most answers come within this time, and watching the other descriptors
     /// as well would cost more than all else that a call does. Nothing of them is lost by looking a moment later.
-    fn wait_for_output(&self, timeout: Option<Duration>) -> io::Result<bool> {
+    fn wait_for_output(&self, at_most: Duration) -> io::Result<bool> {
         let Some(stdout) = &self.stdout else { return Ok(false) };
-        let wait = Timespec { tv_sec: 0, tv_nsec: timeout.unwrap_or(SOON).min(SOON).subsec_nanos().into() };
+        let wait = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
         match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&wait)) {
             Ok(ready) => Ok(ready > 0),
             Err(rustix::io::Errno::INTR) => Ok(false),
@@ -174,7 +173,7 @@ impl Pipes {
                 // Nobody reads any more. Whether the server has ended, its output and its exit tell.
                 Err(_) => {
                     self.stdin = None;
-                    self.end_by(around.clock.now() + EXIT_GRACE);
+                    self.ending.input_broke(around.clock.now());
                 }
             }
         }
@@ -196,22 +195,16 @@ impl Pipes {
         }
     }
 
-    /// The stream ends now, or when the exit status is known, or at `at` at the latest.
-    fn end_by(&mut self, at: Timestamp) {
-        self.ending = Some(self.ending.map_or(at, |earlier| earlier.min(at)));
-    }
-
     /// Tells the engine that the stream has ended, once everything is known that there is to know.
     fn check_end(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
         let now = around.clock.now();
-        let exited = around.process.as_ref().is_none_or(|process| process.exit().is_some());
-        if exited {
-            self.end_by(now + DRAIN);
-        } else if self.stdout.is_none() {
-            self.end_by(now + EXIT_GRACE);
+        if around.process.as_ref().is_none_or(|process| process.exit().is_some()) {
+            self.ending.exited(now);
         }
-        let over = (exited && self.stdout.is_none()) || self.ending.is_some_and(|at| at <= now);
-        if over && !self.ended {
+        if self.stdout.is_none() {
+            self.ending.output_ended(now);
+        }
+        if self.ending.is_over(now) && !self.ended {
             self.read_stderr(around);
             self.ended = true;
             self.stdout = None;
@@ -221,7 +214,7 @@ impl Pipes {
 
     fn has_hints_of_end(&self, around: &Surroundings<'_>) -> bool {
         self.stdout.is_none()
-            || self.ending.is_some()
+            || self.ending.is_near()
             || around.process.as_ref().is_some_and(|process| process.exit().is_some())
     }
 }
@@ -234,26 +227,28 @@ impl Transport for Pipes {
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
         self.write(engine, around);
-        let now = around.clock.now();
         if self.ended {
-            return Ok(now);
+            return Ok(around.clock.now());
         }
         let write = !engine.transmit().is_empty();
         let read = !engine.space().is_empty();
-        let until = [until, self.ending].into_iter().flatten().min();
+        let until = [until, self.ending.deadline()].into_iter().flatten().min();
         // What an ended process wrote is there already: nothing is to be waited for.
         let exited = around.process.as_ref().is_some_and(|process| process.exit().is_some());
-        let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
-        let at_once = read && !write && !exited && self.ending.is_none() && self.unhurried < UNHURRIED;
-        let ready = if at_once && self.wait_for_output(timeout)? {
+        let at_once = read && !write && !exited && !self.ending.is_near() && self.unhurried < UNHURRIED;
+        // For a wait that is so short, the time need not be known better than from the last one: asking for it costs.
+        let soon = until.map_or(SOON, |at| at.duration_since(self.now).min(SOON));
+        let ready = if at_once && self.wait_for_output(soon)? {
             self.unhurried += 1;
             Ready { stdout: true, ..Ready::default() }
         } else {
             self.unhurried = 0;
-            let timeout = if at_once { timeout.map(|timeout| timeout.saturating_sub(SOON)) } else { timeout };
+            let now = around.clock.now();
+            let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
             self.wait(around.process.as_deref(), read, write, timeout)?
         };
         let now = around.clock.now();
+        self.now = now;
         if ready.stderr {
             self.read_stderr(around);
         }

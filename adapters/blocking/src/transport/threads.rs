@@ -5,12 +5,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_core::Timestamp;
 use mcpwire_core::stdio::Engine;
+use mcpwire_core::{Ending, Timestamp};
 
-use super::{EXIT_GRACE, Surroundings, Transport};
+use super::{Surroundings, Transport};
 use crate::cancel::Waker;
-use crate::trace::Direction;
+use mcpwire_process::Direction;
 
 /// How much a thread reads at once.
 const CHUNK: usize = 64 * 1024;
@@ -39,8 +39,7 @@ pub(crate) struct Threads {
     writing: bool,
     /// What was read and did not fit into the engine yet.
     rest: Vec<u8>,
-    /// The other side does not read any more: the stream ends by then, if it does not before.
-    ending: Option<Timestamp>,
+    ending: Ending,
     ended: bool,
 }
 
@@ -72,7 +71,7 @@ impl Threads {
             write: Some(write),
             writing: false,
             rest: Vec::new(),
-            ending: None,
+            ending: Ending::of_streams(),
             ended: false,
         })
     }
@@ -126,7 +125,7 @@ impl Threads {
             Told::ReadEnd => self.end(engine, around, now),
             Told::WriteEnd => {
                 self.write = None;
-                self.ending = Some(now + EXIT_GRACE);
+                self.ending.input_broke(now);
             }
             Told::Wrote => self.writing = false,
             Told::Stderr(bytes) => around.stderr.push(&bytes),
@@ -152,13 +151,13 @@ impl Transport for Threads {
             return Ok(now);
         }
         // Without a deadline the wait is still not for ever: it costs a wake-up an hour.
-        let until = [until, self.ending].into_iter().flatten().min();
+        let until = [until, self.ending.deadline()].into_iter().flatten().min();
         let wait = until.map_or(Duration::from_secs(3600), |at| at.duration_since(now));
         let told = self.told.recv_timeout(wait);
         let now = around.clock.now();
         match told {
             Ok(told) => self.take_in(told, engine, around, now),
-            Err(RecvTimeoutError::Timeout) if self.ending.is_some_and(|at| at <= now) => self.end(engine, around, now),
+            Err(RecvTimeoutError::Timeout) if self.ending.is_over(now) => self.end(engine, around, now),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => self.end(engine, around, now),
         }

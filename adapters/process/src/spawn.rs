@@ -69,7 +69,7 @@ impl std::error::Error for SpawnError {
     }
 }
 
-pub(super) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
+pub(crate) fn spawn(def: &McpServerDef) -> Result<Child, SpawnError> {
     let fail = |kind, source| SpawnError { command: def.command.clone(), cwd: def.cwd.clone(), kind, source };
     if def.command.is_empty() {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "the command is empty");

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use mcpwire_core::Config;
 use serde::{Deserialize, Serialize};
 
 /// How a server is started: its command, its environment, and how long it is waited for.
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// It reads an entry of an `mcpServers` file as it is; members that belong to other programs are passed over.
 ///
 /// ```
-/// use mcpwire_blocking::McpServerDef;
+/// use mcpwire_process::McpServerDef;
 ///
 /// let def: McpServerDef = serde_json::from_str(
 ///     r#"{"command": "npx", "args": ["-y", "@modelcontextprotocol/server-everything"], "env": {"DEBUG": "1"}}"#,
@@ -187,6 +188,13 @@ impl McpServerDef {
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
+    }
+
+    /// The configuration with what the definition says about time.
+    pub fn configure(&self, mut config: Config) -> Config {
+        config.request_timeout = self.timeout.unwrap_or(config.request_timeout);
+        config.connect_timeout = self.connect_timeout.unwrap_or(config.connect_timeout);
+        config
     }
 
     /// What to call the server: its name, or the file name of its command.

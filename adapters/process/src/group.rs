@@ -1,9 +1,9 @@
 //! The group of processes that a server and all that it starts belong to.
 
 #[cfg(not(unix))]
-pub(super) use other::Group;
+pub(crate) use other::Group;
 #[cfg(unix)]
-pub(super) use unix::Group;
+pub(crate) use unix::Group;
 
 #[cfg(unix)]
 mod unix {
@@ -17,19 +17,20 @@ mod unix {
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process_group, waitid};
 
     use super::only_zombies;
-    use crate::process::Exit;
+    use crate::exit::Exit;
 
     /// How often a system without process descriptors is asked for the exit.
     const TICK: Duration = Duration::from_millis(5);
 
-    pub(in crate::process) struct Group {
+    #[derive(Debug)]
+    pub(crate) struct Group {
         leader: Option<Pid>,
         /// Becomes readable when the leader exits.
         descriptor: Option<OwnedFd>,
     }
 
     impl Group {
-        pub(in crate::process) fn of(child: &Child) -> Group {
+        pub(crate) fn of(child: &Child) -> Group {
             let leader = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
             #[cfg(target_os = "linux")]
             let descriptor =
@@ -39,14 +40,14 @@ mod unix {
             Group { leader, descriptor }
         }
 
-        pub(in crate::process) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
+        pub(crate) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
             #[cfg(target_os = "linux")]
             return self.descriptor.as_ref().map(AsFd::as_fd);
             #[cfg(not(target_os = "linux"))]
             return self.descriptor.as_ref().map(std::os::fd::AsFd::as_fd);
         }
 
-        pub(in crate::process) fn observe(&self, _: &mut Child) -> Option<Exit> {
+        pub(crate) fn observe(&self, _: &mut Child) -> Option<Exit> {
             let leader = self.leader?;
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             let status = waitid(WaitId::Pid(leader), options).ok()??;
@@ -54,17 +55,17 @@ mod unix {
         }
 
         /// Whether no process is left in the group. A leader that has not been reaped counts as one.
-        pub(in crate::process) fn is_empty(&self) -> bool {
+        pub(crate) fn is_empty(&self) -> bool {
             self.leader.is_none_or(|leader| {
                 test_kill_process_group(leader) == Err(rustix::io::Errno::SRCH) || only_zombies(leader)
             })
         }
 
-        pub(in crate::process) fn terminate(&self, _: &mut Child) {
+        pub(crate) fn terminate(&self, _: &mut Child) {
             self.signal(Signal::TERM);
         }
 
-        pub(in crate::process) fn kill(&self, _: &mut Child) {
+        pub(crate) fn kill(&self, _: &mut Child) {
             self.signal(Signal::KILL);
         }
 
@@ -76,7 +77,7 @@ mod unix {
         }
 
         /// Waits until the leader has exited, but not longer than `at_most`.
-        pub(in crate::process) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
+        pub(crate) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
             let until = Instant::now() + at_most;
             while self.observe(child).is_none() {
                 let left = until.saturating_duration_since(Instant::now());
@@ -133,33 +134,34 @@ mod other {
     use std::process::Child;
     use std::time::{Duration, Instant};
 
-    use crate::process::Exit;
+    use crate::exit::Exit;
 
-    pub(in crate::process) struct Group;
+    #[derive(Debug)]
+    pub(crate) struct Group;
 
     impl Group {
-        pub(in crate::process) fn of(_: &Child) -> Group {
+        pub(crate) fn of(_: &Child) -> Group {
             Group
         }
 
-        pub(in crate::process) fn observe(&self, child: &mut Child) -> Option<Exit> {
+        pub(crate) fn observe(&self, child: &mut Child) -> Option<Exit> {
             let status = child.try_wait().ok()??;
             Some(Exit { code: status.code(), signal: None })
         }
 
-        pub(in crate::process) fn is_empty(&self) -> bool {
+        pub(crate) fn is_empty(&self) -> bool {
             true
         }
 
-        pub(in crate::process) fn terminate(&self, child: &mut Child) {
+        pub(crate) fn terminate(&self, child: &mut Child) {
             let _ = child.kill();
         }
 
-        pub(in crate::process) fn kill(&self, child: &mut Child) {
+        pub(crate) fn kill(&self, child: &mut Child) {
             let _ = child.kill();
         }
 
-        pub(in crate::process) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
+        pub(crate) fn wait_for_exit(&self, child: &mut Child, at_most: Duration) {
             let until = Instant::now() + at_most;
             while self.observe(child).is_none() && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));

@@ -1,5 +1,7 @@
 //! Watching the messages that go over the wire.
 
+use std::fmt;
+
 /// Which way a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -10,24 +12,32 @@ pub enum Direction {
 }
 
 /// Called with each line as it goes over the wire, without its line break.
-pub(crate) type Watcher = Box<dyn FnMut(Direction, &[u8]) + Send>;
+pub type Watcher = Box<dyn FnMut(Direction, &[u8]) + Send>;
 
 /// The longest line that is shown whole.
 const LONGEST: usize = 64 << 20;
 
 /// Cuts what goes over the wire into lines again.
-pub(crate) struct Tracer {
+pub struct Tracer {
     watcher: Watcher,
     sent: Vec<u8>,
     received: Vec<u8>,
 }
 
+impl fmt::Debug for Tracer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracer").finish_non_exhaustive()
+    }
+}
+
 impl Tracer {
-    pub(crate) fn new(watcher: Watcher) -> Self {
+    /// Nothing has been seen yet.
+    pub fn new(watcher: Watcher) -> Self {
         Tracer { watcher, sent: Vec::new(), received: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, direction: Direction, bytes: &[u8]) {
+    /// Takes in bytes that went over the wire.
+    pub fn push(&mut self, direction: Direction, bytes: &[u8]) {
         let line = match direction {
             Direction::Sent => &mut self.sent,
             Direction::Received => &mut self.received,

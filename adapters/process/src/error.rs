@@ -5,7 +5,7 @@ use std::io;
 
 use mcpwire_core::{CallError, ConnectError, SendError};
 
-use crate::process::{Exit, SpawnError};
+use crate::{Exit, SpawnError};
 
 /// Why a call to this crate failed. It names the server, and says what the process did if that has to do with it.
 #[derive(Debug)]
@@ -56,7 +56,6 @@ pub enum Error {
 
 /// What is known of a server's process when something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct ProcessReport {
     /// How it ended; `None` if it is still running.
     pub exit: Option<Exit>,

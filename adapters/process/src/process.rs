@@ -1,22 +1,16 @@
 //! A server's process: started in a group of its own, watched, and ended with all that it started.
 
-mod exit;
-mod group;
-mod spawn;
-mod stderr;
-
-pub use exit::Exit;
-pub use spawn::{SpawnError, SpawnErrorKind};
-
-pub(crate) use stderr::{Follower, Stderr};
-
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use crate::definition::McpServerDef;
+use crate::exit::Exit;
+use crate::spawn::SpawnError;
+use crate::{group, spawn};
 
 /// A process that ends, with its group, when this is dropped.
-pub(crate) struct Process {
+#[derive(Debug)]
+pub struct Process {
     child: Child,
     group: group::Group,
     exit: Option<Exit>,
@@ -24,11 +18,33 @@ pub(crate) struct Process {
     reaped: bool,
 }
 
-/// The pipes of a process.
-pub(crate) struct Pipes {
-    pub(crate) stdin: ChildStdin,
-    pub(crate) stdout: ChildStdout,
-    pub(crate) stderr: ChildStderr,
+/// The pipes of a process, as the system gave them: an adapter makes them its runtime's.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What the server reads.
+    pub stdin: ChildStdin,
+    /// What it says.
+    pub stdout: ChildStdout,
+    /// What it wants a person to read.
+    pub stderr: ChildStderr,
+}
+
+/// Tells of the exit of a process. On Unix it is a descriptor that becomes readable then; nothing is to be read from it.
+#[derive(Debug)]
+pub struct ExitHandle(#[cfg(unix)] std::os::fd::OwnedFd, #[cfg(not(unix))] std::convert::Infallible);
+
+#[cfg(unix)]
+impl std::os::fd::AsFd for ExitHandle {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+#[cfg(unix)]
+impl std::os::fd::AsRawFd for ExitHandle {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.0.as_raw_fd()
+    }
 }
 
 /// How long a killed process is waited for when its client is dropped. A kill is quick; what takes longer is stuck in the
@@ -36,7 +52,8 @@ pub(crate) struct Pipes {
 const REAP: Duration = Duration::from_millis(500);
 
 impl Process {
-    pub(crate) fn spawn(def: &McpServerDef) -> Result<(Process, Pipes), SpawnError> {
+    /// Starts a server, without a shell, in a process group of its own.
+    pub fn spawn(def: &McpServerDef) -> Result<(Process, Pipes), SpawnError> {
         let mut child = spawn::spawn(def)?;
         let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(stdin), Some(stdout), Some(stderr)) => Pipes { stdin, stdout, stderr },
@@ -46,18 +63,27 @@ impl Process {
         Ok((Process { child, group, exit: None, reaped: false }, pipes))
     }
 
-    pub(crate) fn pid(&self) -> u32 {
+    /// Its id.
+    pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What tells a runtime of the exit, where the system has such a thing.
+    pub fn exit_handle(&self) -> Option<ExitHandle> {
+        #[cfg(unix)]
+        return self.exit_fd()?.try_clone_to_owned().ok().map(ExitHandle);
+        #[cfg(not(unix))]
+        return None;
     }
 
     /// Something to poll that becomes readable when the process exits, where the system has such a thing.
     #[cfg(unix)]
-    pub(crate) fn exit_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+    pub fn exit_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         self.group.exit_fd()
     }
 
     /// How the process ended, if it has. Leaves it unreaped, so that its id stays its own.
-    pub(crate) fn observe(&mut self) -> Option<&Exit> {
+    pub fn observe(&mut self) -> Option<&Exit> {
         if self.exit.is_none() && !self.reaped {
             self.exit = self.group.observe(&mut self.child);
         }
@@ -65,23 +91,23 @@ impl Process {
     }
 
     /// How the process ended, as far as is known.
-    pub(crate) fn exit(&self) -> Option<&Exit> {
+    pub fn exit(&self) -> Option<&Exit> {
         self.exit.as_ref()
     }
 
     /// After the process has exited: whether others of its group live on.
-    pub(crate) fn left_others_behind(&mut self) -> bool {
+    pub fn left_others_behind(&mut self) -> bool {
         self.reap();
         !self.group.is_empty()
     }
 
     /// Asks the whole group to end.
-    pub(crate) fn terminate(&mut self) {
+    pub fn terminate(&mut self) {
         self.group.terminate(&mut self.child);
     }
 
     /// Ends the whole group.
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.group.kill(&mut self.child);
     }
 

@@ -1,0 +1,164 @@
+//! What a server writes on standard error: the end of it is kept, and it can be followed.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use mcpwire_core::printable;
+
+/// How much is kept. 64 KiB: the last thousand lines, of which an error shows some.
+const KEPT: usize = 64 * 1024;
+
+/// The longest line that a follower is given whole.
+const LONGEST: usize = 16 * 1024;
+
+/// How much of it an error shows.
+const SHOWN_LINES: usize = 12;
+const SHOWN_BYTES: usize = 2 * 1024;
+
+/// Called with each line, as it comes, without its line break.
+pub type Follower = Box<dyn FnMut(&str) + Send>;
+
+/// The end of what a server wrote, and who follows it.
+#[derive(Debug, Default)]
+pub struct Stderr {
+    tail: StderrTail,
+    lines: StderrLines,
+}
+
+impl Stderr {
+    /// Nothing yet.
+    pub fn new(follower: Option<Follower>) -> Self {
+        Stderr { tail: StderrTail::default(), lines: StderrLines::new(follower) }
+    }
+
+    /// Takes in what was read.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.tail.push(bytes);
+        self.lines.push(bytes);
+    }
+
+    /// Hands on a last line that has no line break.
+    pub fn flush(&mut self) {
+        self.lines.flush();
+    }
+
+    /// The last lines, bounded and printable.
+    pub fn tail(&self) -> String {
+        self.tail.shown()
+    }
+
+    /// Takes over the place of an earlier process: its follower, not its text.
+    pub fn take_over(&mut self) -> Stderr {
+        Stderr::new(self.lines.follower.take())
+    }
+}
+
+/// The end of what a server wrote: at most 64 KiB.
+#[derive(Debug, Default)]
+pub struct StderrTail(VecDeque<u8>);
+
+impl StderrTail {
+    /// Takes in what was read.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let bytes = &bytes[bytes.len().saturating_sub(KEPT)..];
+        let excess = (self.0.len() + bytes.len()).saturating_sub(KEPT);
+        self.0.drain(..excess);
+        self.0.extend(bytes);
+    }
+
+    /// All that is kept.
+    pub fn text(&self) -> String {
+        let (a, b) = self.0.as_slices();
+        String::from_utf8_lossy(&[a, b].concat()).into_owned()
+    }
+
+    /// The last lines, bounded and printable.
+    pub fn shown(&self) -> String {
+        let text = self.text();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut tail = printable(&lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")).to_string();
+        if tail.len() > SHOWN_BYTES {
+            let cut =
+                (tail.len() - SHOWN_BYTES..tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
+            tail.replace_range(..cut, "…");
+        }
+        tail
+    }
+}
+
+/// Cuts what a server writes into lines, for someone who follows it.
+#[derive(Default)]
+pub struct StderrLines {
+    line: Vec<u8>,
+    follower: Option<Follower>,
+}
+
+impl StderrLines {
+    /// Nothing yet.
+    pub fn new(follower: Option<Follower>) -> Self {
+        StderrLines { line: Vec::new(), follower }
+    }
+
+    /// Hands on the lines that are whole.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.follower.is_none() {
+            return;
+        }
+        for piece in bytes.split_inclusive(|b| *b == b'\n') {
+            let room = LONGEST.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                self.flush();
+            }
+        }
+    }
+
+    /// Hands on a last line that has no line break.
+    pub fn flush(&mut self) {
+        if let Some(follower) = &mut self.follower
+            && !self.line.is_empty()
+        {
+            follower(String::from_utf8_lossy(&self.line).trim_end_matches(['\n', '\r']));
+            self.line.clear();
+        }
+    }
+}
+
+impl fmt::Debug for StderrLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StderrLines").field("followed", &self.follower.is_some()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn only_the_end_is_kept() {
+        let mut stderr = Stderr::default();
+        for _ in 0..100 {
+            stderr.push(&[b'a'; 1500]);
+        }
+        stderr.push(b"\nlast words\n");
+        assert_eq!(stderr.tail.text().len(), KEPT);
+        assert!(stderr.tail().ends_with("last words"));
+        assert!(stderr.tail().len() <= SHOWN_BYTES + 3);
+        stderr.push(&vec![b'b'; 10 * KEPT]);
+        assert_eq!(stderr.tail.text(), "b".repeat(KEPT));
+    }
+
+    #[test]
+    fn a_follower_gets_lines_however_they_come() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = lines.clone();
+        let mut stderr = Stderr::new(Some(Box::new(move |line| sink.lock().unwrap().push(line.to_owned()))));
+        for piece in ["a", "b\r\nc", "\n\nd"] {
+            stderr.push(piece.as_bytes());
+        }
+        stderr.flush();
+        assert_eq!(*lines.lock().unwrap(), ["ab", "c", "", "d"]);
+    }
+}
