@@ -27,30 +27,41 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// ending.output_ended(at(0));
 /// assert!(!ending.is_over(at(5)), "how the process ended is not known yet");
 /// ending.exited(at(10));
+/// ending.errors_ended();
 /// assert!(ending.is_over(at(10)));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Ending {
     output_over: bool,
+    errors_over: bool,
     exited: bool,
     by: Option<Timestamp>,
 }
 
 impl Ending {
+    /// How long what a server wrote on standard error may take to arrive after everything else. 100 ms: it was written
+    /// before the exit and is only to be read, unless others hold the pipe open.
+    pub const LAST_WORDS: Duration = Duration::from_millis(100);
+
     /// Of a server whose process is watched.
     pub fn of_process() -> Self {
-        Ending { output_over: false, exited: false, by: None }
+        Ending { output_over: false, errors_over: false, exited: false, by: None }
     }
 
     /// Of a pair of streams: the end of what is read is the end.
     pub fn of_streams() -> Self {
-        Ending { exited: true, ..Ending::of_process() }
+        Ending { exited: true, errors_over: true, ..Ending::of_process() }
     }
 
     /// Takes in that nothing more can be read. May be told more than once, as all of these.
     pub fn output_ended(&mut self, now: Timestamp) {
         self.output_over = true;
-        self.end_by(now + EXIT_GRACE);
+        self.end_by(now + if self.exited { Self::LAST_WORDS } else { EXIT_GRACE });
+    }
+
+    /// Takes in that nothing more can be read from standard error. It is no sign of the end: some servers close it.
+    pub fn errors_ended(&mut self) {
+        self.errors_over = true;
     }
 
     /// Takes in that nothing more can be written. Whether the server has ended, its output and its exit tell.
@@ -61,7 +72,7 @@ impl Ending {
     /// Takes in that the process has exited.
     pub fn exited(&mut self, now: Timestamp) {
         self.exited = true;
-        self.end_by(now + DRAIN);
+        self.end_by(now + if self.output_over { Self::LAST_WORDS } else { DRAIN });
     }
 
     /// Whether there is any sign of the end.
@@ -76,7 +87,7 @@ impl Ending {
 
     /// Whether everything is known that there is to know.
     pub fn is_over(&self, now: Timestamp) -> bool {
-        (self.output_over && self.exited) || self.by.is_some_and(|at| at <= now)
+        (self.output_over && self.exited && self.errors_over) || self.by.is_some_and(|at| at <= now)
     }
 
     fn end_by(&mut self, at: Timestamp) {
@@ -108,6 +119,15 @@ mod tests {
         assert_eq!(ending.deadline(), Some(at(600)));
         ending.exited(at(300));
         assert!(ending.is_over(at(600)), "told again, it does not begin again");
+    }
+
+    #[test]
+    fn last_words_are_waited_for_but_not_for_long() {
+        let mut ending = Ending::of_process();
+        ending.output_ended(at(0));
+        ending.exited(at(10));
+        assert!(!ending.is_over(at(109)), "standard error is still open");
+        assert!(ending.is_over(at(110)), "somebody else holds it");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::string::String;
+use core::fmt;
 
 use serde::Serialize;
 
@@ -34,9 +35,9 @@ impl Extracted<'_> {
     }
 }
 
-impl core::fmt::Display for Extracted<'_> {
+impl fmt::Display for Extracted<'_> {
     /// As the server sent it; pass it through [`printable`](crate::printable) before a terminal sees it.
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
@@ -93,12 +94,19 @@ pub struct ToolOutput {
 }
 
 /// A tool ran and failed (`isError: true`).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the tool failed: {}", crate::printable(text))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolFailure {
     /// What the tool says; may be empty.
     pub text: String,
 }
+
+impl fmt::Display for ToolFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the tool failed: {}", crate::printable(&self.text))
+    }
+}
+
+impl core::error::Error for ToolFailure {}
 
 impl TryFrom<CallToolResult> for ToolOutput {
     type Error = ToolFailure;

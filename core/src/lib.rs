@@ -108,8 +108,8 @@ pub use method::{
 };
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
-    CallError, Closed, Config, ConnectError, Deadline, Event, Message, Negotiate, Notification, Phase, Reply,
-    RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
+    Ask, AskKey, CallError, Closed, Config, ConnectError, Deadline, Event, Message, Negotiate, Notification, Phase,
+    Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;

@@ -42,9 +42,9 @@ pub trait Method {
 /// Parameters that the method `M` takes. They serialise as a JSON object, or as `null` for none. Their `_meta` is not
 /// among them: it is given in the request's options.
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Has the last word on the text of the parameters, an object: `false` refuses them.
+    /// Has the last word on the text of the parameters, the object that `out` ends with: `false` refuses them.
     #[doc(hidden)]
-    fn check(_text: &mut Vec<u8>) -> bool {
+    fn check(_out: &mut Vec<u8>) -> bool {
         true
     }
 }
@@ -103,18 +103,18 @@ impl Method for CallTool {
     type Result = CallToolResult;
 }
 impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
-    fn check(text: &mut Vec<u8>) -> bool {
-        arguments_are_an_object(text)
+    fn check(out: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(out)
     }
 }
 
 /// The arguments are the last member, so the end of the text tells what they are. None at all are an empty object.
-fn arguments_are_an_object(text: &mut Vec<u8>) -> bool {
-    if text.ends_with(b":null}") {
-        text.truncate(text.len() - b"null}".len());
-        text.extend_from_slice(b"{}}");
+fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
+    if out.ends_with(b":null}") {
+        out.truncate(out.len() - b"null}".len());
+        out.extend_from_slice(b"{}}");
     }
-    text.ends_with(b"}}")
+    out.ends_with(b"}}")
 }
 
 /// Calls a tool, and keeps its answer as the JSON that the server sent.
@@ -126,8 +126,8 @@ impl Method for CallToolRaw {
     type Result = Json;
 }
 impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
-    fn check(text: &mut Vec<u8>) -> bool {
-        arguments_are_an_object(text)
+    fn check(out: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(out)
     }
 }
 

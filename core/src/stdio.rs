@@ -2,12 +2,15 @@
 
 use alloc::vec::Vec;
 
+use serde::Serialize;
+
 use crate::frame::{Input, Line, Receive, Transmit};
 use crate::json::{self, Json};
 use crate::method::{Method, Notice, Params, Raw};
+use crate::rpc::RpcError;
 use crate::session::{
-    Closed, Config, Event, Message, Phase, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats,
-    Ticket,
+    AskKey, Closed, Config, Event, Message, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo,
+    Session, Stats, Ticket,
 };
 use crate::time::Timestamp;
 
@@ -133,6 +136,16 @@ impl Engine {
         }
     }
 
+    /// Gives back the buffers if nothing is under way: a connection that waits for something to do needs none. The next
+    /// [`Engine::space`] and the next request make them again, so it is worth it where many connections wait for long.
+    pub fn shrink(&mut self) {
+        if self.is_idle() {
+            self.session.let_go();
+            self.receive.let_go();
+            self.transmit.let_go();
+        }
+    }
+
     /// The next deadline: call [`Engine::handle_timeout`] then. Calling it earlier does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.session.poll_timeout()
@@ -156,6 +169,20 @@ impl Engine {
     ) -> Result<Ticket<M>, SendError> {
         self.now = self.now.max(now);
         self.session.request(params, options, self.now, self.transmit.buffer())
+    }
+
+    /// As [`Engine::request`], with parameters that are text already.
+    ///
+    /// # Errors
+    /// If nothing was sent: the connection is not open, or a limit is reached.
+    pub fn request_prepared<M: Method>(
+        &mut self,
+        params: &Prepared<M>,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<Ticket<M>, SendError> {
+        self.now = self.now.max(now);
+        self.session.request_prepared(params, options, self.now, self.transmit.buffer())
     }
 
     /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
@@ -192,6 +219,20 @@ impl Engine {
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>) -> bool {
         self.session.cancel(key, reason, self.transmit.buffer())
+    }
+
+    /// Answers a request of the server's with an object. `false` if nobody waits for it any more: the server has given it
+    /// up, or the connection has ended.
+    ///
+    /// # Errors
+    /// If the result does not serialise as an object; the server still waits then.
+    pub fn answer(&mut self, key: AskKey, result: &(impl Serialize + ?Sized)) -> Result<bool, SendError> {
+        self.session.answer(key, result, self.transmit.buffer())
+    }
+
+    /// Refuses a request of the server's. `false` as for [`Engine::answer`].
+    pub fn refuse(&mut self, key: AskKey, error: &RpcError) -> bool {
+        self.session.refuse(key, error, self.transmit.buffer())
     }
 
     /// Ends the connection from this side: all requests end. What was not written yet is dropped.

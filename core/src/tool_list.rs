@@ -15,6 +15,8 @@ const MAX_PAGES: usize = 1_000;
 #[derive(Clone, Debug, Default)]
 pub struct ToolList {
     tools: Listed<Tool>,
+    /// Places in that list, in the order of the names: a call looks its tool up, and lists can be long.
+    by_name: Vec<u32>,
     fresh: bool,
 }
 
@@ -26,6 +28,8 @@ impl ToolList {
 
     /// Takes the place of the old list.
     pub fn replace(&mut self, tools: Listed<Tool>) {
+        self.by_name = (0..u32::try_from(tools.items.len()).unwrap_or(u32::MAX)).collect();
+        self.by_name.sort_unstable_by(|a, b| name(&tools, *a).cmp(name(&tools, *b)));
         self.tools = tools;
         self.fresh = true;
     }
@@ -35,14 +39,20 @@ impl ToolList {
         self.fresh = false;
     }
 
+    /// Whether the list is there, and the server has not said that it has changed.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
     /// The tools, and what was left out.
     pub fn listed(&self) -> &Listed<Tool> {
         &self.tools
     }
 
     /// The tool of that name.
-    pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.tools.items.iter().find(|tool| tool.name == name)
+    pub fn get(&self, tool: &str) -> Option<&Tool> {
+        let place = self.by_name.binary_search_by(|place| name(&self.tools, *place).cmp(tool)).ok()?;
+        self.tools.items.get(self.by_name[place] as usize)
     }
 
     /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds.
@@ -65,6 +75,10 @@ impl ToolList {
     pub fn is_needed_for(&self, error: &CallError) -> bool {
         matches!(error, CallError::Server { error, .. } if is_unknown_tool(error)) && !self.fresh
     }
+}
+
+fn name(tools: &Listed<Tool>, place: u32) -> &str {
+    tools.items.get(place as usize).map_or("", |tool| &tool.name)
 }
 
 /// Servers answer the call of a tool that they do not have with one of these, and wrong arguments with the same.

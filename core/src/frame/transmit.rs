@@ -5,6 +5,9 @@ use alloc::vec::Vec;
 /// What an idle connection keeps.
 const SMALL: usize = 8 * 1024;
 
+/// What is not worth giving back.
+const LEAST: usize = 512;
+
 /// Bytes that wait to be sent. All that is queued goes out in one write if the pipe takes it.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
@@ -33,6 +36,14 @@ impl Transmit {
     /// Where messages are appended.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.data
+    }
+
+    /// Gives back the buffer, if nothing is in it and it is worth it: making it anew for each call would cost more than it
+    /// takes to keep one that fits most.
+    pub(crate) fn let_go(&mut self) {
+        if self.data.is_empty() && self.data.capacity() > LEAST {
+            self.data = Vec::new();
+        }
     }
 
     pub(crate) fn clear(&mut self) {

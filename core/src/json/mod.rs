@@ -1,9 +1,11 @@
-//! JSON: the reader, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
+//! JSON: the reader, the writer, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
 
+pub(crate) mod append;
 mod deserialize;
 pub(crate) mod locate;
 pub(crate) mod read;
 pub(crate) mod scan;
+pub(crate) mod serialize;
 mod skip;
 pub(crate) mod string;
 
@@ -49,9 +51,9 @@ impl Json {
         if raw.len() == text.len() { Ok(Json(text.into())) } else { Ok(Json(raw.into())) }
     }
 
-    /// The JSON text of any value that serialises.
+    /// The JSON text of any value that serialises, on one line.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serde_json::to_string(value).map(|text| Json(text.into())).map_err(JsonError::new)
+        serialize::to_string(value).map(|text| Json(text.into())).map_err(JsonError::new)
     }
 
     /// Reads the text into a type of the caller's.
@@ -105,7 +107,7 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// As what it is, if the serialiser is that of `serde_json`.
+    /// As what it is, if the serialiser is this crate's or that of `serde_json`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut raw = serializer.serialize_struct(read::SERDE_RAW, 1)?;
         raw.serialize_field(read::SERDE_RAW, self.get())?;
@@ -168,11 +170,18 @@ pub(crate) fn is_whole(bytes: &[u8]) -> bool {
 }
 
 /// Why a text is not the JSON that was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError {
     message: String,
 }
+
+impl fmt::Display for JsonError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl core::error::Error for JsonError {}
 
 impl JsonError {
     pub(crate) fn new(error: impl fmt::Display) -> Self {

@@ -167,12 +167,15 @@ impl<'de> Reader<'de> {
                 self.at = end + 1;
                 Ok(Body::Plain(&self.text[start..end]))
             }
-            Err(special) => {
-                let (text, after) = string::read_escaped(self.text.as_bytes(), start, special).map_err(fault)?;
-                self.at = after;
-                Ok(Body::Unescaped(text))
-            }
+            Err(special) => self.escaped_string(start, special),
         }
+    }
+
+    #[inline(never)]
+    fn escaped_string(&mut self, start: usize, special: usize) -> Result<Body<'de>> {
+        let (text, after) = string::read_escaped(self.text.as_bytes(), start, special).map_err(fault)?;
+        self.at = after;
+        Ok(Body::Unescaped(text))
     }
 
     pub(super) fn literal(&mut self, word: &str) -> Result<()> {

@@ -1,9 +1,7 @@
-//! JSON strings: finding their end, and undoing their escapes, eight bytes at a time.
+//! JSON strings: finding what is special in them, and undoing their escapes, eight bytes at a time and more.
 
 use alloc::string::String;
 use alloc::vec::Vec;
-
-use memchr::memchr2;
 
 /// What is wrong, and at which byte.
 pub(crate) type Fault = (&'static str, usize);
@@ -15,8 +13,17 @@ const ESCAPE: &str = "no such escape";
 /// The end of the string whose inside starts at `start`, if it has no escapes and nothing is wrong with it: the common case.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-    let end = plain_run(bytes, start);
+    // Most keys end within a word.
+    let end = match bytes.get(start..).and_then(|rest| rest.first_chunk().copied()).and_then(first_special) {
+        Some(special) => start + special,
+        None => long_run(bytes, start),
+    };
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
+}
+
+#[inline(never)]
+fn long_run(bytes: &[u8], at: usize) -> usize {
+    plain_run(bytes, at)
 }
 
 /// Reads the string whose inside starts at `start`, and which is plain up to `special` only; gives the position after it.
@@ -141,39 +148,60 @@ const NEAR: usize = 64;
 
 /// The position of the first byte from `at` on that is a quote, a backslash or a control character, or of the end.
 #[inline]
-fn plain_run(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     let far = at + NEAR;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        let marks = specials(u64::from_le_bytes(*word));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() / 8) as usize;
+        if let Some(special) = first_special(*word) {
+            return at + special;
         }
         at += 8;
-        if at >= far {
-            return long_run(bytes, at);
+        if at > far {
+            break;
         }
     }
-    while bytes.get(at).is_some_and(|b| !matches!(b, b'"' | b'\\' | 0..b' ')) {
-        at += 1;
-    }
-    at
+    block_run(bytes, at)
 }
 
-/// As [`plain_run`], by vector search.
+/// As [`plain_run`], by blocks. What is behind the byte that it finds is hardly looked at: a text may have many of them.
 #[inline(never)]
-fn long_run(bytes: &[u8], at: usize) -> usize {
-    let rest = &bytes[at..];
-    let run = &rest[..memchr2(b'"', b'\\', rest).unwrap_or(rest.len())];
-    // Compares a block without a branch, which the compiler makes vectors of.
-    let clean = |block: &[u8]| block.iter().map(|b| u8::from(*b < b' ')).fold(0, |found, b| found | b) == 0;
-    let block = run.chunks(256).position(|block| !clean(block));
-    match block {
-        Some(block) => {
-            let from = block * 256;
-            at + from + run[from..].iter().position(|b| *b < b' ').unwrap_or(0)
-        }
-        None => at + run.len(),
+fn block_run(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let plain = 64 * rest.as_chunks::<64>().0.iter().take_while(|block| is_plain_block(*block)).count();
+    start + plain + rest[plain..].iter().position(|b| is_special(*b)).unwrap_or(rest.len() - plain)
+}
+
+/// Whether a text has nothing special. The last piece overlaps the one before it, so that none is looked at byte by byte.
+pub(super) fn is_plain(bytes: &[u8]) -> bool {
+    if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
+        return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
     }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return first_special(*first).is_none() && first_special(*last).is_none();
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return specials(u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))) == 0;
+    }
+    !bytes.iter().any(|b| is_special(*b))
+}
+
+#[inline]
+fn first_special(word: [u8; 8]) -> Option<usize> {
+    let marks = specials(u64::from_le_bytes(word));
+    (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
+}
+
+/// Compares without a branch, which the compiler makes vectors of.
+#[inline]
+fn is_plain_block(block: &[u8]) -> bool {
+    block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
+}
+
+/// With this bit turned, a quote is a space, and both are what lies below `!`: one comparison for two questions.
+const QUOTE_IS_SPACE: u8 = 0x02;
+
+#[inline]
+fn is_special(byte: u8) -> bool {
+    (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
 }
 
 /// Marks the bytes of a word that are a quote, a backslash or a control character (after Mycroft). The lowest mark is
@@ -181,10 +209,9 @@ fn long_run(bytes: &[u8], at: usize) -> usize {
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
-    // With this bit turned, a quote is a space, and both are what lies below `!`: one comparison for two questions.
-    let turned = word ^ (ONES * 0x02);
-    let low = turned.wrapping_sub(ONES * 0x21) & !turned;
-    let slashed = word ^ (ONES * 0x5c);
+    let turned = word ^ (ONES * u64::from(QUOTE_IS_SPACE));
+    let low = turned.wrapping_sub(ONES * u64::from(b'!')) & !turned;
+    let slashed = word ^ (ONES * u64::from(b'\\'));
     let backslash = slashed.wrapping_sub(ONES) & !slashed;
     (low | backslash) & (ONES << 7)
 }

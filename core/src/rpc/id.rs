@@ -9,6 +9,10 @@ impl<'a> WireId<'a> {
     ///
     /// Servers whose JSON library knows only floats echo `1` as `1.0`; others keep every id as a string. Both are matched.
     pub(crate) fn ours(self) -> Option<u64> {
+        number(self.0).or_else(|| self.loosely())
+    }
+
+    fn loosely(self) -> Option<u64> {
         let text = match self.0 {
             [b'"', inner @ .., b'"'] => inner,
             text => text,
@@ -18,13 +22,7 @@ impl<'a> WireId<'a> {
             Some(_) => return None,
             None => text,
         };
-        if whole.is_empty() {
-            return None;
-        }
-        whole.iter().try_fold(0u64, |value, b| match b {
-            b'0'..=b'9' => value.checked_mul(10)?.checked_add(u64::from(b - b'0')),
-            _ => None,
-        })
+        number(whole)
     }
 
     /// The id's text, to be echoed in an answer. Only numbers and strings may be.
@@ -40,6 +38,15 @@ impl<'a> WireId<'a> {
     pub(crate) fn is_null(self) -> bool {
         self.0 == b"null"
     }
+}
+
+fn number(digits: &[u8]) -> Option<u64> {
+    let mut value = digits.first().map(|_| 0u64)?;
+    for b in digits {
+        let digit = b.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 use crate::json::Json;
+use crate::json::append::{Draft, push_number, push_raw, push_signed, push_string};
 use crate::json::scan::{members, skip_space};
+use crate::json::serialize::append;
 
 /// The `_meta` of a request, merged into its parameters while they are written.
 #[derive(Clone, Copy, Default)]
@@ -31,23 +33,23 @@ pub(crate) enum ParamsError {
     NotAnObject,
 }
 
-/// Appends a request and its newline, if `check` lets the text of the parameters pass. On failure `out` is as it was.
-pub(crate) fn request<P: Serialize + ?Sized>(
+/// Appends parameters: the text of an object.
+pub(crate) type Push<'a> = &'a dyn Fn(&mut Vec<u8>) -> Result<(), ParamsError>;
+
+/// Appends a request and its newline. On failure `out` is as it was.
+pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
     method: &str,
-    params: &P,
-    check: fn(&mut Vec<u8>) -> bool,
+    params: Push<'_>,
     meta: Meta<'_>,
 ) -> Result<(), ParamsError> {
-    let mut params = object(params)?;
-    if !check(&mut params) {
-        return Err(ParamsError::NotAnObject);
-    }
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    push_number(out, id);
-    out.push(b',');
-    finish(out, method, &params, meta);
+    let mut draft = Draft::new(out);
+    draft.text().extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    push_number(draft.text(), id);
+    draft.text().push(b',');
+    push_rest(draft.text(), method, params, meta)?;
+    draft.finish();
     Ok(())
 }
 
@@ -57,10 +59,26 @@ pub(crate) fn notification<P: Serialize + ?Sized>(
     method: &str,
     params: &P,
 ) -> Result<(), ParamsError> {
-    let params = object(params)?;
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","#);
-    finish(out, method, &params, Meta::default());
+    let mut draft = Draft::new(out);
+    draft.text().extend_from_slice(br#"{"jsonrpc":"2.0","#);
+    push_rest(draft.text(), method, &|out| push_object(out, params), Meta::default())?;
+    draft.finish();
     Ok(())
+}
+
+/// Appends parameters as an object, on one line. None are an empty object.
+pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
+    let start = out.len();
+    append(out, params).map_err(|error| ParamsError::Serialize(error.to_string()))?;
+    match &out[start..] {
+        b"null" => {
+            out.truncate(start);
+            out.extend_from_slice(b"{}");
+            Ok(())
+        }
+        [b'{', .., b'}'] => Ok(()),
+        _ => Err(ParamsError::NotAnObject),
+    }
 }
 
 /// Appends the answer to a request of the server's. `id` is the JSON text of its id.
@@ -70,57 +88,49 @@ pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
     out.extend_from_slice(b",\"result\":{}}\n");
 }
 
+/// Appends the answer to a request of the server's: an object. On failure `out` is as it was.
+pub(crate) fn result<R: Serialize + ?Sized>(out: &mut Vec<u8>, id: &str, result: &R) -> Result<(), ParamsError> {
+    let mut draft = Draft::new(out);
+    draft.text().extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    draft.text().extend_from_slice(id.as_bytes());
+    draft.text().extend_from_slice(b",\"result\":");
+    push_object(draft.text(), result)?;
+    draft.text().extend_from_slice(b"}\n");
+    draft.finish();
+    Ok(())
+}
+
 /// Appends the refusal of a request of the server's. `id` is the JSON text of its id.
-pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str) {
+pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data: Option<&Json>) {
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     out.extend_from_slice(id.as_bytes());
     out.extend_from_slice(b",\"error\":{\"code\":");
-    if code < 0 {
-        out.push(b'-');
-    }
-    push_number(out, code.unsigned_abs());
+    push_signed(out, code);
     out.extend_from_slice(b",\"message\":");
     push_string(out, message);
+    if let Some(data) = data {
+        out.extend_from_slice(b",\"data\":");
+        push_raw(out, data.get().as_bytes());
+    }
     out.extend_from_slice(b"}}\n");
 }
 
-/// The parameters as the text of an object, on one line. None are an empty object.
-fn object<P: Serialize + ?Sized>(params: &P) -> Result<Vec<u8>, ParamsError> {
-    // Without `std` the library serialises into a buffer of its own only; it is copied once.
-    let mut text = serde_json::to_vec(params).map_err(|error| ParamsError::Serialize(error.to_string()))?;
-    match text.as_slice() {
-        b"null" => Ok(b"{}".to_vec()),
-        [b'{', .., b'}'] => {
-            one_line(&mut text);
-            Ok(text)
-        }
-        _ => Err(ParamsError::NotAnObject),
-    }
-}
-
-fn finish(out: &mut Vec<u8>, method: &str, params: &[u8], meta: Meta<'_>) {
+fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) -> Result<(), ParamsError> {
     out.extend_from_slice(b"\"method\":");
     push_string(out, method);
-    let has_members = params.get(skip_space(params, 1)) != Some(&b'}');
-    // No parameters at all: the member is left out.
-    if has_members || !meta.is_empty() {
-        out.extend_from_slice(b",\"params\":");
-        out.extend_from_slice(params);
-        if !meta.is_empty() {
-            push_meta(out, has_members, meta);
-        }
+    let before = out.len();
+    out.extend_from_slice(b",\"params\":");
+    let start = out.len();
+    params(out)?;
+    let has_members = out.get(skip_space(out, start + 1)) != Some(&b'}');
+    if !meta.is_empty() {
+        push_meta(out, has_members, meta);
+    } else if !has_members {
+        // No parameters at all: the member is left out.
+        out.truncate(before);
     }
     out.extend_from_slice(b"}\n");
-}
-
-/// Raw JSON of the caller's may be laid out over lines, which would break the framing. Outside of strings a line break
-/// is only space, and inside of one it cannot stand.
-fn one_line(text: &mut [u8]) {
-    let mut from = 0;
-    while let Some(at) = memchr::memchr2(b'\n', b'\r', &text[from..]) {
-        from += at;
-        text[from] = b' ';
-    }
+    Ok(())
 }
 
 /// Puts `_meta` at the end of the object that `out` ends with.
@@ -144,9 +154,7 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
                 separate(out, first);
                 push_string(out, &key);
                 out.push(b':');
-                let value = out.len();
-                out.extend_from_slice(member.value);
-                one_line(&mut out[value..]);
+                push_raw(out, member.value);
             }
         }
     }
@@ -171,33 +179,6 @@ fn separate(out: &mut Vec<u8>, first: usize) {
     }
 }
 
-/// A decimal number; the formatting machinery would cost more than the rest of the envelope.
-pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        // The remainder is below ten.
-        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or(0);
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
-}
-
-fn push_string(out: &mut Vec<u8>, text: &str) {
-    if text.bytes().all(|b| matches!(b, b' '..=b'~') && b != b'"' && b != b'\\') {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    } else {
-        // A string cannot fail to serialise into memory.
-        out.extend_from_slice(&serde_json::to_vec(text).unwrap_or_default());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::collections::BTreeMap;
@@ -206,7 +187,7 @@ mod tests {
 
     fn written(params: &impl Serialize, meta: Meta<'_>) -> String {
         let mut out = Vec::new();
-        request(&mut out, 1, "m", params, |_| true, meta).unwrap();
+        request(&mut out, 1, "m", &|out| push_object(out, params), meta).unwrap();
         let line = String::from_utf8(out).unwrap();
         assert_eq!(line.find('\n'), Some(line.len() - 1), "one line");
         serde_json::from_str::<serde_json::Value>(&line).unwrap();
@@ -241,20 +222,27 @@ mod tests {
     }
 
     #[test]
-    fn params_that_are_no_object_leave_nothing_behind() {
+    fn params_that_fail_leave_nothing_behind() {
         let mut out = Vec::from(&b"before"[..]);
-        assert!(matches!(request(&mut out, 1, "m", &[1], |_| true, Meta::default()), Err(ParamsError::NotAnObject)));
+        let array = request(&mut out, 1, "m", &|out| push_object(out, &[1]), Meta::default());
+        assert!(matches!(array, Err(ParamsError::NotAnObject)));
         let bad = BTreeMap::from([(alloc::vec![1u8], 1)]);
         assert!(matches!(notification(&mut out, "m", &bad), Err(ParamsError::Serialize(_))));
         assert_eq!(out, b"before");
     }
 
     #[test]
-    fn numbers_and_strings() {
-        let mut out = Vec::new();
-        push_number(&mut out, 0);
-        push_number(&mut out, u64::MAX);
-        push_string(&mut out, "a\"\n");
-        assert_eq!(out, br#"018446744073709551615"a\"\n""#);
+    fn params_that_panic_leave_nothing_behind() {
+        struct Panics;
+        impl Serialize for Panics {
+            fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+                panic!("in the middle of a message")
+            }
+        }
+        let mut out = Vec::from(&b"before"[..]);
+        let params = ("a", Panics);
+        let written = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| notification(&mut out, "m", &params)));
+        assert!(written.is_err());
+        assert_eq!(out, b"before");
     }
 }

@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
@@ -39,6 +40,10 @@ pub struct Config {
     pub client_info: Implementation,
     /// What the client can do, as servers are told. Empty by default: nothing that servers could ask for.
     pub capabilities: ClientCapabilities,
+    /// The methods that servers may ask for and that the embedder answers, such as `roots/list`: each such request becomes
+    /// an [`Event::Ask`](crate::Event::Ask). All others are refused at once. None by default. Servers only ask for what
+    /// [`Config::capabilities`] declare.
+    pub answers: Vec<String>,
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
@@ -65,6 +70,8 @@ pub struct Config {
     pub max_transmit: usize,
     /// The most requests that may wait for an answer. 65 536: beyond any use, below what costs memory that matters.
     pub max_in_flight: usize,
+    /// The most requests of the server's that may wait for an answer; more are refused. 64: a person is asked one at a time.
+    pub max_asks: usize,
 }
 
 impl Config {
@@ -73,6 +80,7 @@ impl Config {
         Config {
             client_info: Implementation::new(name, version),
             capabilities: ClientCapabilities::default(),
+            answers: Vec::new(),
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),
@@ -82,6 +90,7 @@ impl Config {
             max_message: 64 << 20,
             max_transmit: 64 << 20,
             max_in_flight: 65_536,
+            max_asks: 64,
         }
     }
 

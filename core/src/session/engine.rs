@@ -7,18 +7,20 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use super::asks::Asks;
 use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
 use super::handshake::{Action, Handshake};
 use super::inbound::Batch;
 use super::inflight::{InFlight, Waiting};
+use super::prepared::{self, Prepared, send_error};
 use super::server::{Phase, ServerInfo, Stats};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::json::Json;
 use crate::json::scan::{self, Member};
 use crate::method::{Method, Notice, Params, Raw};
-use crate::rpc::write::{self, Meta, ParamsError};
+use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::Extra;
 
@@ -45,6 +47,7 @@ pub struct Session {
     /// The rest of an array of messages.
     pub(super) batch: Option<Batch>,
     pub(super) stats: Stats,
+    pub(super) asks: Asks,
 }
 
 impl Session {
@@ -66,6 +69,7 @@ impl Session {
             events: VecDeque::new(),
             batch: None,
             stats: Stats::default(),
+            asks: Asks::default(),
         }
     }
 
@@ -92,7 +96,25 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<M>, SendError> {
-        self.send::<M, _>(Cow::Borrowed(M::NAME), params, options, now, out).map(Ticket::new)
+        self.send(Cow::Borrowed(M::NAME), &|out| prepared::push(out, params), options, now, out).map(Ticket::new)
+    }
+
+    /// As [`Session::request`], with parameters that are text already.
+    ///
+    /// # Errors
+    /// If nothing was sent: the connection is not open, or a limit is reached.
+    pub fn request_prepared<M: Method>(
+        &mut self,
+        params: &Prepared<M>,
+        options: &RequestOptions,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) -> Result<Ticket<M>, SendError> {
+        let copy = |out: &mut Vec<u8>| {
+            out.extend_from_slice(params.text());
+            Ok(())
+        };
+        self.send(Cow::Borrowed(M::NAME), &copy, options, now, out).map(Ticket::new)
     }
 
     /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
@@ -108,19 +130,22 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
         let method = Cow::Owned(method.to_string());
-        let Some(params) = params else { return self.send::<Raw, _>(method, &(), options, now, out).map(Ticket::new) };
+        let Some(params) = params else {
+            return self.send(method, &|out| write::push_object(out, &()), options, now, out).map(Ticket::new);
+        };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
-            return self.send::<Raw, _>(method, params, options, now, out).map(Ticket::new);
+            return self.send(method, &|out| write::push_object(out, params), options, now, out).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
             Some(first) => merged(first, &meta),
             None => meta,
         });
         let options = RequestOptions { meta, ..options.clone() };
-        self.send::<Raw, _>(method, &without_meta(params), &options, now, out).map(Ticket::new)
+        let params = without_meta(params);
+        self.send(method, &|out| write::push_object(out, &params), &options, now, out).map(Ticket::new)
     }
 
     /// Sends a notification.
@@ -229,10 +254,10 @@ impl Session {
         &self.config
     }
 
-    fn send<M: Method, P: Params<M>>(
+    fn send(
         &mut self,
         method: Cow<'static, str>,
-        params: &P,
+        params: Push<'_>,
         options: &RequestOptions,
         now: Timestamp,
         out: &mut Vec<u8>,
@@ -250,7 +275,7 @@ impl Session {
             progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
-        write::request(out, id, &method, params, P::check, meta).map_err(|error| send_error(&method, error))?;
+        write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
         self.next_id += 1;
         let key = RequestKey(self.next_key);
         self.next_key += 1;
@@ -285,6 +310,14 @@ impl Session {
         }
     }
 
+    /// Gives back what is there for requests and events, if there are none.
+    pub(crate) fn let_go(&mut self) {
+        if self.in_flight.len() == 0 && self.events.is_empty() {
+            self.in_flight = InFlight::default();
+            self.events = VecDeque::new();
+        }
+    }
+
     pub(super) fn end(&mut self, how: Closed) {
         self.phase = Phase::Closed;
         self.connect_by = None;
@@ -293,6 +326,7 @@ impl Session {
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
             self.events.push_back(Event::Reply(Reply::failed(waiting.key, error)));
         }
+        self.forget_asks();
         self.events.push_back(Event::Closed(how));
     }
 }
@@ -315,11 +349,4 @@ fn object<'a>(members: impl Iterator<Item = Member<'a>>) -> Json {
         object.push(member.key(), value.unwrap_or_default());
     }
     object.to_json()
-}
-
-fn send_error(method: &str, error: ParamsError) -> SendError {
-    match error {
-        ParamsError::Serialize(reason) => SendError::Params { method: method.into(), reason },
-        ParamsError::NotAnObject => SendError::NotAnObject { method: method.into() },
-    }
 }

@@ -20,20 +20,16 @@ use crate::rpc::{PeerError, RpcError};
 type MethodName = Cow<'static, str>;
 
 /// Why a request or notification was not sent. Nothing of it reached the server.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
     /// The connection has not been opened yet: `initialize` comes first.
-    #[error("not initialized: the connection to the server has not been opened yet")]
     NotInitialized,
     /// `initialize` was called a second time.
-    #[error("already initialized")]
     AlreadyInitialized,
     /// The connection has ended.
-    #[error("the connection has ended")]
     Closed,
     /// The parameters do not serialise.
-    #[error("the parameters of `{method}` cannot be written as JSON: {reason}")]
     Params {
         /// Of which method.
         method: String,
@@ -41,31 +37,49 @@ pub enum SendError {
         reason: String,
     },
     /// The parameters (or `_meta`) are JSON, but no object.
-    #[error("the parameters of `{method}` must be a JSON object")]
     NotAnObject {
         /// Of which method.
         method: String,
     },
     /// [`Config::max_in_flight`](crate::Config::max_in_flight) requests wait for an answer already.
-    #[error("{limit} requests wait for an answer already")]
     TooManyInFlight {
         /// The limit.
         limit: usize,
     },
     /// [`Config::max_transmit`](crate::Config::max_transmit) bytes wait to be sent already: the server does not read.
-    #[error("{limit} bytes wait to be sent already: the server does not read")]
     TransmitFull {
         /// The limit.
         limit: usize,
     },
 }
 
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SendError::NotInitialized => {
+                f.write_str("not initialized: the connection to the server has not been opened yet")
+            }
+            SendError::AlreadyInitialized => f.write_str("already initialized"),
+            SendError::Closed => f.write_str("the connection has ended"),
+            SendError::Params { method, reason } => {
+                write!(f, "the parameters of `{method}` cannot be written as JSON: {reason}")
+            }
+            SendError::NotAnObject { method } => write!(f, "the parameters of `{method}` must be a JSON object"),
+            SendError::TooManyInFlight { limit } => write!(f, "{limit} requests wait for an answer already"),
+            SendError::TransmitFull { limit } => {
+                write!(f, "{limit} bytes wait to be sent already: the server does not read")
+            }
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+
 /// Why a request ended without a result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
     /// The server answered with an error.
-    #[error("`{method}` failed: the server says: {error}")]
     Server {
         /// Which method.
         method: MethodName,
@@ -73,7 +87,6 @@ pub enum CallError {
         error: RpcError,
     },
     /// The server has no such tool.
-    #[error("tool not found: {}{}", printable(tool), known(error.as_ref()))]
     ToolNotFound {
         /// The name.
         tool: String,
@@ -81,7 +94,6 @@ pub enum CallError {
         error: Option<RpcError>,
     },
     /// The server answered, and the answer is not what the specification says.
-    #[error("`{method}` got an answer that cannot be read: {error}")]
     Invalid {
         /// Which method.
         method: MethodName,
@@ -89,7 +101,6 @@ pub enum CallError {
         error: PeerError,
     },
     /// No answer came in time. The server was told that the request is cancelled.
-    #[error("`{method}` got no answer within {after:?}{}", deadline.note())]
     Timeout {
         /// Which method.
         method: MethodName,
@@ -99,13 +110,11 @@ pub enum CallError {
         deadline: Deadline,
     },
     /// The caller gave up. The server was told.
-    #[error("`{method}` was cancelled")]
     Cancelled {
         /// Which method.
         method: MethodName,
     },
     /// The connection ended first.
-    #[error("`{method}` got no answer: {reason}")]
     Closed {
         /// Which method.
         method: MethodName,
@@ -113,12 +122,37 @@ pub enum CallError {
         reason: Closed,
     },
     /// A reply was given to the ticket of another request.
-    #[error("the reply to another request was given to a ticket of `{method}`")]
     WrongTicket {
         /// The ticket's method.
         method: MethodName,
     },
 }
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Server { method, error } => write!(f, "`{method}` failed: the server says: {error}"),
+            CallError::ToolNotFound { tool, error } => {
+                write!(f, "tool not found: {}", printable(tool))?;
+                match error {
+                    Some(error) => write!(f, " (the server says: {error})"),
+                    None => f.write_str(" (the server's list of tools does not have it)"),
+                }
+            }
+            CallError::Invalid { method, error } => write!(f, "`{method}` got an answer that cannot be read: {error}"),
+            CallError::Timeout { method, after, deadline } => {
+                write!(f, "`{method}` got no answer within {after:?}{}", deadline.note())
+            }
+            CallError::Cancelled { method } => write!(f, "`{method}` was cancelled"),
+            CallError::Closed { method, reason } => write!(f, "`{method}` got no answer: {reason}"),
+            CallError::WrongTicket { method } => {
+                write!(f, "the reply to another request was given to a ticket of `{method}`")
+            }
+        }
+    }
+}
+
+impl core::error::Error for CallError {}
 
 /// Which deadline passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,13 +169,6 @@ impl Deadline {
             Deadline::Idle => "",
             Deadline::Total => " in all",
         }
-    }
-}
-
-fn known(error: Option<&RpcError>) -> String {
-    match error {
-        Some(error) => alloc::format!(" (the server says: {error})"),
-        None => " (the server's list of tools does not have it)".into(),
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::asks::{Ask, AskKey};
 use super::error::Closed;
 use super::ticket::{Reply, RequestKey};
 use crate::json::Json;
@@ -19,6 +20,10 @@ pub enum Event {
     Reply(Reply),
     /// The server told something.
     Notification(Notification),
+    /// The server asks for something that is in [`Config::answers`](super::Config::answers): it is to be answered or refused.
+    Ask(Ask),
+    /// The server gives up what it asked for: an answer is not expected any more, and would not be sent.
+    AskCancelled(AskKey),
     /// The server asked for something that this client does not offer, and was told so.
     Refused {
         /// What it asked for.

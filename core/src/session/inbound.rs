@@ -12,10 +12,10 @@ use super::ticket::{self, Reply};
 use crate::json::{Json, scan};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
-use crate::rpc::{PeerError, RpcError, WireId, write};
+use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, Era, InitializeResult, LogMessage, Progress};
+use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress};
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl Session {
                 let id = id.ours();
                 self.response(id, message, now, out);
             }
-            Peek::Request { id, method } => self.ask(id, &method, out),
+            Peek::Request { id, method } => self.ask(id, &method, message.bytes(), out),
             Peek::Notification { method } => self.notification(&method, message.bytes(), now),
             Peek::OrphanError => self.orphan(message.bytes(), now, out),
             Peek::Noise | Peek::Batch => self.noise(message.bytes()),
@@ -119,8 +119,15 @@ impl Session {
 
     /// Goes on with an array of messages until it brings an event or ends; `false` if there is none to go on with. A small
     /// message makes a larger event, so the events of a long array are not made ahead of time.
+    #[inline]
     pub fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        let Some(mut batch) = self.batch.take() else { return false };
+        match self.batch.take() {
+            Some(batch) => self.go_on(batch, now, out),
+            None => false,
+        }
+    }
+
+    fn go_on(&mut self, mut batch: Batch, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let before = self.events.len();
         while let Some(element) = scan::next_element(&batch.bytes, &mut batch.at) {
             let element = &batch.bytes[element];
@@ -139,23 +146,6 @@ impl Session {
         true
     }
 
-    fn ask(&mut self, id: WireId<'_>, method: &str, out: &mut Vec<u8>) {
-        let modern = self.server.as_ref().is_some_and(|server| server.era == Era::Modern);
-        // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
-        // may not be answered (basic/transports/stdio, "Sending Messages").
-        let answer = id.echo().filter(|_| !modern && out.len() <= self.config.max_transmit);
-        match (method, answer) {
-            ("ping", Some(id)) => write::empty_result(out, id),
-            (_, answer) => {
-                if let Some(id) = answer {
-                    write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found");
-                }
-                self.stats.refused += 1;
-                self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
-            }
-        }
-    }
-
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp) {
         let read = match method {
             "notifications/progress" => decode::params::<Progress>(bytes).map(|progress| {
@@ -165,6 +155,10 @@ impl Session {
                 key.map(|key| Notification::Progress { key, progress })
             }),
             "notifications/message" => decode::params::<LogMessage>(bytes).map(|log| Some(Notification::Log(log))),
+            "notifications/cancelled" => {
+                self.ask_cancelled(bytes);
+                Ok(None)
+            }
             "notifications/tools/list_changed" => Ok(Some(Notification::ToolsChanged)),
             "notifications/prompts/list_changed" => Ok(Some(Notification::PromptsChanged)),
             "notifications/resources/list_changed" => Ok(Some(Notification::ResourcesChanged)),

@@ -133,15 +133,18 @@ impl InFlight {
     }
 
     fn position(&self, id: u64) -> Option<usize> {
-        // Without holes the ids are a row of numbers.
-        let guess = usize::try_from(id.checked_sub(self.table.front()?.id)?).ok()?;
-        match self.table.get(guess) {
-            Some(slot) if slot.id == id => Some(guess),
-            _ => self.table.binary_search_by_key(&id, |slot| slot.id).ok(),
-        }
+        position(&self.table, id)
     }
 
     fn sweep(&mut self) {
+        if self.len == 0 {
+            self.table.clear();
+            if self.table.capacity() > 4 * FEW {
+                self.table = VecDeque::new();
+            }
+            self.timers.clear();
+            return;
+        }
         while let Some(Slot { waiting: None, .. }) = self.table.front() {
             self.table.pop_front();
         }
@@ -151,13 +154,17 @@ impl InFlight {
         if self.table.len() > 2 * self.len + FEW {
             self.table.retain(|slot| slot.waiting.is_some());
         }
-        if self.table.is_empty() && self.table.capacity() > 4 * FEW {
-            self.table = VecDeque::new();
-        }
         let table = &self.table;
-        let waits = |id: u64| {
-            table.binary_search_by_key(&id, |slot| slot.id).is_ok_and(|at: usize| table[at].waiting.is_some())
-        };
+        let waits = |id: u64| position(table, id).is_some_and(|at| table[at].waiting.is_some());
         self.timers.sweep(self.len, waits);
+    }
+}
+
+fn position(table: &VecDeque<Slot>, id: u64) -> Option<usize> {
+    // Without holes the ids are a row of numbers.
+    let guess = usize::try_from(id.checked_sub(table.front()?.id)?).ok()?;
+    match table.get(guess) {
+        Some(slot) if slot.id == id => Some(guess),
+        _ => table.binary_search_by_key(&id, |slot| slot.id).ok(),
     }
 }

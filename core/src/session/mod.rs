@@ -8,9 +8,12 @@
 //! | `timers` | which deadline comes next |
 //! | `engine` | [`Session`]: takes requests, gives events and deadlines |
 //! | `inbound` | what it does with what the server sends |
+//! | `asks` | what the server asks of the client |
 //! | `opening` | what it does to open the connection |
+//! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
 
+mod asks;
 mod config;
 mod engine;
 mod error;
@@ -19,13 +22,16 @@ mod handshake;
 mod inbound;
 mod inflight;
 mod opening;
+mod prepared;
 mod server;
 mod ticket;
 mod timers;
 
+pub use asks::{Ask, AskKey};
 pub use config::{Config, Negotiate, RequestOptions};
 pub use engine::Session;
 pub use error::{CallError, Closed, ConnectError, Deadline, SendError};
 pub use event::{Event, Message, Notification};
+pub use prepared::Prepared;
 pub use server::{Phase, ServerInfo, Stats};
 pub use ticket::{Reply, RequestKey, Ticket};

@@ -74,7 +74,8 @@ impl Session {
         let id = self.next_id;
         self.next_id += 1;
         // What it is made of has no part that could fail to serialise.
-        let _ = write::request(out, id, method, params, |_| true, Meta { protocol: &self.meta, ..Meta::default() });
+        let meta = Meta { protocol: &self.meta, ..Meta::default() };
+        let _ = write::request(out, id, method, &|out| write::push_object(out, params), meta);
         id
     }
 

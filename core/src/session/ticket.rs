@@ -1,6 +1,7 @@
 //! A ticket is what the caller holds of a request; a reply is what comes of it.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -54,7 +55,7 @@ impl<M: Method> Ticket<M> {
             return Err(CallError::WrongTicket { method });
         }
         match &reply.outcome {
-            Outcome::Failed(error) => Err(error.clone()),
+            Outcome::Failed(error) => Err(CallError::clone(error)),
             Outcome::Answered { message, id } => match decode::answer::<M::Result>(message, *id) {
                 Ok(Answer::Result(result)) => Ok(result),
                 Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
@@ -91,12 +92,12 @@ pub(crate) enum Outcome {
     /// A message of the server's that answers the request, not read yet.
     Answered { message: Vec<u8>, id: u64 },
     /// It ended without one.
-    Failed(CallError),
+    Failed(Box<CallError>),
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
-        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(error) }
+        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(Box::new(error)) }
     }
 
     /// Which request it ends.

@@ -34,12 +34,13 @@ impl Timers {
         })
     }
 
+    /// Throws out all.
+    pub(crate) fn clear(&mut self) {
+        self.heap.clear();
+    }
+
     /// Throws out what no longer waits, if it is time to. After it, the deadline at the top is one of a request that waits.
     pub(crate) fn sweep(&mut self, waiting: usize, waits: impl Fn(u64) -> bool) {
-        if waiting == 0 {
-            self.heap.clear();
-            return;
-        }
         if self.heap.len() > 2 * waiting + FEW {
             self.heap.retain(|Reverse((_, id))| waits(*id));
         }
@@ -69,7 +70,7 @@ mod tests {
             assert_eq!(timers.next(), Some(at(1_000_000)));
         }
         assert!(timers.heap.len() <= 2 + FEW);
-        timers.sweep(0, |_| false);
+        timers.clear();
         assert_eq!(timers.next(), None);
     }
 }

@@ -155,7 +155,8 @@ impl<'de> Deserialize<'de> for Content {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
-                let mut blocks = Vec::new();
+                // Most answers are one block.
+                let mut blocks = Vec::with_capacity(1);
                 while let Some(block) = seq.next_element()? {
                     blocks.push(block);
                 }

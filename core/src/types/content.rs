@@ -8,6 +8,7 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Serialize, Serializer};
 
+use super::kind::Kind;
 use super::lenient::{OrRaw, scalars};
 use super::object::{Found, KeySeed, object};
 use super::{Extra, Icon};
@@ -224,7 +225,7 @@ pub struct ResourceContents {
 /// last.
 #[derive(Default)]
 struct Members {
-    kind: Option<String>,
+    kind: Option<Kind>,
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
@@ -357,7 +358,7 @@ impl Members {
 
     fn into_block(mut self) -> ContentBlock {
         let kind = self.kind.take();
-        match kind.as_deref() {
+        match kind.as_ref().map(|kind| &*kind.0) {
             Some("text") if self.text.is_some() => {
                 let Members { text, annotations, meta, extra, .. } = self;
                 ContentBlock::Text(TextContent { text: text.unwrap_or_default(), annotations, meta, extra })
@@ -408,7 +409,7 @@ impl Members {
                 all.push(name, value);
             }
         };
-        put("type", self.kind.as_ref().map(Json::from_value));
+        put("type", self.kind.as_ref().map(|kind| Json::from_value(&*kind.0)));
         put("text", self.text.as_ref().map(Json::from_value));
         put("data", self.data.as_ref().map(Json::from_value));
         put("uri", rare.uri.as_ref().map(Json::from_value));
@@ -424,6 +425,7 @@ impl Members {
         for (name, value) in self.extra.iter() {
             put(name, Some(Ok(value.clone())));
         }
-        ContentBlock::Unknown(UnknownContent { kind: self.kind.unwrap_or_default(), raw: all.to_json() })
+        let kind = self.kind.map(|kind| kind.0.into_owned());
+        ContentBlock::Unknown(UnknownContent { kind: kind.unwrap_or_default(), raw: all.to_json() })
     }
 }

@@ -11,6 +11,7 @@ mod call_result;
 mod capabilities;
 mod content;
 mod implementation;
+mod kind;
 mod lifecycle;
 mod listed;
 mod notices;

@@ -1,0 +1,161 @@
+//! The small pieces of JSON text, appended to a buffer.
+
+use alloc::vec::Vec;
+
+use super::string::{is_plain, plain_run};
+
+/// What is being appended to a buffer. Unless it is finished it is taken back, also where a value of the caller's panics
+/// while it serialises: half a message would spoil the one that comes after it.
+pub(crate) struct Draft<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+}
+
+/// The room that a buffer may keep when a draft is taken back.
+const SMALL: usize = 8 * 1024;
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(out: &'a mut Vec<u8>) -> Self {
+        let start = out.len();
+        Draft { out, start }
+    }
+
+    pub(crate) fn text(&mut self) -> &mut Vec<u8> {
+        self.out
+    }
+
+    pub(crate) fn finish(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        self.out.truncate(self.start);
+        self.out.shrink_to(SMALL);
+    }
+}
+
+/// A decimal number; the formatting machinery would cost more than the rest of an envelope.
+pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        // The remainder is below ten.
+        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
+    if number < 0 {
+        out.push(b'-');
+    }
+    push_number(out, number.unsigned_abs());
+}
+
+/// A string with its quotes.
+pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
+    out.reserve(bytes.len() + 2);
+    out.push(b'"');
+    if is_plain(bytes) {
+        out.extend_from_slice(bytes);
+    } else {
+        push_escaped(out, bytes);
+    }
+    out.push(b'"');
+}
+
+/// What needs no escape is copied in runs.
+#[inline(never)]
+fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    let mut from = 0;
+    loop {
+        let end = plain_run(bytes, from);
+        out.extend_from_slice(&bytes[from..end]);
+        let Some(special) = bytes.get(end) else { break };
+        push_escape(out, *special);
+        from = end + 1;
+    }
+}
+
+fn push_escape(out: &mut Vec<u8>, byte: u8) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\t' => b't',
+        b'\r' => b'r',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => {
+            out.extend_from_slice(b"\\u00");
+            out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', letter]);
+}
+
+/// JSON of someone else's, on one line, as the framing demands: outside of strings a line break is only space, and inside
+/// of one it cannot stand.
+pub(crate) fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
+    let mut from = out.len();
+    out.extend_from_slice(json.as_ref());
+    while let Some(at) = memchr::memchr2(b'\n', b'\r', &out[from..]) {
+        from += at;
+        out[from] = b' ';
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+
+    #[test]
+    fn strings_are_written_as_serde_json_writes_them() {
+        let mut texts: Vec<String> = (0..300).map(|n| "ä".repeat(n)).collect();
+        for special in (0..0x80u8).map(char::from) {
+            for before in [0, 1, 6, 7, 8, 9, 63, 64, 65, 127, 128, 200] {
+                texts.push(alloc::format!("{}{special}ends", "x".repeat(before)));
+                texts.push(alloc::format!("{}{special}{special}", "é".repeat(before)));
+            }
+        }
+        for text in texts {
+            let mut out = Vec::new();
+            push_string(&mut out, &text);
+            assert_eq!(out, serde_json::to_vec(&text).unwrap(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        let mut out = Vec::new();
+        for number in [0, -1, i64::MIN, i64::MAX] {
+            push_signed(&mut out, number);
+            out.push(b' ');
+        }
+        push_number(&mut out, u64::MAX);
+        assert_eq!(out, b"0 -1 -9223372036854775808 9223372036854775807 18446744073709551615");
+    }
+
+    #[test]
+    fn a_draft_that_is_not_finished_leaves_nothing() {
+        let mut out = Vec::from(&b"before"[..]);
+        Draft::new(&mut out).text().resize(1 << 20, 0);
+        assert_eq!(out, b"before");
+        assert!(out.capacity() <= SMALL);
+        let mut draft = Draft::new(&mut out);
+        draft.text().push(b'!');
+        draft.finish();
+        assert_eq!(out, b"before!");
+    }
+}

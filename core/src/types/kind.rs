@@ -1,0 +1,29 @@
+//! The type of a content block, read without memory where it is known.
+
+use alloc::borrow::Cow;
+
+use serde::{Deserialize, Deserializer};
+
+use super::lenient::{Lenient, Mismatch, type_by};
+use crate::json::RawText;
+use crate::json::scan::key_text;
+
+/// A block's type as it stands on the wire.
+pub(super) struct Kind(pub(super) Cow<'static, str>);
+
+const KNOWN: [&str; 5] = ["text", "image", "audio", "resource_link", "resource"];
+
+impl<'de> Lenient<'de> for Kind {
+    const EXPECTED: &'static str = "a string";
+
+    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
+        let RawText(raw) = RawText::deserialize(deserializer)?;
+        Ok(match raw.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')) {
+            Some(inside) => Ok(Kind(match KNOWN.iter().find(|known| **known == inside) {
+                Some(known) => Cow::Borrowed(known),
+                None => Cow::Owned(key_text(inside.as_bytes()).into_owned()),
+            })),
+            None => Err(Mismatch::Type(type_by(raw.as_bytes().first()))),
+        })
+    }
+}
