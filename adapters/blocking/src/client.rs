@@ -53,11 +53,12 @@ impl McpClient {
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr, trace, on_event } = options;
+        let ConnectOptions { config, patience, stderr, trace, answer, on_event } = options;
         let mut connection = spawn(def, def.configure(config), Clock::start())?;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
+        connection.answerer = answer;
         Ok(McpClient { connection, definition: Some(def.clone()), patience, tools: ToolList::default() })
     }
 
@@ -70,12 +71,13 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr: _, trace, on_event } = options;
+        let ConnectOptions { config, patience, stderr: _, trace, answer, on_event } = options;
         let transport =
             Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
         let mut connection = Connection::new(Engine::new(config), Box::new(transport), None, Clock::start());
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
+        connection.answerer = answer;
         Ok(McpClient { connection, definition: None, patience, tools: ToolList::default() })
     }
 

@@ -5,11 +5,11 @@ use std::io;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Event, Notification, Progress, Reply, RequestKey, Timestamp};
+use mcpwire_core::{Ask, Event, Notification, Progress, Reply, RequestKey, RpcError, Timestamp};
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
 use crate::cancel::Canceller;
-use crate::options::Listener;
+use crate::options::{Answerer, Listener};
 use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
@@ -19,6 +19,7 @@ pub(crate) struct Connection {
     pub(crate) stderr: Stderr,
     pub(crate) tracer: Option<Tracer>,
     pub(crate) listener: Option<Listener>,
+    pub(crate) answerer: Option<Answerer>,
     pub(crate) clock: Clock,
     canceller: Option<Canceller>,
     /// Replies to requests that nobody waits for yet.
@@ -42,6 +43,7 @@ impl Connection {
             stderr: Stderr::default(),
             tracer: None,
             listener: None,
+            answerer: None,
             clock,
             canceller: None,
             replies: BTreeMap::new(),
@@ -203,6 +205,7 @@ impl Connection {
         successor.stderr = self.stderr.take_over();
         successor.tracer = self.tracer.take();
         successor.listener = self.listener.take();
+        successor.answerer = self.answerer.take();
         Ok(())
     }
 
@@ -231,10 +234,25 @@ impl Connection {
                 on_progress(progress);
             }
             Event::Notification(Notification::ToolsChanged) => self.tools_changed = true,
+            Event::Ask(ref ask) => self.answer(ask),
             _ => {}
         }
         if let Some(listener) = &mut self.listener {
             listener(&event);
+        }
+    }
+
+    fn answer(&mut self, ask: &Ask) {
+        let answer = match &mut self.answerer {
+            Some(answerer) => answerer(ask),
+            None => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
+        };
+        let answer = answer.and_then(|result| match self.engine.answer(ask.key, &result) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
+        });
+        if let Err(error) = answer {
+            self.engine.refuse(ask.key, &error);
         }
     }
 

@@ -99,6 +99,11 @@ impl StderrLines {
         StderrLines { line: Vec::new(), follower }
     }
 
+    /// Whether anybody listens.
+    pub fn is_followed(&self) -> bool {
+        self.follower.is_some()
+    }
+
     /// Hands on the lines that are whole.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.follower.is_none() {

@@ -200,6 +200,8 @@ impl Pipes {
         let now = around.clock.now();
         if around.process.as_ref().is_none_or(|process| process.exit().is_some()) {
             self.ending.exited(now);
+            // What it wrote on standard error is in the pipe, and is read at once.
+            self.ending.errors_ended();
         }
         if self.stdout.is_none() {
             self.ending.output_ended(now);

@@ -1,0 +1,100 @@
+//! [`Answer`]: answering what the server asks for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcpwire_core::{Ask, AskKey, Json, RpcError};
+
+use crate::shared::Shared;
+use crate::state::Asked;
+
+/// Answers what a server asks its client for: its roots, something of a language model, something of a person.
+///
+/// ```
+/// use mcpwire_driver::core::{Ask, Json, RpcError};
+/// use mcpwire_driver::{Answer, ConnectOptions};
+///
+/// struct Roots(Vec<String>);
+///
+/// impl Answer for Roots {
+///     async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+///         let roots: Vec<_> = self.0.iter().map(|uri| format!(r#"{{"uri":"{uri}"}}"#)).collect();
+///         Json::parse(format!(r#"{{"roots":[{}]}}"#, roots.join(",")))
+///             .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+///     }
+/// }
+///
+/// let options = ConnectOptions::default().answer(["roots/list"], Roots(vec!["file:///home/me/project".into()]));
+/// ```
+pub trait Answer: Send + Sync + 'static {
+    /// Answers one request with an object, or refuses it.
+    ///
+    /// The future may borrow what it likes of `self`. It is polled by the task that drives the connection, beside
+    /// everything else: it may take its time, and call the client, but must not block the thread. It is dropped if the
+    /// server gives its request up or the connection ends.
+    fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Json, RpcError>> + Send;
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
+
+/// Any [`Answer`].
+pub(crate) trait AnyAnswer: Send + Sync {
+    fn begin(self: Arc<Self>, ask: Ask) -> Answering;
+}
+
+impl<T: Answer> AnyAnswer for T {
+    fn begin(self: Arc<Self>, ask: Ask) -> Answering {
+        // What the future borrows lives in the same future.
+        Box::pin(async move { self.answer(&ask).await })
+    }
+}
+
+/// The answers that are being thought about.
+#[derive(Default)]
+pub(crate) struct Answers(Vec<(AskKey, Answering)>);
+
+impl Answers {
+    /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
+    pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
+        for asked in asks {
+            match (asked, &shared.answer) {
+                (Asked::Asks(ask), Some(answer)) => self.0.push((ask.key, Arc::clone(answer).begin(ask))),
+                (Asked::Asks(ask), None) => {
+                    let error = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found");
+                    shared.tell(|state| state.engine.refuse(ask.key, &error));
+                }
+                (Asked::GivesUp(key), _) => self.0.retain(|(open, _)| *open != key),
+            }
+        }
+        for (key, answer) in self.poll(cx) {
+            shared.tell(|state| {
+                let answered = answer.and_then(|result| match state.engine.answer(key, &result) {
+                    Ok(_) => Ok(()),
+                    Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
+                });
+                if let Err(error) = answered {
+                    state.engine.refuse(key, &error);
+                }
+            });
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Lets all of them go on. Those that are there are taken out.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(AskKey, Result<Json, RpcError>)> {
+        let mut there = Vec::new();
+        self.0.retain_mut(|(key, answering)| match answering.as_mut().poll(cx) {
+            Poll::Ready(answer) => {
+                there.push((*key, answer));
+                false
+            }
+            Poll::Pending => true,
+        });
+        there
+    }
+}

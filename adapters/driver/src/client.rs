@@ -1,0 +1,391 @@
+//! [`McpClient`]: a server, as a program uses it.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcpwire_core::stdio::Engine;
+use mcpwire_core::{
+    CallError, CallToolResult, ConnectError, Json, ListParams, ListTools, Method, Page, Params, Phase, Prepared,
+    ProtocolVersion, RequestOptions, SendError, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool, ToolList,
+};
+use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
+use serde::Serialize;
+
+use crate::call::Call;
+use crate::driver::Driver;
+use crate::notifications::Notifications;
+use crate::options::ConnectOptions;
+use crate::pending::Pending;
+use crate::runtime::{Clock, Runtime, Streams, Timer};
+use crate::shared::{Life, Shared, Watchers};
+use crate::state::{Opened, State, Wish};
+use crate::tools::Tools;
+
+/// A connection to one server, on the runtime `R`. Cheap to clone, and for any number of tasks at once.
+///
+/// When the last clone is dropped, the server and all that it started are ended at once, with no runtime needed;
+/// [`McpClient::shutdown`] does it politely.
+pub struct McpClient<R> {
+    life: Arc<Life>,
+    runtime: PhantomData<fn() -> R>,
+}
+
+impl<R: Runtime> McpClient<R> {
+    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection.
+    ///
+    /// It is no `async` function because nothing in it waits, but it is to be called within the runtime.
+    pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
+        Self::connect_with(def, ConnectOptions::default())
+    }
+
+    /// Starts a server with options.
+    pub fn connect_with(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
+        options.config = def.configure(options.config);
+        let (process, streams) = spawn::<R>(def)?;
+        Ok(Self::begin_with(Some(def.clone()), Some(process), streams, options))
+    }
+
+    /// A connection over any pair of streams: a socket, a pipe, a test's.
+    pub fn over(
+        reader: impl AsyncRead + Send + 'static,
+        writer: impl AsyncWrite + Send + 'static,
+        options: ConnectOptions,
+    ) -> Self {
+        Self::begin_with(None, None, Streams::new(reader, writer), options)
+    }
+
+    /// Starts a server, opens the connection and lists the tools.
+    ///
+    /// A server without tools is no error: [`McpClient::tools`] is empty then.
+    pub async fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
+        let client = Self::connect(def)?;
+        client.initialize().await?;
+        if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
+            client.list_tools().await?;
+        }
+        Ok(client)
+    }
+
+    /// Opens the connection: finds out which era the server speaks, and who it is.
+    ///
+    /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one.
+    pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
+        let shared = &self.life.0;
+        let begun = shared.clock.now();
+        match shared.send(|state| state.engine.initialize(begun)) {
+            // Another task has begun it: this one waits as well.
+            Err(Error::Send { error: SendError::AlreadyInitialized, .. }) if shared.server.get().is_none() => {}
+            other => other?,
+        }
+        // Until now it was not read what the server says.
+        shared.wake_driver();
+        loop {
+            if let Some(server) = shared.server.get() {
+                return Ok(server);
+            }
+            let error = match poll_fn(|cx| shared.poll_opened(cx)).await {
+                Opened::Connected => continue,
+                Opened::Restart => match &shared.definition {
+                    Some(def) => {
+                        self.restart(def, begun)?;
+                        continue;
+                    }
+                    None => ConnectError::Closed,
+                },
+                Opened::Closed(how) => how.before_open(),
+            };
+            let process = shared.lock().process_report();
+            return Err(Error::Connect { server: shared.name().into(), error, process });
+        }
+    }
+
+    /// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+    pub async fn with<T>(def: &McpServerDef, f: impl AsyncFnOnce(&Self) -> T) -> Result<T, Error> {
+        let client = Self::connect_and_initialize(def).await?;
+        let value = f(&client).await;
+        client.shutdown().await?;
+        Ok(value)
+    }
+
+    fn restart(&self, def: &McpServerDef, begun: Timestamp) -> Result<(), Error> {
+        let shared = &self.life.0;
+        let (process, Streams { reader, writer, stderr, exit }) = spawn::<R>(def)?;
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        let config = state.engine.config().for_restart(now.duration_since(begun));
+        state.restart(Engine::new(config), writer, process);
+        let begun = state.engine.initialize(now);
+        drop(state);
+        begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
+        R::spawn(Driver::new(Arc::clone(shared), reader, stderr, exit, Box::new(R::timer())));
+        Ok(())
+    }
+
+    fn begin_with(
+        definition: Option<McpServerDef>,
+        process: Option<Process>,
+        streams: Streams,
+        options: ConnectOptions,
+    ) -> Self {
+        let (client, driver) = Self::parts(definition, process, streams, options, R::clock(), R::timer());
+        R::spawn(driver);
+        client
+    }
+}
+
+impl<R> McpClient<R> {
+    /// A connection whose driver the caller polls, with the caller's own timer and clock. It is what tests with simulated
+    /// time are made of; a program uses [`McpClient::connect`] or [`McpClient::over`].
+    pub fn undriven(streams: Streams, options: ConnectOptions, clock: Clock, timer: impl Timer) -> (Self, Driver) {
+        Self::parts(None, None, streams, options, clock, timer)
+    }
+
+    fn parts(
+        definition: Option<McpServerDef>,
+        process: Option<Process>,
+        streams: Streams,
+        options: ConnectOptions,
+        clock: Clock,
+        timer: impl Timer,
+    ) -> (Self, Driver) {
+        let ConnectOptions { config, patience, stderr: follower, trace, answer } = options;
+        let Streams { reader, writer, stderr, exit } = streams;
+        let state = State::new(Engine::new(config), writer, process);
+        let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
+        let shared = Arc::new(Shared::new(definition, patience, clock, answer, state, watchers));
+        let driver = Driver::new(Arc::clone(&shared), reader, stderr, exit, Box::new(timer));
+        (McpClient { life: Arc::new(Life(shared)), runtime: PhantomData }, driver)
+    }
+
+    /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
+    /// [`Tools::rejected`].
+    pub async fn list_tools(&self) -> Result<Tools, Error> {
+        let (changes, mut gathering) = {
+            let state = self.life.0.lock();
+            (state.tools_changes, state.tools.refresh())
+        };
+        let mut cursor: Option<String> = None;
+        loop {
+            let params = ListParams { cursor: cursor.as_deref() };
+            let page = self.request::<ListTools>(&params, &RequestOptions::new()).await?;
+            match gathering.page(page) {
+                Page::Next(next, rest) => {
+                    cursor = Some(next);
+                    gathering = rest;
+                }
+                Page::Complete(tools) => {
+                    let mut list = ToolList::default();
+                    list.replace(tools);
+                    let mut state = self.life.0.lock();
+                    if state.tools_changes != changes {
+                        // It changed while it was on its way: it is shown, and not believed.
+                        list.invalidate();
+                    }
+                    state.tools = Arc::new(list);
+                    return Ok(Tools(Arc::clone(&state.tools)));
+                }
+            }
+        }
+    }
+
+    /// The tools, as they were last listed. No request is sent.
+    pub fn tools(&self) -> Tools {
+        Tools(Arc::clone(&self.life.0.lock().tools))
+    }
+
+    /// Whether that list has a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.life.0.lock().tools.get(name).is_some()
+    }
+
+    /// The tool of this name in that list.
+    pub fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.life.0.lock().tools.get(name).cloned()
+    }
+
+    /// Calls a tool: a future, with options to be set before it is awaited. That the tool failed
+    /// ([`CallToolResult::is_error`]) is a result like any other.
+    ///
+    /// A name that the list of tools does not have is an error without a request, as long as the list holds. Dropped before
+    /// its end, the call is cancelled, and the server told.
+    pub fn call_tool<'c, A: Serialize>(&'c self, name: &'c str, arguments: A) -> Call<'c, R, A> {
+        Call::new(self, name, arguments)
+    }
+
+    /// Calls a tool that may take longer, or is not to take as long, as others.
+    pub async fn call_tool_with_timeout(
+        &self,
+        name: &str,
+        arguments: impl Serialize,
+        timeout: Duration,
+    ) -> Result<CallToolResult, Error> {
+        self.call_tool(name, arguments).timeout(timeout).call().await
+    }
+
+    /// As [`McpClient::call_tool`]: the name that the blocking client has for a call with options.
+    pub fn tool<'c, A: Serialize>(&'c self, name: &'c str, arguments: A) -> Call<'c, R, A> {
+        self.call_tool(name, arguments)
+    }
+
+    /// Sends a request of a typed method and waits for its result.
+    pub async fn request<M: Method>(
+        &self,
+        params: &impl Params<M>,
+        options: &RequestOptions,
+    ) -> Result<M::Result, Error> {
+        self.begin(params, options)?.await
+    }
+
+    /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
+    pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
+        // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
+        let params = Prepared::<M>::new(params).map_err(|error| Error::Send {
+            server: self.life.0.name().into(),
+            error,
+            process: None,
+        })?;
+        let now = self.life.0.clock.now();
+        let ticket = self.life.0.send(|state| {
+            let ticket = state.engine.request_prepared(&params, options, now)?;
+            state.expect(ticket.key(), options.progress);
+            Ok(ticket)
+        })?;
+        Ok(Pending::new(&self.life, ticket))
+    }
+
+    /// Sends a request of any method, and gives its result as the server sent it.
+    pub async fn send_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+        let now = self.life.0.clock.now();
+        let ticket = self.life.0.send(|state| {
+            let ticket = state.engine.request_raw(method, params, &RequestOptions::new(), now)?;
+            state.expect(ticket.key(), false);
+            Ok(ticket)
+        })?;
+        Pending::new(&self.life, ticket).await
+    }
+
+    /// Sends a notification of any method. It is queued, and sent as soon as the server reads; nothing is waited for.
+    pub fn send_notification(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
+        self.life.0.send(|state| state.engine.notify_raw(method, params))
+    }
+
+    /// What the server tells unasked, from now on. Any number may listen.
+    pub fn notifications(&self) -> Notifications {
+        let mut state = self.life.0.lock();
+        let over = state.engine.phase() == Phase::Closed;
+        state.subscribers.add(over)
+    }
+
+    /// To whom the connection is open; `None` before [`McpClient::initialize`].
+    pub fn server_info(&self) -> Option<&ServerInfo> {
+        self.life.0.server.get()
+    }
+
+    /// What the server says it can do; `None` if it said nothing about it.
+    pub fn capabilities(&self) -> Option<&ServerCapabilities> {
+        self.server_info()?.capabilities.as_ref()
+    }
+
+    /// The version that is spoken.
+    pub fn protocol_version(&self) -> Option<ProtocolVersion> {
+        self.server_info().map(|server| server.protocol_version)
+    }
+
+    /// How the server was started; `None` for a pair of streams.
+    pub fn definition(&self) -> Option<&McpServerDef> {
+        self.life.0.definition.as_ref()
+    }
+
+    /// Whether the connection was opened.
+    pub fn is_initialized(&self) -> bool {
+        self.server_info().is_some()
+    }
+
+    /// Whether the server's process lives; for a pair of streams, whether the connection has not ended.
+    pub fn is_running(&self) -> bool {
+        self.life.0.lock().is_running()
+    }
+
+    /// The id of the server's process; `None` for a pair of streams.
+    pub fn pid(&self) -> Option<u32> {
+        self.life.0.lock().pid
+    }
+
+    /// The last lines that the server wrote on standard error: bounded, and fit for a terminal. All that is kept is 64 KiB.
+    pub fn stderr_tail(&self) -> String {
+        self.life.0.lock().stderr.shown()
+    }
+
+    /// How many requests wait for an answer.
+    pub fn in_flight(&self) -> usize {
+        self.life.0.lock().engine.in_flight()
+    }
+
+    /// What was left aside so far.
+    pub fn stats(&self) -> Stats {
+        self.life.0.lock().engine.stats()
+    }
+
+    /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
+    /// with the default [`Patience`](mcpwire_core::shutdown::Patience). Requests that are under way end at once.
+    ///
+    /// It ends for all clones of this client. The future may be dropped: the way to the end goes on without it.
+    pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
+        let life = Arc::clone(&self.life);
+        {
+            let mut state = life.0.lock();
+            if state.wish == Wish::Live {
+                state.wish = Wish::End;
+            }
+        }
+        life.0.wake_driver();
+        async move { Ok(poll_fn(|cx| life.0.poll_ended(cx)).await) }
+    }
+
+    /// Whether it is certain that the server does not have this tool.
+    pub(crate) fn lacks(&self, tool: &str) -> bool {
+        let state = self.life.0.lock();
+        state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed
+    }
+
+    /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
+    pub(crate) async fn explain(&self, tool: &str, error: CallError) -> Error {
+        let needed = self.life.0.lock().tools.is_needed_for(&error);
+        if needed {
+            // Without the list, the error stays what the server said.
+            let _ = self.list_tools().await;
+        }
+        let tools = Arc::clone(&self.life.0.lock().tools);
+        self.call_error(tools.explain(tool, error))
+    }
+
+    pub(crate) fn call_error(&self, error: CallError) -> Error {
+        self.life.0.call_error(error)
+    }
+}
+
+fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
+    let server = || def.display_name().to_owned();
+    let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
+    let streams = R::pipes(pipes, process.exit_handle()).map_err(|error| Error::Io { server: server(), error })?;
+    Ok((process, streams))
+}
+
+impl<R> Clone for McpClient<R> {
+    fn clone(&self) -> Self {
+        McpClient { life: Arc::clone(&self.life), runtime: PhantomData }
+    }
+}
+
+impl<R> fmt::Debug for McpClient<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpClient")
+            .field("definition", &self.definition())
+            .field("server", &self.server_info())
+            .finish_non_exhaustive()
+    }
+}

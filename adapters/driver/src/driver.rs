@@ -1,0 +1,385 @@
+//! [`Driver`]: the one loop that moves the bytes of a connection, keeps its time, and ends its server.
+
+use std::fmt;
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mcpwire_core::{Ending, Phase, Timestamp};
+use mcpwire_process::{Direction, ShutdownReport};
+
+use crate::answers::Answers;
+use crate::runtime::{ExitWatch, Reader, Timer};
+use crate::shared::{Shared, Watchers};
+use crate::state::{State, Wish};
+use crate::stop::Stop;
+
+/// How often in a row is read and written before others of the runtime have their turn. At 8 to 64 KiB each, up to 2 MiB.
+const ROUNDS: usize = 32;
+
+/// How often all of it is done in a row, if something moved.
+const TURNS: usize = 8;
+
+/// How long those who listen are waited for. 20 ms: a task that only waits for its turn has it long before.
+const HELD: Duration = Duration::from_millis(20);
+
+/// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
+const UNWATCHED: Duration = Duration::from_millis(100);
+
+/// How much of standard error is read at once, and how often in a row.
+const STDERR_CHUNK: usize = 8 * 1024;
+const STDERR_ROUNDS: usize = 16;
+
+/// The task of a connection: a runtime runs it, and nothing else is to be done with it.
+///
+/// It ends when the connection has ended and nothing is left of the server. Dropped before, by a runtime that shuts down,
+/// it ends the server at once.
+#[must_use = "a connection moves only while its driver is polled"]
+pub struct Driver {
+    shared: Arc<Shared>,
+    reader: Option<Reader>,
+    stderr: Option<Reader>,
+    exit: Option<ExitWatch>,
+    timer: Box<dyn Timer>,
+    ending: Ending,
+    /// Until when those who listen are waited for.
+    held: Option<Timestamp>,
+    /// When the exit is asked for that nothing tells.
+    look_again: Option<Timestamp>,
+    /// The engine has been told that the stream has ended.
+    ended: bool,
+    /// The way to the end, once it has been taken.
+    stopping: Option<Stop>,
+    watchers: Watchers,
+    watched: Vec<(Direction, Vec<u8>)>,
+    heard: Vec<u8>,
+    wakers: Vec<Waker>,
+    answers: Answers,
+    /// How it ended, when everything is over.
+    report: Option<ShutdownReport>,
+    over: bool,
+}
+
+impl Driver {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        reader: Reader,
+        stderr: Option<Reader>,
+        exit: Option<ExitWatch>,
+        timer: Box<dyn Timer>,
+    ) -> Self {
+        let watchers = mem::take(&mut *shared.watchers.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut state = shared.lock();
+        state.traced = watchers.tracer.is_some();
+        let ending = if state.process.is_some() { Ending::of_process() } else { Ending::of_streams() };
+        drop(state);
+        Driver {
+            shared,
+            reader: Some(reader),
+            stderr,
+            exit,
+            timer,
+            ending,
+            held: None,
+            look_again: None,
+            ended: false,
+            stopping: None,
+            watchers,
+            watched: Vec::new(),
+            heard: Vec::new(),
+            wakers: Vec::new(),
+            answers: Answers::default(),
+            report: None,
+            over: false,
+        }
+    }
+
+    /// Does what can be done without waiting. Whether everything is over.
+    fn turn(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        for _ in 0..TURNS {
+            let quiet = (0..ROUNDS).any(|_| !self.carry(state, cx));
+            // However busy the stream is, the rest has its turn: deadlines, and whoever wants this to end.
+            let mut moved = self.read_stderr(state, cx);
+            moved |= self.watch_exit(state, cx);
+            moved |= self.end(state);
+            moved |= self.keep_time(state, cx);
+            if self.stop(state, cx) {
+                return true;
+            }
+            if !quiet {
+                break;
+            }
+            if !moved && state.has_time(self.deadline(state)) {
+                return false;
+            }
+        }
+        cx.waker().wake_by_ref();
+        false
+    }
+
+    /// Writes, reads, and looks at what was read. Whether there was anything to do.
+    fn carry(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let mut moved = self.write(state, cx);
+        if self.is_held(state, cx) {
+            return moved;
+        }
+        moved |= self.read(state, cx);
+        moved | state.events(&self.shared.server, &mut self.wakers)
+    }
+
+    /// Whether those who listen are to have their turn before more is read. They are not waited for long: replies come the
+    /// same way.
+    fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker()) {
+            self.held = None;
+            return false;
+        }
+        let now = self.shared.clock.now();
+        let until = *self.held.get_or_insert(now + HELD);
+        if until <= now {
+            state.subscribers.give_up_waiting();
+            self.held = None;
+        }
+        until > now
+    }
+
+    fn write(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let watched = &mut self.watched;
+        let traced = state.traced;
+        let written = state.write(cx, |direction, bytes| {
+            if traced {
+                watched.push((direction, bytes.to_vec()));
+            }
+        });
+        written.unwrap_or_else(|_| {
+            state.writer = None;
+            self.ending.input_broke(self.shared.clock.now());
+            true
+        })
+    }
+
+    fn read(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(reader) = &mut self.reader else { return false };
+        let mut scratch;
+        let phase = state.engine.phase();
+        if phase == Phase::New && state.wish == Wish::Live {
+            // What a server says, and that it ends, belongs to the opening.
+            return false;
+        }
+        let closed = phase == Phase::Closed;
+        let space = if closed {
+            // What a server still says that is being ended, is read so that it can end.
+            scratch = [0; 4096];
+            &mut scratch[..]
+        } else {
+            state.engine.space()
+        };
+        if space.is_empty() {
+            return false;
+        }
+        match reader.as_mut().poll_read(cx, space) {
+            Poll::Pending => return false,
+            Poll::Ready(Ok(n)) if n > 0 => {
+                if !closed {
+                    if state.traced {
+                        self.watched.push((Direction::Received, space[..n].to_vec()));
+                    }
+                    state.engine.filled(n, self.shared.clock.now());
+                }
+            }
+            Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Poll::Ready(_) => {
+                self.reader = None;
+                self.ending.output_ended(self.shared.clock.now());
+            }
+        }
+        true
+    }
+
+    fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        // Mostly there is nothing, and no more than that is paid for it.
+        let read = self.read_stderr_into(&mut [0; 64], state, cx);
+        if read {
+            let mut buffer = [0; STDERR_CHUNK];
+            for _ in 0..STDERR_ROUNDS {
+                if !self.read_stderr_into(&mut buffer, state, cx) {
+                    break;
+                }
+            }
+        }
+        read
+    }
+
+    fn read_stderr_into(&mut self, buffer: &mut [u8], state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(stderr) = &mut self.stderr else { return false };
+        match stderr.as_mut().poll_read(cx, buffer) {
+            Poll::Pending => return false,
+            Poll::Ready(Ok(n)) if n > 0 => {
+                state.stderr.push(&buffer[..n]);
+                if self.watchers.lines.is_followed() {
+                    self.heard.extend_from_slice(&buffer[..n]);
+                }
+            }
+            Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Poll::Ready(_) => self.stderr = None,
+        }
+        true
+    }
+
+    fn watch_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(exit) = &mut self.exit else { return false };
+        if exit.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.exit = None;
+        if let Some(process) = &mut state.process {
+            process.observe();
+        }
+        true
+    }
+
+    /// Tells the engine that the stream has ended, once everything is known that there is to know.
+    fn end(&mut self, state: &mut State) -> bool {
+        if self.ended || state.engine.phase() == Phase::New {
+            return false;
+        }
+        let unwatched = self.exit.is_none() && state.process.is_some();
+        if !self.ending.is_near() && !unwatched {
+            return false;
+        }
+        let now = self.shared.clock.now();
+        if let Some(process) = &mut state.process
+            && process.observe().is_some()
+        {
+            state.exit = process.exit().copied();
+            self.ending.exited(now);
+        }
+        if self.stderr.is_none() {
+            self.ending.errors_ended();
+        }
+        if !self.ending.is_over(now) {
+            self.look_again = (unwatched && state.engine.in_flight() > 0).then(|| now + UNWATCHED);
+            return false;
+        }
+        self.ended = true;
+        state.engine.receive_eof(now);
+        true
+    }
+
+    fn keep_time(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(at) = self.deadline(state) else { return false };
+        // A timer that goes off too early costs less than setting it for each request.
+        if !state.has_time(Some(at)) {
+            self.timer.reset(at.duration_since(self.shared.clock.now()));
+            state.armed = Some(at);
+        }
+        if self.timer.poll(cx).is_pending() {
+            return false;
+        }
+        state.armed = None;
+        state.engine.handle_timeout(self.shared.clock.now());
+        true
+    }
+
+    /// When there is something to do whatever else happens.
+    fn deadline(&self, state: &State) -> Option<Timestamp> {
+        let stop = self.stopping.as_ref().map(Stop::deadline);
+        let ending = self.ending.deadline().into_iter().chain(self.look_again).min().filter(|_| !self.ended);
+        [state.engine.poll_timeout(), ending, stop, self.held].into_iter().flatten().min()
+    }
+
+    /// Ends the server, if that is wanted or it has ended the connection. Whether nothing is left of it.
+    fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if self.stopping.is_none() && state.wish == Wish::Live && state.engine.phase() != Phase::Closed {
+            return false;
+        }
+        let now = self.shared.clock.now();
+        let stopping = self.stopping.get_or_insert_with(|| {
+            state.close(&self.shared.server, &mut self.wakers);
+            Stop::begin(state, self.shared.patience, now)
+        });
+        let Poll::Ready(report) = stopping.poll(state, self.stderr.is_some(), now, cx) else { return false };
+        // What the server said last.
+        self.read_stderr(state, cx);
+        self.reader = None;
+        state.process = None;
+        self.report = Some(report);
+        true
+    }
+
+    /// What is done without the lock: code of the user's, and waking.
+    fn outside(&mut self) {
+        if !self.heard.is_empty() {
+            self.watchers.lines.push(&mem::take(&mut self.heard));
+        }
+        if let Some(tracer) = &mut self.watchers.tracer {
+            for (direction, bytes) in mem::take(&mut self.watched) {
+                tracer.push(direction, &bytes);
+            }
+        }
+        if let Some(report) = self.report.take() {
+            self.watchers.lines.flush();
+            // A server that is started once more has the same watchers, and finds them before it can know of this end.
+            *self.shared.watchers.lock().unwrap_or_else(PoisonError::into_inner) = mem::take(&mut self.watchers);
+            self.shared.lock().end(report, &mut self.wakers);
+        }
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        if this.over {
+            return Poll::Ready(());
+        }
+        let shared = Arc::clone(&this.shared);
+        let mut state = shared.lock();
+        this.over = this.turn(&mut state, cx);
+        state.engine.shrink();
+        match &mut state.driver {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        let asks = mem::take(&mut state.asks);
+        drop(state);
+        this.outside();
+        this.answers.serve(&shared, asks, cx);
+        if this.over {
+            this.answers.clear();
+        }
+        if this.over { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        let mut state = self.shared.lock();
+        state.close(&self.shared.server, &mut self.wakers);
+        state.writer = None;
+        let process = state.process.take();
+        drop(state);
+        // Ends it, with all that it started.
+        drop(process);
+        self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").field("connection", &self.shared).finish_non_exhaustive()
+    }
+}

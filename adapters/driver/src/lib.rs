@@ -1,0 +1,52 @@
+//! The Model Context Protocol client for async programs, on any runtime.
+//!
+//! An application uses the crate of its runtime (`mcpwire-tokio`, `mcpwire-smol`, `mcpwire-async-std`), which is this one
+//! with a [`Runtime`] filled in. For a runtime that has no such crate, implement [`Runtime`]: a task, a timer, and pipes.
+//!
+//! ```text
+//!   tasks that call              behind a short lock               one task per connection
+//!   ───────────────              ───────────────────               ───────────────────────
+//!   McpClient ── parameters ──▶ ┌──────────────────┐ ── bytes ──▶ ┌────────┐ ──▶ stdin
+//!                               │ engine (core)    │              │ Driver │
+//!   Call, Pending ◀── reply ─── │ slots of replies │ ◀── bytes ── │        │ ◀── stdout, stderr, exit, timer
+//!      decodes it               └──────────────────┘              └────────┘
+//! ```
+//!
+//! No message has a channel or a task of its own; a reply is decoded by the task that waits for it, without the lock.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`McpClient`], [`Call`], [`Pending`] | using a server |
+//! | [`Notifications`], [`Tools`] | what it tells, what it has |
+//! | [`ConnectOptions`], [`Answer`] | who this client is, its limits, who watches, who answers the server |
+//! | [`Runtime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
+//! | [`Driver`] | the loop |
+
+mod answers;
+mod call;
+mod client;
+mod driver;
+mod notifications;
+mod options;
+mod pending;
+mod runtime;
+mod shared;
+mod state;
+mod stop;
+mod tools;
+
+pub use answers::Answer;
+pub use call::{Call, Calling};
+pub use client::McpClient;
+pub use driver::Driver;
+pub use mcpwire_core as core;
+pub use mcpwire_process as process;
+pub use mcpwire_process::{
+    Direction, EnvPolicy, Error, ErrorKind, Exit, McpServerDef, ProcessReport, ShutdownReport, SpawnError,
+    SpawnErrorKind, inherited_names,
+};
+pub use notifications::Notifications;
+pub use options::ConnectOptions;
+pub use pending::Pending;
+pub use runtime::{Clock, ExitWatch, Reader, Runtime, Streams, Timer, Writer};
+pub use tools::Tools;

@@ -1,0 +1,160 @@
+//! What the callers and the driver of a connection share.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::thread;
+
+use mcpwire_core::shutdown::Patience;
+use mcpwire_core::{CallError, SendError, ServerInfo};
+use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
+
+use crate::answers::AnyAnswer;
+use crate::runtime::Clock;
+use crate::state::{Opened, State, Wish, wait};
+
+/// What errors call the other end of a pair of streams.
+const STREAM: &str = "stream";
+
+/// One connection.
+pub(crate) struct Shared {
+    pub(crate) definition: Option<McpServerDef>,
+    pub(crate) patience: Patience,
+    pub(crate) clock: Clock,
+    /// Who answers what the server asks for.
+    pub(crate) answer: Option<Arc<dyn AnyAnswer>>,
+    pub(crate) server: OnceLock<ServerInfo>,
+    state: Mutex<State>,
+    /// Those who watch, while no driver has them.
+    pub(crate) watchers: Mutex<Watchers>,
+}
+
+/// Who is told what goes over the wire and over standard error. Called without any lock.
+#[derive(Debug, Default)]
+pub(crate) struct Watchers {
+    pub(crate) lines: StderrLines,
+    pub(crate) tracer: Option<Tracer>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        definition: Option<McpServerDef>,
+        patience: Patience,
+        clock: Clock,
+        answer: Option<Arc<dyn AnyAnswer>>,
+        state: State,
+        watchers: Watchers,
+    ) -> Self {
+        let (state, watchers) = (Mutex::new(state), Mutex::new(watchers));
+        Shared { definition, patience, clock, answer, server: OnceLock::new(), state, watchers }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the engine that may leave bytes to be sent, and sees to it that they are.
+    pub(crate) fn tell<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let result = f(&mut state);
+        let waker = state.hand_over();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        result
+    }
+
+    /// As [`Shared::tell`], for what may be refused.
+    pub(crate) fn send<T>(&self, f: impl FnOnce(&mut State) -> Result<T, SendError>) -> Result<T, Error> {
+        self.tell(|state| f(state).map_err(|error| self.send_error(state, error)))
+    }
+
+    /// What the opening came to. A server that is to be started once more has ended by then.
+    pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<Opened> {
+        let mut state = self.lock();
+        match state.opening.outcome {
+            Some(Opened::Restart) if state.report.is_none() => wait(&mut state.ended, cx),
+            Some(Opened::Restart) => return Poll::Ready(state.opening.outcome.take().unwrap_or(Opened::Restart)),
+            Some(ref outcome) => return Poll::Ready(outcome.clone()),
+            None => wait(&mut state.opening.waiting, cx),
+        }
+        Poll::Pending
+    }
+
+    /// How the server ended.
+    pub(crate) fn poll_ended(&self, cx: &mut Context<'_>) -> Poll<ShutdownReport> {
+        let mut state = self.lock();
+        if state.report.is_none() {
+            wait(&mut state.ended, cx);
+        }
+        state.report.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Wakes the driver, whatever there is to send.
+    pub(crate) fn wake_driver(&self) {
+        let driver = self.lock().driver.take();
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.definition.as_ref().map_or(STREAM, McpServerDef::display_name)
+    }
+
+    pub(crate) fn call_error(&self, error: CallError) -> Error {
+        let process = match &error {
+            CallError::Closed { .. } => self.lock().process_report(),
+            _ => None,
+        };
+        Error::Call { server: self.name().into(), error, process }
+    }
+
+    fn send_error(&self, state: &mut State, error: SendError) -> Error {
+        let process = match &error {
+            SendError::Closed => state.process_report(),
+            _ => None,
+        };
+        Error::Send { server: self.name().into(), error, process }
+    }
+}
+
+/// Keeps a connection alive: when the last one goes, the server is ended.
+pub(crate) struct Life(pub(crate) Arc<Shared>);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        if state.report.is_some() {
+            return;
+        }
+        // Whoever asked for a polite end gets it, also if nobody waits for it.
+        if state.wish == Wish::Live {
+            state.wish = Wish::Abandoned;
+            if let Some(process) = state.process.take() {
+                end_elsewhere(process);
+            }
+        }
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+}
+
+/// Ends a process and all that it started, at once. Only its burial is left to another thread: no runtime is needed, and
+/// the thread that drops a client, which may be a runtime's, does not wait.
+fn end_elsewhere(mut process: Process) {
+    process.kill();
+    let thread = thread::Builder::new().name("mcpwire-reap".into()).stack_size(64 * 1024);
+    // Without a thread, the process is dropped here, which does the same and waits.
+    let _ = thread.spawn(move || drop(process));
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("server", &self.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,357 @@
+//! What is behind the lock of a connection.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+
+use mcpwire_core::stdio::Engine;
+use mcpwire_core::{
+    Ask, AskKey, Closed, Event, Notification, Phase, Progress, Reply, RequestKey, ServerInfo, Timestamp, ToolList,
+};
+use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
+
+use crate::notifications::Subscribers;
+use crate::runtime::Writer;
+
+/// How many reports of progress may wait for the task that takes them. 64: later ones say more than earlier ones.
+const MOST_PROGRESS: usize = 64;
+
+/// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
+pub(crate) struct State {
+    pub(crate) engine: Engine,
+    pub(crate) writer: Option<Writer>,
+    /// Something was written that has not been flushed.
+    pub(crate) unflushed: bool,
+    slots: BTreeMap<RequestKey, Slot>,
+    /// Wakes the driver. Taken by who does it, so that it is done once.
+    pub(crate) driver: Option<Waker>,
+    pub(crate) opening: Opening,
+    /// Gone when nothing is left of it.
+    pub(crate) process: Option<Process>,
+    pub(crate) pid: Option<u32>,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) stderr: StderrTail,
+    pub(crate) tools: Arc<ToolList>,
+    /// How often the server said that its list of tools has changed.
+    pub(crate) tools_changes: u64,
+    pub(crate) subscribers: Subscribers,
+    /// What the server has asked for, and whether it still wants to know, for the driver to take.
+    pub(crate) asks: Vec<Asked>,
+    pub(crate) wish: Wish,
+    /// How it ended, once the driver has done its work.
+    pub(crate) report: Option<ShutdownReport>,
+    pub(crate) ended: Vec<Waker>,
+    /// Whether what is written is watched: then the driver alone writes.
+    pub(crate) traced: bool,
+    /// When the driver's timer goes off.
+    pub(crate) armed: Option<Timestamp>,
+}
+
+/// What the clients want of the driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// To go on.
+    #[default]
+    Live,
+    /// To end the server step by step.
+    End,
+    /// Nobody is left to want anything.
+    Abandoned,
+}
+
+/// How far the opening has come, and who waits for it.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    pub(crate) outcome: Option<Opened>,
+    pub(crate) waiting: Vec<Waker>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Opened {
+    Connected,
+    Restart,
+    Closed(Closed),
+}
+
+/// Where a request waits for its reply.
+#[derive(Default)]
+struct Slot {
+    reply: Option<Reply>,
+    waker: Option<Waker>,
+    /// For those who asked for it.
+    progress: Option<VecDeque<Progress>>,
+}
+
+/// What has come for a request. A waker that is of no use any more is handed out: it may be the last that holds a task, and
+/// what is dropped with that may want the lock.
+pub(crate) enum Come {
+    Nothing {
+        progress: VecDeque<Progress>,
+        former: Option<Waker>,
+    },
+    Reply {
+        progress: VecDeque<Progress>,
+        reply: Reply,
+        former: Option<Waker>,
+    },
+    /// Nothing will come: nobody knows of the request.
+    Lost,
+}
+
+/// What the server wants of the client.
+pub(crate) enum Asked {
+    Asks(Ask),
+    GivesUp(AskKey),
+}
+
+/// Adds a task to those that are woken, once.
+pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
+    if !waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+        waiting.push(cx.waker().clone());
+    }
+}
+
+impl State {
+    pub(crate) fn new(engine: Engine, writer: Writer, process: Option<Process>) -> Self {
+        State {
+            engine,
+            writer: Some(writer),
+            unflushed: false,
+            slots: BTreeMap::new(),
+            driver: None,
+            opening: Opening::default(),
+            pid: process.as_ref().map(Process::pid),
+            process,
+            exit: None,
+            stderr: StderrTail::default(),
+            tools: Arc::default(),
+            tools_changes: 0,
+            subscribers: Subscribers::default(),
+            asks: Vec::new(),
+            wish: Wish::Live,
+            report: None,
+            ended: Vec::new(),
+            traced: false,
+            armed: None,
+        }
+    }
+
+    /// Takes the place of a server that ended on the probe.
+    pub(crate) fn restart(&mut self, engine: Engine, writer: Writer, process: Process) {
+        self.engine = engine;
+        self.writer = Some(writer);
+        self.unflushed = false;
+        self.pid = Some(process.pid());
+        self.process = Some(process);
+        self.exit = None;
+        self.stderr = StderrTail::default();
+        self.report = None;
+        self.driver = None;
+        self.armed = None;
+    }
+
+    /// Makes room for the reply of a request that was sent.
+    pub(crate) fn expect(&mut self, key: RequestKey, progress: bool) {
+        let progress = progress.then(VecDeque::new);
+        self.slots.insert(key, Slot { reply: None, waker: None, progress });
+    }
+
+    /// What has come for a request, if anything. Wakes the task when there is more.
+    pub(crate) fn take(&mut self, key: RequestKey, cx: &mut Context<'_>) -> Come {
+        let Some(slot) = self.slots.get_mut(&key) else { return Come::Lost };
+        let progress = slot.progress.as_mut().map(mem::take).unwrap_or_default();
+        if slot.reply.is_none() {
+            let same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            let former = if same { None } else { slot.waker.replace(cx.waker().clone()) };
+            return Come::Nothing { progress, former };
+        }
+        let slot = self.slots.remove(&key);
+        self.let_go();
+        match slot {
+            Some(Slot { reply: Some(reply), waker: former, .. }) => Come::Reply { progress, reply, former },
+            _ => Come::Lost,
+        }
+    }
+
+    /// Nobody waits for a request any more: the server is told. Whom it would have woken is to be dropped without the lock.
+    #[must_use]
+    pub(crate) fn give_up(&mut self, key: RequestKey) -> Option<Waker> {
+        self.engine.cancel(key, None);
+        let slot = self.slots.remove(&key);
+        self.let_go();
+        slot?.waker
+    }
+
+    /// Without requests, nothing is kept for them: a program may have many connections that are idle for long.
+    fn let_go(&mut self) {
+        if self.slots.is_empty() {
+            self.slots = BTreeMap::new();
+        }
+    }
+
+    /// Sees to it that what waits is sent. One call at a time is written where it is made; where there are many, the driver
+    /// writes them together. Who is to be woken for it, if anybody.
+    pub(crate) fn hand_over(&mut self) -> Option<Waker> {
+        if self.engine.transmit().is_empty() {
+            return None;
+        }
+        // Without its waker the driver is on its way already.
+        let driver = self.driver.take()?;
+        if self.engine.in_flight() > 1 || self.traced {
+            return Some(driver);
+        }
+        let mut cx = Context::from_waker(&driver);
+        let written = self.write(&mut cx, |_, _| {});
+        if written.is_err() || !self.engine.transmit().is_empty() {
+            return Some(driver);
+        }
+        if !self.has_time(self.engine.poll_timeout()) {
+            return Some(driver);
+        }
+        self.driver = Some(driver);
+        None
+    }
+
+    /// Whether the driver's timer goes off by then.
+    pub(crate) fn has_time(&self, at: Option<Timestamp>) -> bool {
+        at.is_none_or(|at| self.armed.is_some_and(|armed| armed <= at))
+    }
+
+    /// Writes what can be written without waiting. Whether anything was; an error when nobody reads any more.
+    pub(crate) fn write(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut watch: impl FnMut(Direction, &[u8]),
+    ) -> Result<bool, std::io::Error> {
+        let mut written = false;
+        while let Some(writer) = &mut self.writer {
+            let bytes = self.engine.transmit();
+            if bytes.is_empty() {
+                break;
+            }
+            match writer.as_mut().poll_write(cx, bytes) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(n)) if n > 0 => {
+                    watch(Direction::Sent, &bytes[..n]);
+                    self.engine.transmitted(n);
+                    self.unflushed = true;
+                    written = true;
+                }
+                Poll::Ready(Ok(_)) => return Err(std::io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+        }
+        if self.unflushed
+            && let Some(writer) = &mut self.writer
+            && let Poll::Ready(flushed) = writer.as_mut().poll_flush(cx)
+        {
+            self.unflushed = false;
+            flushed?;
+        }
+        Ok(written)
+    }
+
+    /// Looks at what the server said, until one of those who listen should have its turn. Whether there was anything; whom to wake for it is added to `wakers`.
+    pub(crate) fn events(&mut self, server: &OnceLock<ServerInfo>, wakers: &mut Vec<Waker>) -> bool {
+        let mut any = false;
+        while let Some(event) = self.engine.poll_event() {
+            any = true;
+            match event {
+                Event::Notification(notification) => {
+                    self.notification(notification, wakers);
+                    if self.subscribers.is_crowded() {
+                        return true;
+                    }
+                }
+                Event::Reply(reply) => {
+                    // Without a slot, the caller has gone.
+                    if let Some(slot) = self.slots.get_mut(&reply.key()) {
+                        wakers.extend(slot.waker.take());
+                        slot.reply = Some(reply);
+                    }
+                }
+                Event::Ask(ask) => self.asks.push(Asked::Asks(ask)),
+                Event::AskCancelled(key) => self.asks.push(Asked::GivesUp(key)),
+                Event::Connected => {
+                    if let Some(info) = self.engine.server() {
+                        let _ = server.set(info.clone());
+                    }
+                    self.opened(Opened::Connected, wakers);
+                }
+                Event::Restart => self.opened(Opened::Restart, wakers),
+                Event::Closed(how) => {
+                    if server.get().is_none() {
+                        self.opened(Opened::Closed(how), wakers);
+                    }
+                    self.subscribers.end(wakers);
+                }
+                // What was refused or left aside is counted by the engine.
+                _ => {}
+            }
+        }
+        any
+    }
+
+    fn notification(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
+        match &notification {
+            Notification::Progress { key, progress } => {
+                if let Some(Slot { progress: Some(waiting), waker, .. }) = self.slots.get_mut(key) {
+                    if waiting.len() == MOST_PROGRESS {
+                        waiting.pop_front();
+                    }
+                    waiting.push_back(progress.clone());
+                    wakers.extend(waker.take());
+                }
+            }
+            Notification::ToolsChanged => {
+                self.tools_changes += 1;
+                if self.tools.is_fresh() {
+                    Arc::make_mut(&mut self.tools).invalidate();
+                }
+            }
+            _ => {}
+        }
+        self.subscribers.tell(notification, wakers);
+    }
+
+    fn opened(&mut self, opened: Opened, wakers: &mut Vec<Waker>) {
+        self.opening.outcome = Some(opened);
+        wakers.extend(mem::take(&mut self.opening.waiting));
+    }
+
+    /// Ends the connection at once, as far as those are concerned who wait for something.
+    pub(crate) fn close(&mut self, server: &OnceLock<ServerInfo>, wakers: &mut Vec<Waker>) {
+        self.engine.close();
+        while self.events(server, wakers) {}
+        if self.opening.outcome.is_none() && server.get().is_none() {
+            self.opened(Opened::Closed(Closed::ByClient), wakers);
+        }
+        self.subscribers.end(wakers);
+        wakers.extend(mem::take(&mut self.opening.waiting));
+    }
+
+    /// The driver has done its work.
+    pub(crate) fn end(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
+        self.exit = report.exit.or(self.exit);
+        self.report = Some(report);
+        wakers.append(&mut self.ended);
+    }
+
+    /// What is known of the process, for an error.
+    pub(crate) fn process_report(&mut self) -> Option<Box<ProcessReport>> {
+        let exit = match &mut self.process {
+            Some(process) => process.observe().copied(),
+            None => Some(self.exit?),
+        };
+        Some(Box::new(ProcessReport { exit, stderr_tail: self.stderr.shown() }))
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        match &mut self.process {
+            Some(process) => process.observe().is_none(),
+            None => self.engine.phase() != Phase::Closed,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The end of a connection that is on its way.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcpwire_core::shutdown::Patience;
+use mcpwire_core::{Ending, Timestamp};
+use mcpwire_process::{Next, ShutdownReport, Stopping};
+
+use crate::runtime::Writer;
+use crate::state::{State, Wish};
+
+pub(crate) enum Stop {
+    /// A process is ended step by step.
+    Process { stopping: Stopping, until: Timestamp },
+    /// Nothing is left of it but what it wrote last on standard error.
+    LastWords { report: ShutdownReport, until: Timestamp },
+    /// A stream is closed, which may take a moment too.
+    Stream { writer: Option<Writer>, until: Timestamp },
+}
+
+impl Stop {
+    pub(crate) fn begin(state: &mut State, patience: Patience, now: Timestamp) -> Self {
+        let patience = match state.wish {
+            Wish::Abandoned => Patience { after_close: Duration::ZERO, ..patience },
+            Wish::Live | Wish::End => patience,
+        };
+        if state.process.is_some() {
+            Stop::Process { stopping: Stopping::new(patience), until: now }
+        } else {
+            Stop::Stream { writer: state.writer.take(), until: now + patience.after_close }
+        }
+    }
+
+    /// Does what is due. Ready when nothing is left.
+    pub(crate) fn poll(
+        &mut self,
+        state: &mut State,
+        may_speak: bool,
+        now: Timestamp,
+        cx: &mut Context<'_>,
+    ) -> Poll<ShutdownReport> {
+        match self {
+            Stop::LastWords { report, until } if !may_speak || *until <= now => Poll::Ready(*report),
+            Stop::LastWords { .. } => Poll::Pending,
+            Stop::Process { stopping, until } => loop {
+                let Some(process) = &mut state.process else { return Poll::Ready(ShutdownReport::of_streams()) };
+                match stopping.next(process, now) {
+                    Next::CloseInput => state.writer = None,
+                    Next::Wait(at) => {
+                        *until = at;
+                        return Poll::Pending;
+                    }
+                    Next::Done(report) if may_speak => {
+                        *self = Stop::LastWords { report, until: now + Ending::LAST_WORDS };
+                        return Poll::Pending;
+                    }
+                    Next::Done(report) => return Poll::Ready(report),
+                }
+            },
+            Stop::Stream { writer, until } => {
+                if let Some(open) = writer
+                    && *until > now
+                    && open.as_mut().poll_close(cx).is_pending()
+                {
+                    return Poll::Pending;
+                }
+                *writer = None;
+                Poll::Ready(ShutdownReport::of_streams())
+            }
+        }
+    }
+
+    /// When there is something to do, whatever else happens.
+    pub(crate) fn deadline(&self) -> Timestamp {
+        match self {
+            Stop::Process { until, .. } | Stop::LastWords { until, .. } | Stop::Stream { until, .. } => *until,
+        }
+    }
+}

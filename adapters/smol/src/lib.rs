@@ -1,0 +1,100 @@
+//! The Model Context Protocol client for [smol](https://docs.rs/smol), and for whatever else runs on
+//! [async-io](async_io).
+//!
+//! It is [`mcpwire_driver`] on async-io's timers and pipes. Connections are driven by a thread of their own, all of them by
+//! one, so that a client works under any executor, and also while that executor is busy.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use mcpwire_smol::{McpClient, McpServerDef};
+//!
+//! # async fn run() -> Result<(), mcpwire_smol::Error> {
+//! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
+//! let client = McpClient::connect_and_initialize(&def).await?;
+//! let arguments = [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+//! let result = client.call_tool("echo", arguments).timeout(Duration::from_secs(10)).await?;
+//! println!("{}", result.text());
+//! client.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::future::{Future, pending};
+use std::io;
+use std::pin::Pin;
+use std::sync::Once;
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::Duration;
+
+use async_executor::Executor;
+use mcpwire_driver::process::{ExitHandle, Pipes};
+pub use mcpwire_driver::*;
+
+/// Any executor, with the timers and pipes of async-io.
+#[derive(Clone, Copy, Debug)]
+pub enum Smol {}
+
+/// A client for smol.
+pub type McpClient = mcpwire_driver::McpClient<Smol>;
+
+/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
+    McpClient::with(def, f).await
+}
+
+impl Runtime for Smol {
+    type Timer = SmolTimer;
+
+    fn spawn(driver: Driver) {
+        static EXECUTOR: Executor<'_> = Executor::new();
+        static THREAD: Once = Once::new();
+        THREAD.call_once(|| {
+            let drive = || async_io::block_on(EXECUTOR.run(pending::<()>()));
+            // Without a thread no connection moves, and the driver that is dropped with the executor says so to its clients.
+            let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(drive);
+        });
+        EXECUTOR.spawn(driver).detach();
+    }
+
+    fn timer() -> SmolTimer {
+        SmolTimer(async_io::Timer::never())
+    }
+
+    #[cfg(unix)]
+    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+        use async_io::Async;
+
+        let mut streams = Streams::new(Async::new(pipes.stdout)?, Async::new(pipes.stdin)?);
+        streams.stderr = Some(Box::pin(Async::new(pipes.stderr)?));
+        if let Some(exit) = exit {
+            let exit = Async::new_nonblocking(exit)?;
+            streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
+        }
+        Ok(streams)
+    }
+
+    #[cfg(not(unix))]
+    fn pipes(pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+        use blocking::Unblock;
+
+        let mut streams = Streams::new(Unblock::new(pipes.stdout), Unblock::new(pipes.stdin));
+        streams.stderr = Some(Box::pin(Unblock::new(pipes.stderr)));
+        Ok(streams)
+    }
+}
+
+/// A timer of async-io's.
+#[derive(Debug)]
+pub struct SmolTimer(async_io::Timer);
+
+impl Timer for SmolTimer {
+    fn reset(&mut self, after: Duration) {
+        self.0.set_after(after);
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.0).poll(cx).map(drop)
+    }
+}

@@ -1,0 +1,138 @@
+//! The Model Context Protocol client for [tokio](https://tokio.rs).
+//!
+//! It is [`mcpwire_driver`] on tokio's tasks, time and pipes, on a current-thread or a multi-thread runtime. The runtime
+//! needs its I/O and its time: `enable_all`, which `#[tokio::main]` does.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use mcpwire_tokio::{McpClient, McpServerDef};
+//!
+//! # async fn run() -> Result<(), mcpwire_tokio::Error> {
+//! let def = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
+//! let client = McpClient::connect_and_initialize(&def).await?;
+//! let arguments = [("message", "hi")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+//! let result = client.call_tool("echo", arguments).timeout(Duration::from_secs(10)).await?;
+//! println!("{}", result.text());
+//! client.shutdown().await?;
+//! # Ok(())
+//! # }
+//! ```
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_io::{AsyncRead, AsyncWrite};
+use mcpwire_driver::core::Timestamp;
+use mcpwire_driver::process::{ExitHandle, Pipes};
+pub use mcpwire_driver::*;
+use tokio::io::ReadBuf;
+use tokio::time::{Instant, Sleep};
+
+/// The runtime of the current thread.
+#[derive(Clone, Copy, Debug)]
+pub enum Tokio {}
+
+/// A client on tokio.
+pub type McpClient = mcpwire_driver::McpClient<Tokio>;
+
+/// Runs `f` with a client of a server that is started before and ended after it, however it ends.
+pub async fn with_client<T>(def: &McpServerDef, f: impl AsyncFnOnce(&McpClient) -> T) -> Result<T, Error> {
+    McpClient::with(def, f).await
+}
+
+impl Runtime for Tokio {
+    type Timer = TokioTimer;
+
+    fn spawn(driver: Driver) {
+        tokio::spawn(driver);
+    }
+
+    fn timer() -> TokioTimer {
+        TokioTimer(None)
+    }
+
+    fn clock() -> Clock {
+        // Tokio's, so that a test that stops it stops the client's time too.
+        let origin = Instant::now();
+        Clock::from_fn(move || Timestamp::from_origin(origin.elapsed()))
+    }
+
+    #[cfg(unix)]
+    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+        use tokio::io::Interest;
+        use tokio::io::unix::AsyncFd;
+        use tokio::net::unix::pipe::{Receiver, Sender};
+
+        let mut streams = Streams::new(
+            Compat(Receiver::from_owned_fd(pipes.stdout.into())?),
+            Compat(Sender::from_owned_fd(pipes.stdin.into())?),
+        );
+        streams.stderr = Some(Box::pin(Compat(Receiver::from_owned_fd(pipes.stderr.into())?)));
+        if let Some(exit) = exit {
+            #[allow(deprecated, reason = "what takes its place is too new to ask for; the descriptor is owned")]
+            let exit = AsyncFd::with_interest(exit, Interest::READABLE)?;
+            streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
+        }
+        Ok(streams)
+    }
+
+    #[cfg(not(unix))]
+    fn pipes(pipes: Pipes, _: Option<ExitHandle>) -> io::Result<Streams> {
+        use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+
+        let mut streams =
+            Streams::new(Compat(ChildStdout::from_std(pipes.stdout)?), Compat(ChildStdin::from_std(pipes.stdin)?));
+        streams.stderr = Some(Box::pin(Compat(ChildStderr::from_std(pipes.stderr)?)));
+        Ok(streams)
+    }
+}
+
+/// What is further away is looked at again: a day is never too far for the clock.
+const FOR_EVER: Duration = Duration::from_secs(24 * 3600);
+
+/// A timer of tokio's.
+#[derive(Debug)]
+pub struct TokioTimer(Option<Pin<Box<Sleep>>>);
+
+impl Timer for TokioTimer {
+    fn reset(&mut self, after: Duration) {
+        match &mut self.0 {
+            Some(sleep) => sleep.as_mut().reset(Instant::now() + after.min(FOR_EVER)),
+            none => *none = Some(Box::pin(tokio::time::sleep(after.min(FOR_EVER)))),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().map_or(Poll::Pending, |sleep| sleep.as_mut().poll(cx))
+    }
+}
+
+/// A stream of tokio's as one of [`futures_io`], for [`McpClient::over`](mcpwire_driver::McpClient::over).
+#[derive(Debug)]
+pub struct Compat<T>(pub T);
+
+impl<T: tokio::io::AsyncRead + Unpin> AsyncRead for Compat<T> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buf = ReadBuf::new(buf);
+        ready!(Pin::new(&mut self.0).poll_read(cx, &mut buf))?;
+        Poll::Ready(Ok(buf.filled().len()))
+    }
+}
+
+impl<T: tokio::io::AsyncWrite + Unpin> AsyncWrite for Compat<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
