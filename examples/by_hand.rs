@@ -7,6 +7,8 @@
 //! The server is a child process whose pipes are read and written with the standard library alone. A real adapter also
 //! waits no longer than the engine's next deadline, and never for a write while the server waits for it to read.
 
+mod demo;
+
 use std::error::Error;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -17,11 +19,10 @@ use mcpwire_core::{
     CallTool, CallToolParams, CallToolResult, Closed, Config, Event, Json, RequestOptions, Ticket, Timestamp,
 };
 
-const DEMO_SERVER: [&str; 8] = ["cargo", "run", "--quiet", "--release", "--package", "mcpwire", "--", "demo-server"];
-
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut command = Command::new(DEMO_SERVER[0]);
-    command.args(&DEMO_SERVER[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let demo = demo::server();
+    let mut command = Command::new(&demo.command);
+    command.args(&demo.args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn()?;
     let to_server = server.stdin.take().ok_or("the server has no input")?;
     let from_server = server.stdout.take().ok_or("the server has no output")?;

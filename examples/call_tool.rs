@@ -6,13 +6,13 @@
 //!
 //! Without a server, it starts the demo server of this workspace; without anything, it adds two numbers there.
 
+mod demo;
+
 use std::error::Error;
 use std::time::Duration;
 
 use mcpwire_blocking::core::Json;
-use mcpwire_blocking::{EnvPolicy, McpClient, McpServerDef};
-
-const DEMO_SERVER: [&str; 8] = ["cargo", "run", "--quiet", "--release", "--package", "mcpwire", "--", "demo-server"];
+use mcpwire_blocking::{McpClient, McpServerDef};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
@@ -22,11 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let def = match command.split_first() {
         Some((program, arguments)) => McpServerDef::new(program).args(arguments.iter().cloned()),
-        // Cargo wants its whole environment, and may have to build the server first.
-        None => McpServerDef::new(DEMO_SERVER[0])
-            .args(DEMO_SERVER[1..].iter().copied())
-            .env_policy(EnvPolicy::Inherit)
-            .connect_timeout(Duration::from_secs(600)),
+        None => demo::server(),
     };
 
     let mut client = McpClient::connect_and_initialize(&def)?;

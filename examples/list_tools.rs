@@ -6,24 +6,19 @@
 //!
 //! Without a server, it starts the demo server of this workspace.
 
+mod demo;
+
 use std::error::Error;
-use std::time::Duration;
 
 use mcpwire_blocking::core::{Tool, printable};
-use mcpwire_blocking::{EnvPolicy, McpClient, McpServerDef};
+use mcpwire_blocking::{McpClient, McpServerDef};
 use serde_json::Value;
-
-const DEMO_SERVER: [&str; 8] = ["cargo", "run", "--quiet", "--release", "--package", "mcpwire", "--", "demo-server"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let command: Vec<String> = std::env::args().skip(1).collect();
     let def = match command.split_first() {
         Some((program, arguments)) => McpServerDef::new(program).args(arguments.iter().cloned()),
-        // Cargo wants its whole environment, and may have to build the server first.
-        None => McpServerDef::new(DEMO_SERVER[0])
-            .args(DEMO_SERVER[1..].iter().copied())
-            .env_policy(EnvPolicy::Inherit)
-            .connect_timeout(Duration::from_secs(600)),
+        None => demo::server(),
     };
 
     // Starts the server, finds out which revision of the protocol it speaks, and lists its tools, all pages of them.

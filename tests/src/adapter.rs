@@ -8,6 +8,8 @@ use mcpwire_blocking::core::{CallToolResult, Config, LogMessage, Progress, Rejec
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
 use serde_json::{Value, json};
 
+use crate::asynchronous::Lines;
+
 /// A client of one adapter. An async adapter runs its own runtime in here.
 pub trait Adapter: Sized {
     /// Starts the server, and no more.
@@ -20,8 +22,11 @@ pub trait Adapter: Sized {
     fn rejected_tools(&self) -> Vec<Rejected>;
     /// One call, to its end.
     fn call(&mut self, call: Call) -> Result<CallToolResult, Failure>;
-    /// A call that is given up after a while. Its failure.
-    fn call_and_cancel(&mut self, call: Call, after: Duration) -> Failure;
+    /// Calls that are under way together: each is sent before any is waited for. How each of them ended. Progress is not
+    /// listened to.
+    fn call_together(&mut self, calls: Vec<Call>) -> Vec<Result<CallToolResult, Failure>>;
+    /// A call that is given up once the server has said the word on standard error. Its failure.
+    fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure;
     /// Any method; the result as JSON text.
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
     /// What the server said of itself.
@@ -82,12 +87,21 @@ pub struct Call {
     pub total_timeout: Option<Duration>,
     /// Where progress goes, for those who want it.
     pub progress: Option<Arc<Mutex<Vec<Progress>>>>,
+    /// Whether it is given up as soon as it is sent, together with others.
+    pub given_up: bool,
 }
 
 impl Call {
     /// A call with no arguments and the timeouts of the configuration.
     pub fn new(tool: &str) -> Self {
-        Self { tool: tool.to_owned(), arguments: json!({}), timeout: None, total_timeout: None, progress: None }
+        Self {
+            tool: tool.to_owned(),
+            arguments: json!({}),
+            timeout: None,
+            total_timeout: None,
+            progress: None,
+            given_up: false,
+        }
     }
 
     /// With these arguments.
@@ -117,13 +131,20 @@ impl Call {
         self.progress = Some(Arc::clone(list));
         self
     }
+
+    /// To be given up once all are sent that it is sent together with.
+    #[must_use]
+    pub fn given_up(mut self) -> Self {
+        self.given_up = true;
+        self
+    }
 }
 
 /// What a client hears beside the answers to its requests.
 #[derive(Clone, Default)]
 pub struct Heard {
     /// Standard error, line by line.
-    pub stderr: Arc<Mutex<Vec<String>>>,
+    pub stderr: Lines,
     /// Log messages.
     pub logs: Arc<Mutex<Vec<LogMessage>>>,
 }
@@ -140,6 +161,12 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What a caller knows of a call that it has given up itself.
+    pub(crate) fn given_up() -> Self {
+        let text = "`tools/call` was cancelled: its caller has given it up".into();
+        Self { kind: ErrorKind::Cancelled, connecting: false, text }
+    }
+
     /// Fails unless it is of the kind and says all these things.
     ///
     /// # Panics

@@ -1,12 +1,15 @@
 //! The blocking adapter, as the suite sees it.
 
 use std::thread;
-use std::time::Duration;
 
-use mcpwire_blocking::core::{CallToolResult, Config, Event, Json, Notification, Rejected, ServerInfo, Tool};
+use mcpwire_blocking::core::{
+    CallTool, CallToolParams, CallToolResult, Config, Event, Json, Notification, Rejected, RequestOptions, ServerInfo,
+    Ticket, Tool,
+};
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport};
 use serde_json::Value;
 
+use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard};
 
 /// A client of `mcpwire-blocking`.
@@ -16,7 +19,7 @@ impl Adapter for Blocking {
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
         let Heard { stderr, logs } = heard.clone();
         let mut options = ConnectOptions::new(config.clone());
-        options.stderr = Some(Box::new(move |line| stderr.lock().unwrap().push(line.to_owned())));
+        options.stderr = Some(Box::new(move |line| stderr.push(line)));
         options.on_event = Some(Box::new(move |event| {
             if let Event::Notification(Notification::Log(message)) = event {
                 logs.lock().unwrap().push(message.clone());
@@ -51,15 +54,30 @@ impl Adapter for Blocking {
         Ok(request.call()?)
     }
 
-    fn call_and_cancel(&mut self, call: Call, after: Duration) -> Failure {
+    fn call_together(&mut self, calls: Vec<Call>) -> Vec<Result<CallToolResult, Failure>> {
+        let begun: Vec<_> = calls.iter().map(|call| self.begin(call)).collect();
+        let mut waited_for = Vec::new();
+        for (call, ticket) in calls.iter().zip(begun) {
+            waited_for.push(match ticket {
+                Ok(ticket) if call.given_up => {
+                    self.0.cancel(ticket);
+                    Err(Failure::given_up())
+                }
+                other => Ok(other),
+            });
+        }
+        waited_for.into_iter().map(|ticket| Ok(self.0.wait(ticket??)?)).collect()
+    }
+
+    fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure {
         let canceller = self.0.canceller().expect("there is one");
-        let other = thread::spawn(move || {
-            thread::sleep(after);
-            canceller.cancel();
-        });
-        let failure = self.call(call).expect_err("it does not end by itself");
-        other.join().expect("to cancel is no effort");
-        failure
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                stderr.wait_for(word);
+                canceller.cancel();
+            });
+            self.call(call).expect_err("it does not end by itself")
+        })
     }
 
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
@@ -85,6 +103,14 @@ impl Adapter for Blocking {
 
     fn shutdown(self) -> Result<ShutdownReport, Failure> {
         Ok(self.0.shutdown()?)
+    }
+}
+
+impl Blocking {
+    fn begin(&mut self, call: &Call) -> Result<Ticket<CallTool>, Error> {
+        let mut options = RequestOptions::new();
+        (options.timeout, options.total_timeout) = (call.timeout, call.total_timeout);
+        self.0.begin(&CallToolParams { name: &call.tool, arguments: &call.arguments }, &options)
     }
 }
 

@@ -17,6 +17,7 @@
 //! When the server goes out of scope, it looks whether any of its processes is left.
 
 mod adapter;
+pub mod asynchronous;
 mod blocking;
 mod canned;
 mod counting;
@@ -43,6 +44,20 @@ macro_rules! on_every_adapter {
                 #[test]
                 fn $case() {
                     $crate::watched(super::$case::<$crate::Blocking>);
+                }
+            )+
+        }
+        $crate::on_every_adapter!(@async tokio_current, TokioCurrent, $($case),+);
+        $crate::on_every_adapter!(@async tokio_multi, TokioMulti, $($case),+);
+        $crate::on_every_adapter!(@async smol, Smol, $($case),+);
+        $crate::on_every_adapter!(@async async_std, AsyncStd, $($case),+);
+    };
+    (@async $name:ident, $Host:ident, $($case:ident),+) => {
+        mod $name {
+            $(
+                #[test]
+                fn $case() {
+                    $crate::watched(super::$case::<$crate::asynchronous::Async<$crate::asynchronous::$Host>>);
                 }
             )+
         }

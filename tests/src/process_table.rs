@@ -7,7 +7,7 @@ use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// A process that was killed may take a moment to go; one that is left stays.
 const GRACE: Duration = Duration::from_secs(8);
@@ -18,6 +18,12 @@ pub fn process_exists(pid: u32) -> bool {
         return i32::try_from(pid).ok().and_then(Pid::from_raw).is_some_and(|pid| test_kill_process(pid).is_ok());
     }
     status(pid).is_some_and(|status| status.state != 'Z' || status.parent == process::id())
+}
+
+/// Kills a process, and nothing else of its group.
+pub(crate) fn kill(pid: u32) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("it is a process id");
+    kill_process(pid, Signal::KILL).expect("the process is ours");
 }
 
 /// The most memory that this process has ever used, in bytes, where the system tells.

@@ -2,7 +2,8 @@
 
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use mcpwire_blocking::McpServerDef;
 use mcpwire_blocking::core::Config;
@@ -75,6 +76,25 @@ impl Server {
             Ok(_) => panic!("the client is ready, which it should not be"),
             Err(failure) => failure,
         }
+    }
+
+    /// Kills its process with this id, and no other.
+    ///
+    /// # Panics
+    ///
+    /// When it is no more.
+    pub fn kill(&self, pid: u32) {
+        process_table::kill(pid);
+    }
+
+    /// The same from another thread, once it has said the word on standard error. When that was is the thread's result.
+    pub fn kill_once_it_says(&self, word: &'static str, pid: u32) -> JoinHandle<Instant> {
+        let stderr = self.heard.stderr.clone();
+        thread::spawn(move || {
+            stderr.wait_for(word);
+            process_table::kill(pid);
+            Instant::now()
+        })
     }
 
     /// The ids of its processes.

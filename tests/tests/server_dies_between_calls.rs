@@ -19,6 +19,19 @@ fn the_answer_counts_and_the_next_call_fails<A: Adapter>() {
     }
 }
 
+fn a_kill_from_outside_is_told_by_the_next_call<A: Adapter>() {
+    for era in ["", "--modern"] {
+        let server = server!(&format!("well-behaved {era}"));
+        let mut client = server.open::<A>();
+        client.assert_alive();
+        server.kill(client.pid());
+        wait_for_the_end(&mut client);
+        let (failure, took) = timed(|| client.failure("echo"));
+        failure.assert(ErrorKind::Closed, &["bad-habits", "KILL"]);
+        assert!(took < Duration::from_secs(1), "it took {took:?}");
+    }
+}
+
 fn shutdown_has_nothing_to_complain_about<A: Adapter>() {
     let server = server!("dies-after-call 9");
     let mut client = server.open::<A>();
@@ -50,6 +63,7 @@ fn a_closed_standard_input_ends_the_next_call_at_once<A: Adapter>() {
 
 on_every_adapter!(
     the_answer_counts_and_the_next_call_fails,
+    a_kill_from_outside_is_told_by_the_next_call,
     shutdown_has_nothing_to_complain_about,
     a_closed_standard_output_ends_the_call_at_once,
     a_closed_standard_input_ends_the_next_call_at_once,

@@ -1,11 +1,11 @@
 //! The process ends while a call waits for its answer.
 
-use std::thread;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use mcpwire_blocking::ErrorKind;
 use mcpwire_tests::{Adapter, Call, on_every_adapter, server, timed};
-use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(1);
 
@@ -32,15 +32,9 @@ fn a_signal_is_told_by_its_name<A: Adapter>() {
 fn a_kill_from_outside_is_noticed<A: Adapter>() {
     let server = server!("slow 60000");
     let mut client = server.open::<A>();
-    let pid = client.pid();
-    let killer = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(200));
-        kill(pid);
-    });
-    let (failure, took) = timed(|| client.failure("echo"));
-    failure.assert(ErrorKind::Closed, &["tools/call", "KILL"]);
-    assert!(took < SOON, "it took {took:?}");
-    killer.join().expect("the kill works");
+    let killer = server.kill_once_it_says("this will take its time", client.pid());
+    client.failure("echo").assert(ErrorKind::Closed, &["tools/call", "KILL"]);
+    assert_soon(killer);
 }
 
 fn the_next_call_says_it_again<A: Adapter>() {
@@ -70,16 +64,26 @@ fn a_call_that_is_being_written_is_given_up<A: Adapter>() {
     let server = server!("stops-reading");
     let mut client = server.open::<A>();
     client.list_tools().expect("this much it reads");
-    let pid = client.pid();
-    let killer = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(200));
-        kill(pid);
-    });
-    let message = "x".repeat(4 << 20);
-    let (outcome, took) = timed(|| client.call(Call::new("echo").with(serde_json::json!({ "message": message }))));
+    let killer = server.kill_once_it_says("still they write", client.pid());
+    let outcome = client.call(Call::new("echo").with(json!({"message": "x".repeat(4 << 20)})));
     outcome.unwrap_err().assert(ErrorKind::Closed, &["tools/call", "KILL", "I have read enough"]);
-    assert!(took < SOON, "it took {took:?}");
-    killer.join().expect("the kill works");
+    assert_soon(killer);
+}
+
+fn all_calls_fail_that_are_under_way<A: Adapter>() {
+    for era in ["", "--modern"] {
+        let server = server!(&format!("gathers {era}"));
+        let mut client = server.open::<A>();
+        let mut calls = vec![Call::new("wait"); 1_000];
+        calls.push(Call::new("die"));
+        let (outcomes, took) = timed(|| client.call_together(calls));
+        assert_eq!(outcomes.len(), 1_001);
+        for outcome in outcomes {
+            let failure = outcome.unwrap_err();
+            failure.assert(ErrorKind::Closed, &["bad-habits", "tools/call", "exited with code 7", "they are too many"]);
+        }
+        assert!(took < SOON, "it took {took:?}");
+    }
 }
 
 on_every_adapter!(
@@ -89,9 +93,10 @@ on_every_adapter!(
     the_next_call_says_it_again,
     half_a_line_is_no_answer,
     a_call_that_is_being_written_is_given_up,
+    all_calls_fail_that_are_under_way,
 );
 
-fn kill(pid: u32) {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("it is a process id");
-    kill_process(pid, Signal::KILL).expect("the process is ours");
+fn assert_soon(killer: JoinHandle<Instant>) {
+    let took = killer.join().expect("the kill works").elapsed();
+    assert!(took < SOON, "it took {took:?}");
 }

@@ -29,7 +29,7 @@ fn a_chosen_modern_era_does_not_start_it_again<A: Adapter>() {
 fn a_server_that_always_dies_is_not_started_for_ever<A: Adapter>() {
     let server = server!("exits 3");
     server.fail_to_open::<A>().assert(ErrorKind::Connect, &["3", "cannot find my configuration"]);
-    assert!(server.heard.stderr.lock().unwrap().len() <= 2, "it is started twice at most");
+    assert!(server.heard.stderr.all().len() <= 2, "it is started twice at most");
 }
 
 on_every_adapter!(

@@ -19,7 +19,7 @@ fn every_line_can_be_followed<A: Adapter>() {
     let mut client = server.open::<A>();
     client.assert_alive();
     client.shutdown().expect("it ends");
-    let lines = server.heard.stderr.lock().unwrap();
+    let lines = server.heard.stderr.all();
     assert_eq!(lines.len(), 1_000_000 / 69 + 1);
     assert_eq!(lines.last().map(String::as_str), Some("the last of them"));
 }
@@ -28,7 +28,7 @@ fn the_last_words_are_heard<A: Adapter>() {
     let server = server!("last-words 2000");
     let client = server.open::<A>();
     client.shutdown().expect("it ends");
-    let lines = server.heard.stderr.lock().unwrap();
+    let lines = server.heard.stderr.all();
     assert_eq!(lines.len(), 2_000);
     assert_eq!(lines.last().map(String::as_str), Some("last words, line 2000"));
 }

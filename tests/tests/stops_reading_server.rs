@@ -21,4 +21,39 @@ fn a_call_that_cannot_be_written_ends_in_time<A: Adapter>() {
     assert!(took < Duration::from_secs(6), "it took {took:?}");
 }
 
-on_every_adapter!(a_call_that_cannot_be_written_ends_in_time);
+/// They wait behind it, and each until its own deadline.
+fn the_calls_behind_it_end_in_time<A: Adapter>() {
+    let server = server!("stops-reading");
+    let mut client = server.open::<A>();
+    client.list_tools().expect("this much it reads");
+
+    let call = |timeout| Call::new("echo").timeout(Duration::from_millis(timeout));
+    let blocked = call(600).with(json!({"message": "x".repeat(4 << 20)}));
+    let (outcomes, took) = timed(|| client.call_together(vec![blocked, call(900), call(300)]));
+    for (outcome, timeout) in outcomes.into_iter().zip(["600ms", "900ms", "300ms"]) {
+        outcome.unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", timeout]);
+    }
+    assert!(took < Duration::from_millis(1_400), "it took {took:?}");
+}
+
+fn the_client_can_be_dropped_after_it_was_given_up<A: Adapter>() {
+    let server = server!("stops-reading");
+    let mut client = server.open::<A>();
+    client.list_tools().expect("this much it reads");
+
+    let blocked = Call::new("echo").with(json!({"message": "x".repeat(4 << 20)}));
+    let failure = client.call_and_cancel(blocked, &server.heard.stderr, "still they write");
+    failure.assert(ErrorKind::Cancelled, &["tools/call"]);
+    let failure = client.call(Call::new("echo").timeout(Duration::from_millis(200))).unwrap_err();
+    failure.assert(ErrorKind::Timeout, &["tools/call", "200ms"]);
+
+    let ((), took) = timed(|| drop(client));
+    assert!(took < Duration::from_millis(500), "it took {took:?}");
+    server.assert_gone();
+}
+
+on_every_adapter!(
+    a_call_that_cannot_be_written_ends_in_time,
+    the_calls_behind_it_end_in_time,
+    the_client_can_be_dropped_after_it_was_given_up,
+);

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcpwire_blocking::core::{Config, Era, Json, ProtocolVersion};
 use mcpwire_blocking::{ConnectOptions, ErrorKind, McpClient, with_client};
-use mcpwire_tests::{process_exists, server, timed, watched};
+use mcpwire_tests::asynchronous::Lines;
+use mcpwire_tests::{Server, process_exists, server, watched};
 
 #[test]
 fn the_client_tells_what_it_knows() {
@@ -101,18 +102,18 @@ fn nothing_is_left_of_a_scope_that_panics() {
 fn the_handshake_can_be_cancelled_from_another_thread() {
     watched(|| {
         let server = server!("silent");
-        let mut client = McpClient::connect(&server.def).expect("it starts");
+        let (mut client, lines) = listened_to(&server);
         let canceller = client.canceller().expect("there is one");
         let other = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(200));
+            lines.wait_for("no word about");
             canceller.cancel();
+            Instant::now()
         });
-        let (outcome, took) = timed(|| client.initialize().map(|_| ()));
-        let error = outcome.unwrap_err();
+        let error = client.initialize().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
         assert!(error.is_connecting());
+        let took = other.join().expect("to cancel is no effort").elapsed();
         assert!(took < Duration::from_secs(1), "it took {took:?}");
-        other.join().expect("to cancel is no effort");
     });
 }
 
@@ -120,18 +121,18 @@ fn the_handshake_can_be_cancelled_from_another_thread() {
 fn a_canceller_outlives_the_restart_of_the_server() {
     watched(|| {
         let server = server!("dies-on-probe");
-        let mut client = McpClient::connect(&server.def).expect("it starts");
+        let (mut client, lines) = listened_to(&server);
         let canceller = client.canceller().expect("there is one");
         client.initialize().expect("the second process answers");
         let other = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(200));
+            lines.wait_for("let me think");
             canceller.cancel();
+            Instant::now()
         });
-        let (outcome, took) = timed(|| client.tool("ponder", ()).timeout(Duration::from_secs(5)).call());
-        let error = outcome.unwrap_err();
+        let error = client.call_tool("ponder", ()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+        let took = other.join().expect("to cancel is no effort").elapsed();
         assert!(took < Duration::from_secs(1), "it took {took:?}");
-        other.join().expect("to cancel is no effort");
     });
 }
 
@@ -148,4 +149,13 @@ fn secrets_are_not_shown() {
         }
         assert!(format!("{:?}", server.def).contains("API_KEY"));
     });
+}
+
+/// A client that is not opened yet, and what its server says on standard error.
+fn listened_to(server: &Server) -> (McpClient, Lines) {
+    let lines = server.heard.stderr.clone();
+    let follower = lines.clone();
+    let mut options = ConnectOptions::new(server.config.clone());
+    options.stderr = Some(Box::new(move |line| follower.push(line)));
+    (McpClient::connect_with(&server.def, options).expect("it starts"), lines)
 }

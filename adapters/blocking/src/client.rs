@@ -143,6 +143,8 @@ impl McpClient {
                 }
                 Page::Complete(tools) => {
                     self.tools.replace(tools);
+                    // Lists are larger than most answers, and what comes next may be long in coming.
+                    self.connection.engine.shrink();
                     return Ok(self.tools());
                 }
             }

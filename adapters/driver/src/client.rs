@@ -4,13 +4,14 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, Json, ListParams, ListTools, Method, Page, Params, Phase, Prepared,
-    ProtocolVersion, RequestOptions, SendError, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool, ToolList,
+    ProtocolVersion, RequestOptions, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool, ToolList,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -76,11 +77,7 @@ impl<R: Runtime> McpClient<R> {
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
         let shared = &self.life.0;
         let begun = shared.clock.now();
-        match shared.send(|state| state.engine.initialize(begun)) {
-            // Another task has begun it: this one waits as well.
-            Err(Error::Send { error: SendError::AlreadyInitialized, .. }) if shared.server.get().is_none() => {}
-            other => other?,
-        }
+        shared.send(|state| state.begin_opening(begun))?;
         // Until now it was not read what the server says.
         shared.wake_driver();
         loop {
@@ -89,13 +86,15 @@ impl<R: Runtime> McpClient<R> {
             }
             let error = match poll_fn(|cx| shared.poll_opened(cx)).await {
                 Opened::Connected => continue,
-                Opened::Restart => match &shared.definition {
-                    Some(def) => {
-                        self.restart(def, begun)?;
-                        continue;
+                Opened::Restart => {
+                    if let Err(error) = self.restart(begun) {
+                        let mut wakers = Vec::new();
+                        shared.lock().give_up_opening(&mut wakers);
+                        wakers.into_iter().for_each(Waker::wake);
+                        return Err(error);
                     }
-                    None => ConnectError::Closed,
-                },
+                    continue;
+                }
                 Opened::Closed(how) => how.before_open(),
             };
             let process = shared.lock().process_report();
@@ -111,11 +110,24 @@ impl<R: Runtime> McpClient<R> {
         Ok(value)
     }
 
-    fn restart(&self, def: &McpServerDef, begun: Timestamp) -> Result<(), Error> {
+    /// Starts the server once more, as a legacy one.
+    fn restart(&self, begun: Timestamp) -> Result<(), Error> {
         let shared = &self.life.0;
+        let closed = || {
+            let process = shared.lock().process_report();
+            Err(Error::Connect { server: shared.name().into(), error: ConnectError::Closed, process })
+        };
+        let Some(def) = shared.definition.as_ref().filter(|_| shared.lock().wish == Wish::Live) else {
+            return closed();
+        };
         let (process, Streams { reader, writer, stderr, exit }) = spawn::<R>(def)?;
         let now = shared.clock.now();
         let mut state = shared.lock();
+        if state.wish != Wish::Live {
+            // The end was asked for meanwhile.
+            drop(state);
+            return closed();
+        }
         let config = state.engine.config().for_restart(now.duration_since(begun));
         state.restart(Engine::new(config), writer, process);
         let begun = state.engine.initialize(now);
@@ -336,13 +348,7 @@ impl<R> McpClient<R> {
     /// It ends for all clones of this client. The future may be dropped: the way to the end goes on without it.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
         let life = Arc::clone(&self.life);
-        {
-            let mut state = life.0.lock();
-            if state.wish == Wish::Live {
-                state.wish = Wish::End;
-            }
-        }
-        life.0.wake_driver();
+        life.0.ask_for_end();
         async move { Ok(poll_fn(|cx| life.0.poll_ended(cx)).await) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use mcpwire_core::shutdown::Patience;
@@ -75,7 +75,11 @@ impl Shared {
         let mut state = self.lock();
         match state.opening.outcome {
             Some(Opened::Restart) if state.report.is_none() => wait(&mut state.ended, cx),
-            Some(Opened::Restart) => return Poll::Ready(state.opening.outcome.take().unwrap_or(Opened::Restart)),
+            Some(Opened::Restart) if state.opening.restarting => wait(&mut state.opening.waiting, cx),
+            Some(Opened::Restart) => {
+                state.opening.restarting = true;
+                return Poll::Ready(Opened::Restart);
+            }
             Some(ref outcome) => return Poll::Ready(outcome.clone()),
             None => wait(&mut state.opening.waiting, cx),
         }
@@ -89,6 +93,22 @@ impl Shared {
             wait(&mut state.ended, cx);
         }
         state.report.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Asks for the end, step by step.
+    pub(crate) fn ask_for_end(&self) {
+        let mut wakers = Vec::new();
+        let mut state = self.lock();
+        if state.is_to_be_restarted() && state.report.is_some() {
+            // Between two processes there is nobody else to say it.
+            state.give_up_opening(&mut wakers);
+        }
+        if state.wish == Wish::Live {
+            state.wish = Wish::End;
+        }
+        wakers.extend(state.driver.take());
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Wakes the driver, whatever there is to send.
@@ -127,6 +147,10 @@ impl Drop for Life {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         if state.report.is_some() {
+            let mut wakers = Vec::new();
+            state.subscribers.end(&mut wakers);
+            drop(state);
+            wakers.into_iter().for_each(Waker::wake);
             return;
         }
         // Whoever asked for a polite end gets it, also if nobody waits for it.

@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    Ask, AskKey, Closed, Event, Notification, Phase, Progress, Reply, RequestKey, ServerInfo, Timestamp, ToolList,
+    Ask, AskKey, Closed, Event, Notification, Phase, Progress, Reply, RequestKey, SendError, ServerInfo, Timestamp,
+    ToolList,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
 
@@ -64,6 +65,8 @@ pub(crate) enum Wish {
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     pub(crate) outcome: Option<Opened>,
+    /// One of those who wait has taken it upon itself to start the server once more.
+    pub(crate) restarting: bool,
     pub(crate) waiting: Vec<Waker>,
 }
 
@@ -149,6 +152,8 @@ impl State {
         self.report = None;
         self.driver = None;
         self.armed = None;
+        self.opening.outcome = None;
+        self.opening.restarting = false;
     }
 
     /// Makes room for the reply of a request that was sent.
@@ -328,8 +333,31 @@ impl State {
         if self.opening.outcome.is_none() && server.get().is_none() {
             self.opened(Opened::Closed(Closed::ByClient), wakers);
         }
-        self.subscribers.end(wakers);
+        // What is started once more goes on telling.
+        if !self.is_to_be_restarted() {
+            self.subscribers.end(wakers);
+        }
         wakers.extend(mem::take(&mut self.opening.waiting));
+    }
+
+    /// Whether the server ended on the probe, and may be started once more.
+    pub(crate) fn is_to_be_restarted(&self) -> bool {
+        self.wish == Wish::Live && matches!(self.opening.outcome, Some(Opened::Restart))
+    }
+
+    /// Begins to open the connection, or joins those who wait for that already.
+    pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
+        match (&self.opening.outcome, self.engine.phase()) {
+            (Some(Opened::Restart | Opened::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
+            _ => self.engine.initialize(now),
+        }
+    }
+
+    /// It will not be started once more: everybody is told.
+    pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
+        self.opening.restarting = false;
+        self.opened(Opened::Closed(Closed::ByServer), wakers);
+        self.subscribers.end(wakers);
     }
 
     /// The driver has done its work.

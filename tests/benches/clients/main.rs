@@ -1,5 +1,5 @@
-//! The blocking client against the pipe itself and against a client that does nothing but read each answer into its type,
-//! in one run and on the same server. What is told is time; `tests/instructions` counts instructions, which do not vary.
+//! The blocking client and that of tokio, against the pipe itself and against a client that does nothing but read each
+//! answer into its type, in one run and on the same server. What is told is time; `tests/instructions` counts instructions, which do not vary.
 //!
 //! ```text
 //! cargo bench -p mcpwire-tests
@@ -8,6 +8,7 @@
 
 mod bare;
 mod pipe;
+mod tokio;
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use serde::Serialize;
 
 use crate::bare::Bare;
 use crate::pipe::Pipe;
+use crate::tokio::OnTokio;
 
 const MIB: usize = 1 << 20;
 
@@ -53,12 +55,20 @@ impl Echo {
     }
 }
 
+fn server(flags: &[&str]) -> McpServerDef {
+    McpServerDef::new(env!("CARGO_BIN_EXE_fast_server")).args(flags.iter().copied())
+}
+
+/// As the server is a legacy one, the era is not asked for.
+fn config() -> Config {
+    let mut config = Config::new("bench", "1");
+    config.negotiate = Negotiate::Legacy;
+    config
+}
+
 impl Client for McpClient {
     fn open(flags: &[&str]) -> Self {
-        let def = McpServerDef::new(env!("CARGO_BIN_EXE_fast_server")).args(flags.iter().copied());
-        let mut options = ConnectOptions::new(Config::new("bench", "1"));
-        options.config.negotiate = Negotiate::Legacy;
-        let mut client = Self::connect_with(&def, options).expect("the server starts");
+        let mut client = Self::connect_with(&server(flags), ConnectOptions::new(config())).expect("the server starts");
         client.initialize().expect("the connection opens");
         client
     }
@@ -140,7 +150,8 @@ impl Work for List {
 fn on_every_client(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, flags: &[&str], work: &impl Work) {
     on_client::<Pipe>(group, &format!("{name}/pipe"), flags, work);
     on_client::<Bare>(group, &format!("{name}/bare"), flags, work);
-    on_client::<McpClient>(group, &format!("{name}/mcpwire"), flags, work);
+    on_client::<McpClient>(group, &format!("{name}/blocking"), flags, work);
+    on_client::<OnTokio>(group, &format!("{name}/tokio"), flags, work);
 }
 
 fn on_client<C: Client>(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, flags: &[&str], work: &impl Work) {

@@ -63,7 +63,8 @@ impl Manners for Batch {
     }
 }
 
-/// Keeps a call `wait` until the client cancels it, answers it then, and says so in answer to `cancelled`.
+/// Keeps a call `wait` until the client cancels it, answers it then, and says so in answer to `cancelled`. On standard
+/// error it says when it waits.
 #[derive(Default)]
 pub(crate) struct LateReplies {
     waiting: Option<String>,
@@ -73,7 +74,10 @@ pub(crate) struct LateReplies {
 impl Manners for LateReplies {
     fn call_tool(&mut self, wire: &mut Wire, request: &Message) {
         match request.tool() {
-            "wait" => self.waiting = Some(request.id().to_owned()),
+            "wait" => {
+                self.waiting = Some(request.id().to_owned());
+                eprintln!("bad-habits: I wait");
+            }
             "cancelled" => wire.text(request, &self.cancelled.to_string()),
             _ => server::call_tool(wire, request),
         }

@@ -13,6 +13,7 @@ mod asks;
 mod blocks;
 mod client;
 mod death;
+mod gathers;
 mod handshake;
 mod json;
 mod malformed;
@@ -123,6 +124,8 @@ const HABITS: &[Habit] = &[
         |_| Box::new(answers::EchoUnknown)),
     habit("nameless-errors", "", "errors that do not say which request they answer",
         |_| Box::new(answers::NamelessErrors)),
+    habit("gathers", "", "keeps calls until it is told to answer them, and answers them in disorder",
+        |_| Box::new(gathers::Gathers::default())),
     habit("asks", "", "asks the client for things in a call, with ids that collide with the client's own",
         |_| Box::new(asks::Asks::default())),
     habit("malformed-responses", "", "a malformed response, of the kind that the tool names",

@@ -116,10 +116,14 @@ impl Manners for LastWords {
     }
 }
 
+/// A call of the tool `change` makes it say first that its tools have changed.
 pub(crate) struct FloodsNotifications(pub(crate) usize);
 
 impl Manners for FloodsNotifications {
     fn call_tool(&mut self, wire: &mut Wire, request: &Message) {
+        if request.tool() == "change" {
+            wire.notify("notifications/tools/list_changed", "");
+        }
         let total = self.0;
         for number in 1..=total {
             wire.log(&format!("message {number}"));
@@ -128,7 +132,10 @@ impl Manners for FloodsNotifications {
                 wire.notify("notifications/progress", &progress);
             }
         }
-        server::call_tool(wire, request);
+        match request.tool() {
+            "change" => wire.text(request, "changed"),
+            _ => server::call_tool(wire, request),
+        }
     }
 }
 

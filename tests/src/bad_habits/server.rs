@@ -173,7 +173,7 @@ pub(crate) fn call_tool(wire: &mut Wire, request: &Message) {
             wire.text(request, &escape(&directory.to_string_lossy()));
         }
         "pid" => wire.text(request, &process::id().to_string()),
-        "ponder" => {}
+        "ponder" => eprintln!("bad-habits: let me think"),
         "picky" => wire.error(request, -32602, "no such colour"),
         tool => wire.error(request, -32602, &format!("Unknown tool: {tool}")),
     }

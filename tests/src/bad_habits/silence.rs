@@ -1,7 +1,10 @@
-//! Servers that say nothing, or nothing to the point, or not in time.
+//! Servers that say nothing, or nothing to the point, or not in time. On standard error they say how far they are.
 
+use std::io;
 use std::thread;
 use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::json::Raw;
 use crate::server::{self, Manners};
@@ -11,7 +14,9 @@ use crate::wire::{Message, Wire};
 pub(crate) struct Silent;
 
 impl Manners for Silent {
-    fn message(&mut self, _wire: &mut Wire, _message: &Message) {}
+    fn message(&mut self, _wire: &mut Wire, message: &Message) {
+        eprintln!("bad-habits: no word about {}", message.method());
+    }
 }
 
 pub(crate) struct SilentOnProbe;
@@ -26,6 +31,7 @@ pub(crate) struct Slow(pub(crate) usize);
 
 impl Manners for Slow {
     fn call_tool(&mut self, wire: &mut Wire, request: &Message) {
+        eprintln!("bad-habits: this will take its time");
         let steps = request.argument("steps").and_then(Raw::number).unwrap_or(1);
         for step in 1..=steps {
             wait(self.0);
@@ -56,13 +62,16 @@ impl Manners for NeverReads {
     }
 }
 
-/// Reads up to the list of tools, which the client may want before it calls one.
+/// Reads up to the list of tools, which the client may want before it calls one. It notices that more is written.
 pub(crate) struct StopsReading;
 
 impl Manners for StopsReading {
     fn list_tools(&mut self, wire: &mut Wire, request: &Message) {
         server::list_tools(wire, request, server::TOOLS);
         eprintln!("bad-habits: I have read enough");
+        let stdin = io::stdin();
+        poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None).expect("standard input is open");
+        eprintln!("bad-habits: still they write");
         sleep_for_ever();
     }
 }

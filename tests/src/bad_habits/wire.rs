@@ -106,6 +106,7 @@ pub(crate) fn content(text: &str) -> String {
 }
 
 /// One message of the client.
+#[derive(Clone)]
 pub(crate) struct Message(String);
 
 impl Message {

@@ -1,43 +1,13 @@
-//! The command line, the clocks, and the line that says what they showed.
+//! The clocks, and the line that says what they showed.
 
 use std::fmt::{self, Display};
+use std::fs;
 use std::time::{Duration, Instant};
-use std::{env, fs, process};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-/// What is to be measured.
-pub(crate) struct Task {
-    pub(crate) mode: String,
-    pub(crate) n: usize,
-    pub(crate) size: usize,
-    pub(crate) in_flight: usize,
-    pub(crate) server: Vec<String>,
-}
-
-impl Task {
-    /// From the command line, and the number of calls in flight from `PEERS_INFLIGHT`.
-    pub(crate) fn of_process() -> Self {
-        Self::parse(env::args().skip(1)).unwrap_or_else(|| {
-            eprintln!("usage: peer_blocking MODE N SIZE -- SERVER [ARGUMENT...]");
-            process::exit(2)
-        })
-    }
-
-    fn parse(mut words: impl Iterator<Item = String>) -> Option<Self> {
-        let mode = words.next()?;
-        let n = words.next()?.parse().ok()?;
-        let size = words.next()?.parse().ok()?;
-        let in_flight = env::var("PEERS_INFLIGHT").map_or(Some(64), |n| n.parse().ok())?;
-        (words.next()? == "--").then(|| Self { mode, n, size, in_flight, server: words.collect() })
-    }
-
-    /// How often a thing is done before the clock starts.
-    pub(crate) fn warm_up(&self) -> usize {
-        (self.n / 5).max(1)
-    }
-}
+use crate::task::Task;
 
 /// The clocks.
 pub(crate) struct Meter<'t> {
@@ -67,12 +37,9 @@ impl<'t> Meter<'t> {
         }
     }
 
-    /// Does one thing and keeps how long it took.
-    pub(crate) fn time<T>(&mut self, f: impl FnOnce() -> T) -> T {
-        let begin = Instant::now();
-        let value = f();
-        self.times.push(begin.elapsed().as_nanos());
-        value
+    /// One thing is done.
+    pub(crate) fn took(&mut self, time: Duration) {
+        self.times.push(time.as_nanos());
     }
 
     /// Adds a member to the report.

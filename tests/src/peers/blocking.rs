@@ -8,29 +8,25 @@
 //! `fast_server` offers it.
 
 mod meter;
+mod task;
 
 use std::collections::VecDeque;
-use std::error::Error;
+use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use mcpwire_blocking::core::{
-    CallTool, CallToolParams, CallToolResult, Config, ContentBlock, Event, Negotiate, Notification, RequestOptions,
-};
-use mcpwire_blocking::{ConnectOptions, McpClient, McpServerDef};
-use serde::Serialize;
+use mcpwire_blocking::core::{CallTool, CallToolParams, Event, Notification, RequestOptions};
+use mcpwire_blocking::{ConnectOptions, McpClient};
 
-use crate::meter::{Meter, Report, Task};
+use crate::meter::{Meter, Report};
+use crate::task::{Echo, Flood, Outcome, STANDSTILL, Task, config};
 
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
-
-/// How long the slow consumer of `floodslow` stands still.
-const STANDSTILL: Duration = Duration::from_secs(2);
+const USAGE: &str = "usage: peer_blocking MODE N SIZE -- SERVER [ARGUMENT...]";
 
 fn main() -> Outcome {
-    let task = Task::of_process();
+    let task = Task::parse(env::args().skip(1)).ok_or(USAGE)?;
     let report = match task.mode.as_str() {
         "seq" | "large" => sequential(&task)?,
         "conc" => in_flight(&task)?,
@@ -49,11 +45,13 @@ fn main() -> Outcome {
 fn sequential(task: &Task) -> Outcome<Report> {
     let mut client = open(task)?;
     for _ in 0..task.warm_up() {
-        echo(&mut client, task.size)?;
+        echo(&mut client, task.echo())?;
     }
     let mut meter = Meter::start(task);
     for _ in 0..task.n {
-        meter.time(|| echo(&mut client, task.size))?;
+        let begin = Instant::now();
+        echo(&mut client, task.echo())?;
+        meter.took(begin.elapsed());
     }
     let report = meter.stop();
     client.shutdown()?;
@@ -73,7 +71,7 @@ fn in_flight(task: &Task) -> Outcome<Report> {
 
 fn window(client: &mut McpClient, task: &Task, n: usize) -> Outcome {
     let options = RequestOptions::new();
-    let arguments = Echo::new(task.size);
+    let arguments = task.echo();
     let params = CallToolParams { name: "echo", arguments: &arguments };
     let mut tickets = VecDeque::with_capacity(task.in_flight);
     let mut sent = 0;
@@ -83,7 +81,7 @@ fn window(client: &mut McpClient, task: &Task, n: usize) -> Outcome {
             sent += 1;
         }
         let oldest = tickets.pop_front().ok_or("nothing is in flight")?;
-        check(&client.wait(oldest)?, task.size)?;
+        arguments.check(&client.wait(oldest)?)?;
     }
     Ok(())
 }
@@ -95,10 +93,10 @@ fn list(task: &Task) -> Outcome<Report> {
     }
     let mut meter = Meter::start(task);
     for _ in 0..task.n {
-        let tools = meter.time(|| client.list_tools().map(<[_]>::len))?;
-        if tools != task.size {
-            return Err(format!("{tools} tools are listed, not {}", task.size).into());
-        }
+        let begin = Instant::now();
+        let tools = client.list_tools()?.len();
+        meter.took(begin.elapsed());
+        task.check_list(tools)?;
     }
     let report = meter.stop();
     client.shutdown()?;
@@ -109,7 +107,10 @@ fn list(task: &Task) -> Outcome<Report> {
 fn connect(task: &Task) -> Outcome<Report> {
     let mut meter = Meter::start(task);
     for _ in 0..task.n {
-        meter.time(|| open_and_list(task))?.shutdown()?;
+        let begin = Instant::now();
+        let client = open_and_list(task)?;
+        meter.took(begin.elapsed());
+        client.shutdown()?;
     }
     Ok(meter.stop())
 }
@@ -162,40 +163,13 @@ fn open_and_list(task: &Task) -> Outcome<McpClient> {
 }
 
 fn open_with(task: &Task, change: impl FnOnce(&mut ConnectOptions)) -> Outcome<McpClient> {
-    let (program, arguments) = task.server.split_first().ok_or("no server is given")?;
-    let mut options = ConnectOptions::new(Config::new("peer-blocking", env!("CARGO_PKG_VERSION")));
-    // The other clients of a comparison do not ask for the era either.
-    options.config.negotiate = Negotiate::Legacy;
+    let mut options = ConnectOptions::new(config("peer-blocking"));
     change(&mut options);
-    let mut client = McpClient::connect_with(&McpServerDef::new(program).args(arguments.iter().cloned()), options)?;
+    let mut client = McpClient::connect_with(&task.server()?, options)?;
     client.initialize()?;
     Ok(client)
 }
 
-/// The arguments of `echo`, with a message that makes the request as long as usual ones are.
-#[derive(Serialize)]
-struct Echo {
-    message: &'static str,
-    bytes: usize,
-}
-
-impl Echo {
-    fn new(bytes: usize) -> Self {
-        Self { message: "a message of sixty-four bytes, that is as long as many arguments", bytes }
-    }
-}
-
-#[derive(Serialize)]
-struct Flood {
-    count: usize,
-}
-
-fn echo(client: &mut McpClient, bytes: usize) -> Outcome {
-    check(&client.call_tool("echo", Echo::new(bytes))?, bytes)
-}
-
-/// A client that is fast because it answers wrongly is not fast.
-fn check(result: &CallToolResult, bytes: usize) -> Outcome {
-    let len = result.content.first().and_then(ContentBlock::as_text).map(str::len);
-    if len == Some(bytes) { Ok(()) } else { Err(format!("the answer has {len:?} bytes, not {bytes}").into()) }
+fn echo(client: &mut McpClient, echo: Echo) -> Outcome {
+    echo.check(&client.call_tool("echo", echo)?)
 }

@@ -1,0 +1,46 @@
+//! Tests of programs that use mcpwire, without a process, a network or a clock.
+//!
+//! ```
+//! use mcpwire_testkit::{ScriptedServer, Testkit};
+//! use serde_json::json;
+//!
+//! let kit = Testkit::new(ScriptedServer::new().tool("echo", |args| args.member::<String>("message").unwrap_or_default()));
+//! let result = kit.run(async |client| client.call_tool("echo", json!({"message": "hi"})).await).unwrap();
+//! assert_eq!(result.text().as_str(), "hi");
+//! assert_eq!(kit.server().calls("echo")[0].get(), r#"{"message":"hi"}"#);
+//! ```
+//!
+//! The client is the real one, with all that it does about deadlines, cancelling, order and both eras of the protocol; what
+//! is scripted is the server, and what is virtual is the time. A test of an hour's timeout takes no time, and the same test
+//! does the same each time.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`Testkit`] | a server, clients of it, and the time they live in |
+//! | [`ScriptedServer`], [`Answer`] | what the server does |
+//! | [`Recorded`], [`Cancellation`] | what it was sent |
+//! | [`VirtualTime`] | a clock, timers, and tasks: time passes when nothing else can happen |
+//! | [`duplex`], [`pipe`] | streams in memory |
+//!
+//! Under a real runtime, with its real time, the same server serves a client over [`duplex`] or any other streams: see
+//! [`ScriptedServer`].
+
+mod answer;
+mod kit;
+mod outbox;
+mod pipe;
+mod protocol;
+mod recorded;
+mod server;
+mod serving;
+mod tasks;
+mod time;
+mod wire;
+
+pub use answer::Answer;
+pub use kit::Testkit;
+pub use pipe::{Duplex, PipeReader, PipeWriter, duplex, pipe};
+pub use recorded::{Cancellation, Recorded};
+pub use server::ScriptedServer;
+pub use serving::Serving;
+pub use time::{Sleep, VirtualTime, VirtualTimer};

@@ -1,0 +1,64 @@
+//! Messages, as they stand on the wire.
+
+use mcpwire_driver::core::{Json, RpcError};
+use serde::Serialize;
+
+/// The JSON of what a test gives.
+///
+/// # Panics
+///
+/// When it has none: the test is wrong.
+pub(crate) fn json(value: &(impl Serialize + ?Sized)) -> Json {
+    match Json::from_value(value) {
+        // A message is one line, and JSON from elsewhere may have several: between its tokens, a space does as well.
+        Ok(json) if json.get().contains(['\n', '\r']) => trusted(json.get().replace(['\n', '\r'], " ")),
+        Ok(json) => json,
+        Err(error) => panic!("a server cannot say what is no JSON: {error}"),
+    }
+}
+
+pub(crate) fn result(id: &Json, result: &Json) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// A result of ours, to a client that wants to be told that it is the whole of it (2026-07-28, basic/index, "Result
+/// Responses").
+pub(crate) fn complete_result(id: &Json, object: &Json) -> String {
+    let members = object.get().strip_prefix('{').unwrap_or_default();
+    let comma = if members.starts_with('}') { "" } else { "," };
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"{comma}{members}}}"#)
+}
+
+pub(crate) fn error(id: &Json, error: &RpcError) -> String {
+    let (code, message) = (error.code, json(&error.message));
+    let data = error.data.as_ref().map(|data| format!(r#","data":{data}"#)).unwrap_or_default();
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}{data}}}}}"#)
+}
+
+pub(crate) fn notification(method: &str, params: &Json) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":{}{}}}"#, json(method), params_member(params))
+}
+
+pub(crate) fn request(id: &Json, method: &str, params: &Json) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{}{}}}"#, json(method), params_member(params))
+}
+
+pub(crate) fn progress(token: &Json, progress: f64, total: Option<f64>, message: Option<&str>) -> String {
+    let total = total.map(|total| format!(r#","total":{}"#, json(&total))).unwrap_or_default();
+    let message = message.map(|message| format!(r#","message":{}"#, json(message))).unwrap_or_default();
+    let params = format!(r#"{{"progressToken":{token},"progress":{}{total}{message}}}"#, json(&progress));
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#)
+}
+
+pub(crate) fn text_result(text: &str, is_error: bool) -> Json {
+    trusted(format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":{is_error}}}"#, json(text)))
+}
+
+/// The JSON of a text that is JSON by the way it was made.
+pub(crate) fn trusted(text: String) -> Json {
+    Json::parse(text).unwrap_or_default()
+}
+
+fn params_member(params: &Json) -> String {
+    if params.get() == "null" { String::new() } else { format!(r#","params":{params}"#) }
+}

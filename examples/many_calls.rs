@@ -1,0 +1,56 @@
+//! A hundred calls at the same time over one connection, each in a task of its own; and what becomes of a call that nobody
+//! waits for any more.
+//!
+//! ```text
+//! cargo run --example many_calls
+//! ```
+
+mod demo;
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use mcpwire_tokio::{McpClient, with_client};
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+const CALLS: usize = 100;
+
+// One thread is enough: a call costs microseconds, and then it waits.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // The server is ended also if there is an error in between.
+    with_client(&demo::server(), async |client| {
+        all_at_once(client).await?;
+        given_up(client).await
+    })
+    .await?
+}
+
+async fn all_at_once(client: &McpClient) -> Result<(), Box<dyn Error>> {
+    let begin = Instant::now();
+    let mut calls = JoinSet::new();
+    for _ in 0..CALLS {
+        // A clone is another handle of the same connection.
+        let client = client.clone();
+        calls.spawn(async move { client.call_tool("slow", json!({"seconds": 0.5})).await });
+    }
+    // Answers come in whatever order the server gives them, each to the task that asked.
+    while let Some(result) = calls.join_next().await {
+        result??;
+    }
+    println!("{CALLS} calls of half a second each took {:.1} s together", begin.elapsed().as_secs_f64());
+    Ok(())
+}
+
+async fn given_up(client: &McpClient) -> Result<(), Box<dyn Error>> {
+    let call = client.call_tool("slow", json!({"seconds": 3600}));
+    if timeout(Duration::from_millis(200), call).await.is_err() {
+        // Its future is gone, so the server has been told to stop.
+        println!("a call of an hour was given up; now {} calls are in flight", client.in_flight());
+    }
+    let result = client.call_tool("echo", json!({"message": "the connection goes on"})).await?;
+    println!("{}", result.text());
+    Ok(())
+}

@@ -1,0 +1,63 @@
+//! Tests a program that uses a server, without that server, in no time.
+//!
+//! ```text
+//! cargo run --example test_without_a_process
+//! ```
+//!
+//! What is tested is [`forecast`]: it asks a server about the weather, and asks once more if that takes too long. In a
+//! project of yours it would be in `src`, and each of the functions below it a `#[test]`.
+
+use std::time::Duration;
+
+use mcpwire_driver::{Error, ErrorKind, McpClient, Runtime};
+use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
+use serde_json::json;
+
+/// How long a forecast is waited for, each time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The weather in a city, in words.
+async fn forecast<R: Runtime>(client: &McpClient<R>, city: &str) -> Result<String, Error> {
+    let ask = || client.call_tool("forecast", json!({ "city": city })).timeout(PATIENCE);
+    let result = match ask().await {
+        Err(error) if error.kind() == ErrorKind::Timeout => ask().await?,
+        other => other?,
+    };
+    Ok(format!("{city}: {}", result.text()))
+}
+
+fn a_forecast_names_its_city() {
+    let kit = Testkit::new(ScriptedServer::new().tool("forecast", |_| "sunny"));
+    let told = kit.run(async |client| forecast(&client, "Oslo").await).expect("the server answers");
+    assert_eq!(told, "Oslo: sunny");
+    assert_eq!(kit.server().calls("forecast")[0].get(), r#"{"city":"Oslo"}"#);
+}
+
+fn a_slow_server_is_asked_once_more() {
+    let mut calls = 0;
+    let server = ScriptedServer::new().tool("forecast", move |_| {
+        calls += 1;
+        // The first answer never comes, the second one at the last moment.
+        if calls == 1 { Answer::new() } else { Answer::new().wait(Duration::from_secs(19)).text("rain") }
+    });
+    let kit = Testkit::new(server);
+    let told = kit.run(async |client| forecast(&client, "Bergen").await).expect("the server answers");
+    assert_eq!(told, "Bergen: rain");
+    // None of this time was waited for.
+    assert_eq!(kit.time().elapsed(), Duration::from_secs(20 + 19));
+    // The server was told that nobody waits for its first answer any more.
+    assert_eq!(kit.server().cancellations().len(), 1);
+}
+
+fn a_server_that_crashes_is_an_error() {
+    let kit = Testkit::new(ScriptedServer::new().tool("forecast", |_| Answer::new().raw(r#"{"json"#).close()));
+    let error = kit.run(async |client| forecast(&client, "Tromsø").await).expect_err("there is no answer");
+    assert_eq!(error.kind(), ErrorKind::Closed);
+}
+
+fn main() {
+    a_forecast_names_its_city();
+    a_slow_server_is_asked_once_more();
+    a_server_that_crashes_is_an_error();
+    println!("three tests passed: 39 s of virtual time, no process, no network");
+}

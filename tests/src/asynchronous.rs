@@ -1,0 +1,448 @@
+//! The async adapters, as the suite sees them: a client, and the runtime it is on.
+
+use std::future::{Future, IntoFuture, poll_fn};
+use std::mem;
+use std::net::TcpStream;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use mcpwire_driver::core::{CallToolResult, Config, Json, LogMessage, Notification, Rejected, ServerInfo, Tool};
+use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport};
+use serde_json::Value;
+
+use crate::{Adapter, Call, Failure, Heard, Server};
+
+/// Makes a test of each case for each async adapter. A case is a function over [`Host`].
+#[macro_export]
+macro_rules! on_every_async_adapter {
+    ($($case:ident),+ $(,)?) => {
+        $crate::on_every_async_adapter!(@host tokio_current, TokioCurrent, $($case),+);
+        $crate::on_every_async_adapter!(@host tokio_multi, TokioMulti, $($case),+);
+        $crate::on_every_async_adapter!(@host smol, Smol, $($case),+);
+        $crate::on_every_async_adapter!(@host async_std, AsyncStd, $($case),+);
+    };
+    (@host $name:ident, $Host:ident, $($case:ident),+) => {
+        mod $name {
+            $(
+                #[test]
+                fn $case() {
+                    $crate::watched(super::$case::<$crate::asynchronous::$Host>);
+                }
+            )+
+        }
+    };
+}
+
+/// A runtime of the suite's, which runs what it is given.
+pub trait Host: Sized + Send + 'static {
+    /// What the client is made for.
+    type Runtime: Runtime;
+    /// A runtime of its own.
+    fn start() -> Self;
+    /// Runs a future to its end, and all that was spawned meanwhile.
+    fn block_on<F: Future>(&self, future: F) -> F::Output;
+    /// Runs a function where the runtime is the current one.
+    fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.block_on(async { f() })
+    }
+    /// A client over a socket, made within the runtime.
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
+    /// The function of this name.
+    fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> impl Future<Output = Result<T, Error>>;
+    /// A future that is pending for a while.
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
+    /// Runs a future beside what is blocked on.
+    fn spawn(future: impl Future<Output = ()> + Send + 'static);
+}
+
+/// tokio on the thread that calls.
+pub struct TokioCurrent(tokio::runtime::Runtime);
+
+/// tokio on threads of its own.
+pub struct TokioMulti(tokio::runtime::Runtime);
+
+/// smol.
+pub struct Smol;
+
+/// async-std.
+pub struct AsyncStd;
+
+impl Host for TokioCurrent {
+    type Runtime = mcpwire_tokio::Tokio;
+
+    fn start() -> Self {
+        TokioCurrent(tokio::runtime::Builder::new_current_thread().enable_all().build().expect("there is a runtime"))
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        over_tokio(socket, options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_tokio::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(future);
+    }
+}
+
+impl Host for TokioMulti {
+    type Runtime = mcpwire_tokio::Tokio;
+
+    fn start() -> Self {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        TokioMulti(builder.worker_threads(2).enable_all().build().expect("there is a runtime"))
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        over_tokio(socket, options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_tokio::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(future);
+    }
+}
+
+impl Host for Smol {
+    type Runtime = mcpwire_smol::Smol;
+
+    fn start() -> Self {
+        Smol
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        async_io::block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        let reader = socket.try_clone().expect("there are descriptors");
+        let stream = |socket| async_io::Async::new(socket).expect("it is a socket");
+        McpClient::over(stream(reader), stream(socket), options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_smol::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        async move {
+            async_io::Timer::after(duration).await;
+        }
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        smol::spawn(future).detach();
+    }
+}
+
+impl Host for AsyncStd {
+    type Runtime = mcpwire_async_std::AsyncStd;
+
+    fn start() -> Self {
+        AsyncStd
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        async_std::task::block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        let socket = async_std::net::TcpStream::from(socket);
+        McpClient::over(socket.clone(), socket, options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_async_std::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        async_std::task::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        drop(async_std::task::spawn(future));
+    }
+}
+
+fn options(config: &Config, heard: &Heard) -> ConnectOptions {
+    let stderr = heard.stderr.clone();
+    let mut options = ConnectOptions::new(config.clone());
+    options.stderr = Some(Box::new(move |line| stderr.push(line)));
+    options
+}
+
+fn calling<'c, R: Runtime>(
+    client: &'c McpClient<R>,
+    call: &'c Call,
+) -> Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + 'c>> {
+    let mut request = client.call_tool(&call.tool, &call.arguments);
+    if let Some(timeout) = call.timeout {
+        request = request.timeout(timeout);
+    }
+    if let Some(timeout) = call.total_timeout {
+        request = request.total_timeout(timeout);
+    }
+    if let Some(list) = &call.progress {
+        request = request.on_progress(|progress| list.lock().unwrap().push(progress.clone()));
+    }
+    Box::pin(request.into_future())
+}
+
+fn over_tokio(socket: TcpStream, options: ConnectOptions) -> mcpwire_tokio::McpClient {
+    socket.set_nonblocking(true).expect("it is a socket");
+    let socket = tokio::net::TcpStream::from_std(socket).expect("it is a socket");
+    let (reader, writer) = socket.into_split();
+    McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
+}
+
+/// A client on such a runtime.
+pub struct Async<H: Host> {
+    // Before its runtime: the client goes first.
+    client: McpClient<H::Runtime>,
+    logs: Arc<Mutex<Vec<LogMessage>>>,
+    notifications: Notifications,
+    host: H,
+}
+
+impl<H: Host> Async<H> {
+    /// Starts the server with other options. The connection is not opened yet.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_with(server: &Server, change: impl FnOnce(&mut ConnectOptions)) -> Self {
+        let mut options = options(&server.config, &server.heard);
+        change(&mut options);
+        Self::connect(&server.def, options, &server.heard).expect("it starts")
+    }
+
+    fn connect(def: &McpServerDef, options: ConnectOptions, heard: &Heard) -> Result<Self, Error> {
+        let host = H::start();
+        let client = host.enter(|| McpClient::connect_with(def, options))?;
+        let notifications = client.notifications();
+        Ok(Self { client, logs: Arc::clone(&heard.logs), notifications, host })
+    }
+
+    /// Runs what needs more than one call at a time, with a clone of the client.
+    pub fn run<T>(&mut self, f: impl AsyncFnOnce(McpClient<H::Runtime>) -> T) -> T {
+        let result = self.host.block_on(f(self.client.clone()));
+        self.hear();
+        result
+    }
+
+    /// The runtime and its client, each on its own.
+    pub fn into_parts(self) -> (H, McpClient<H::Runtime>) {
+        (self.host, self.client)
+    }
+
+    /// Takes what has been told.
+    fn hear(&mut self) {
+        while let Some(notification) = self.notifications.try_next() {
+            if let Notification::Log(message) = notification {
+                self.logs.lock().unwrap().push(message);
+            }
+        }
+    }
+}
+
+impl<H: Host> Adapter for Async<H> {
+    fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
+        Ok(Self::connect(def, options(config, heard), heard)?)
+    }
+
+    fn initialize(&mut self) -> Result<ServerInfo, Failure> {
+        Ok(self.run(async |client| client.initialize().await.cloned())?)
+    }
+
+    fn list_tools(&mut self) -> Result<Vec<Tool>, Failure> {
+        Ok(self.run(async |client| client.list_tools().await)?.to_vec())
+    }
+
+    fn rejected_tools(&self) -> Vec<Rejected> {
+        self.client.tools().rejected().to_vec()
+    }
+
+    fn call(&mut self, call: Call) -> Result<CallToolResult, Failure> {
+        Ok(self.run(async |client| calling(&client, &call).await)?)
+    }
+
+    fn call_together(&mut self, calls: Vec<Call>) -> Vec<Result<CallToolResult, Failure>> {
+        self.run(async |client| {
+            let mut under_way: Vec<_> = calls.iter().map(|call| (call, Some(calling(&client, call)), None)).collect();
+            poll_fn(|cx| {
+                for (_, calling, ended) in &mut under_way {
+                    if let Some(future) = calling
+                        && let Poll::Ready(result) = future.as_mut().poll(cx)
+                    {
+                        *ended = Some(result.map_err(Failure::from));
+                        *calling = None;
+                    }
+                }
+                for (call, calling, ended) in &mut under_way {
+                    if call.given_up && calling.take().is_some() {
+                        *ended = Some(Err(Failure::given_up()));
+                    }
+                }
+                let all = under_way.iter().all(|(_, calling, _)| calling.is_none());
+                if all { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            under_way.into_iter().filter_map(|(_, _, ended)| ended).collect()
+        })
+    }
+
+    fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure {
+        let ended = self.run(async |client| {
+            let given_up = async {
+                stderr.heard(word).await;
+                None
+            };
+            smol::future::or(async { Some(calling(&client, &call).await) }, given_up).await
+        });
+        match ended {
+            Some(Err(error)) => error.into(),
+            Some(Ok(result)) => panic!("it ends by itself: {result:?}"),
+            None => Failure::given_up(),
+        }
+    }
+
+    fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
+        let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
+        Ok(self.run(async |client| client.send_raw(method, params.as_ref()).await)?.get().to_owned())
+    }
+
+    fn server_info(&self) -> Option<ServerInfo> {
+        self.client.server_info().cloned()
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.client.is_running()
+    }
+
+    fn pid(&self) -> u32 {
+        self.client.pid().expect("there is a process")
+    }
+
+    fn stderr_tail(&mut self) -> String {
+        self.client.stderr_tail()
+    }
+
+    fn shutdown(mut self) -> Result<ShutdownReport, Failure> {
+        Ok(self.run(async |client| client.shutdown().await)?)
+    }
+}
+
+/// Runs futures at once. What each came to, in their order.
+pub async fn all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let mut futures: Vec<_> = futures.into_iter().map(|future| (Some(Box::pin(future)), None)).collect();
+    poll_fn(|cx| {
+        for (future, output) in &mut futures {
+            if let Some(Poll::Ready(ready)) = future.as_mut().map(|future| future.as_mut().poll(cx)) {
+                *output = Some(ready);
+                *future = None;
+            }
+        }
+        if futures.iter().all(|(future, _)| future.is_none()) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    futures.into_iter().filter_map(|(_, output)| output).collect()
+}
+
+/// Polls a future once: what it does at first is done, and it is not waited for.
+pub async fn begun<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    poll_fn(|cx| match Pin::new(&mut *future).poll(cx) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+/// Looks again and again until something holds that nothing tells of.
+pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
+    while !holds() {
+        H::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Lines as they come, and a way to wait for one.
+#[derive(Clone, Default)]
+pub struct Lines(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    lines: Vec<String>,
+    waiting: Vec<Waker>,
+}
+
+impl Lines {
+    /// One more.
+    pub fn push(&self, line: &str) {
+        let waiting = {
+            let mut kept = self.0.lock().unwrap();
+            kept.lines.push(line.to_owned());
+            mem::take(&mut kept.waiting)
+        };
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Those that have come.
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().lines.clone()
+    }
+
+    /// Waits until one of them has the word in it.
+    pub async fn heard(&self, word: &str) {
+        poll_fn(|cx| {
+            let mut kept = self.0.lock().unwrap();
+            if kept.lines.iter().any(|line| line.contains(word)) {
+                return Poll::Ready(());
+            }
+            kept.waiting.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Waits on the thread that calls until one of them has the word in it.
+    pub fn wait_for(&self, word: &str) {
+        smol::block_on(self.heard(word));
+    }
+}

@@ -1,0 +1,117 @@
+//! What a program is called with may use the client itself, and is the program's: what goes wrong in it harms one
+//! connection only.
+
+use std::sync::{Arc, Mutex};
+
+use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::{ErrorKind, McpClient, Pending, Runtime};
+use mcpwire_tests::asynchronous::{Async, Host};
+use mcpwire_tests::{on_every_async_adapter, server};
+use serde_json::json;
+
+/// Where a callback finds the client that it belongs to, once.
+type Place<R> = Arc<Mutex<Option<McpClient<R>>>>;
+
+fn a_follower_of_standard_error_may<H: Host>() {
+    let server = server!("floods-stderr 100000");
+    let place = Place::<H::Runtime>::default();
+    let follower = Arc::clone(&place);
+    let mut client = Async::<H>::start_with(&server, |options| {
+        options.stderr = Some(Box::new(move |_| call_everything(&follower)));
+    });
+    assert_it_goes_well(&mut client, &place);
+}
+
+fn a_watcher_of_the_wire_may<H: Host>() {
+    let server = server!("well-behaved");
+    let place = Place::<H::Runtime>::default();
+    let watcher = Arc::clone(&place);
+    let mut client = Async::<H>::start_with(&server, |options| {
+        options.trace = Some(Box::new(move |_, _| call_everything(&watcher)));
+    });
+    assert_it_goes_well(&mut client, &place);
+}
+
+fn a_listener_to_progress_may<H: Host>() {
+    let server = server!("floods-notifications 50");
+    server.open::<Async<H>>().run(async |client| {
+        let place = Place::<H::Runtime>::new(Mutex::new(Some(client.clone())));
+        let call = client.call_tool("echo", json!({"message": "well"})).on_progress(|_| call_everything(&place));
+        assert_eq!(call.await.expect("it answers").text().as_str(), "well");
+    });
+}
+
+/// It is the last that has a client, and lets go of it.
+fn a_follower_may_drop_the_client<H: Host>() {
+    let server = server!("well-behaved");
+    let place = Place::<H::Runtime>::default();
+    let follower = Arc::clone(&place);
+    let heard = server.heard.stderr.clone();
+    let mut client = Async::<H>::start_with(&server, |options| {
+        options.stderr = Some(Box::new(move |line| {
+            drop(follower.lock().unwrap().take());
+            heard.push(line);
+        }));
+    });
+    client.run(async |client| client.initialize().await.map(drop)).expect("it answers");
+    let (host, client) = client.into_parts();
+    host.block_on(async {
+        // The server says something as soon as it is called, and the client is to be in its place by then.
+        drop(begin(place.lock().unwrap().insert(client), "ponder"));
+        server.heard.stderr.heard("let me think").await;
+    });
+    server.assert_gone();
+}
+
+fn a_panic_ends_its_own_connection_only<H: Host>() {
+    let (bad, good) = (server!("well-behaved"), server!("well-behaved"));
+    let mut client = Async::<H>::start_with(&bad, |options| {
+        options.stderr = Some(Box::new(|line| panic!("on purpose: {line}")));
+    });
+    client.run(async |client| {
+        let other = McpClient::<H::Runtime>::connect_and_initialize(&good.def).await.expect("it answers");
+        client.initialize().await.expect("it answers");
+        let error = client.call_tool("ponder", ()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
+        client.shutdown().await.expect("it has ended");
+
+        other.call_tool("echo", ()).await.expect("it lives on");
+        let third = McpClient::<H::Runtime>::connect_and_initialize(&good.def).await.expect("it answers");
+        third.call_tool("echo", ()).await.expect("it answers");
+    });
+}
+
+on_every_async_adapter!(
+    a_follower_of_standard_error_may,
+    a_watcher_of_the_wire_may,
+    a_listener_to_progress_may,
+    a_follower_may_drop_the_client,
+    a_panic_ends_its_own_connection_only,
+);
+
+fn assert_it_goes_well<H: Host>(client: &mut Async<H>, place: &Place<H::Runtime>) {
+    client.run(async |client| {
+        client.initialize().await.expect("it answers");
+        *place.lock().unwrap() = Some(client.clone());
+        let result = client.call_tool("echo", json!({"message": "well"})).await.expect("it answers");
+        assert_eq!(result.text().as_str(), "well");
+        client.shutdown().await.expect("it ends");
+        assert!(place.lock().unwrap().is_none(), "it was called");
+    });
+}
+
+/// Whatever a client has that does not wait.
+fn call_everything<R: Runtime>(place: &Place<R>) {
+    let Some(client) = place.lock().unwrap().take() else { return };
+    assert!(client.is_initialized() && client.has_tool("echo") == client.get_tool("echo").is_some());
+    let _ = (client.is_running(), client.pid(), client.stderr_tail(), client.in_flight(), client.stats(), client.tools());
+    let _ = client.notifications().try_next();
+    let _ = format!("{client:?}");
+    client.send_notification("notifications/roots/list_changed", None).expect("it is sent");
+    drop(begin(&client, "echo"));
+}
+
+fn begin<R: Runtime>(client: &McpClient<R>, tool: &str) -> Pending<CallTool> {
+    let params = CallToolParams { name: tool, arguments: &() };
+    client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent")
+}

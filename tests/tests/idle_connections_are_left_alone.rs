@@ -1,0 +1,93 @@
+//! The task of a connection is not polled while nothing happens, and seldom when something does.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
+use mcpwire_driver::process::{ExitHandle, Pipes};
+use mcpwire_driver::{Clock, Driver, McpClient, Runtime, Streams};
+use mcpwire_tests::asynchronous::Host;
+use mcpwire_tests::{on_every_async_adapter, server};
+
+/// Long enough for a poll that is due to be made, on a machine that has other things to do.
+const A_WHILE: Duration = Duration::from_millis(100);
+
+fn no_poll_when_nothing_happens<H: Host>() {
+    let server = server!("well-behaved");
+    H::start().block_on(async {
+        let client = McpClient::<Counted<H, Idle>>::connect_and_initialize(&server.def).await.expect("it answers");
+        client.call_tool("echo", ()).await.expect("it answers");
+        assert_rests::<H>().await;
+
+        let params = CallToolParams { name: "ponder", arguments: &() };
+        let ponder = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
+        assert_rests::<H>().await;
+        drop(ponder);
+        assert_rests::<H>().await;
+    });
+}
+
+fn few_polls_for_a_call<H: Host>() {
+    const CALLS: u64 = 100;
+    let server = server!("well-behaved");
+    H::start().block_on(async {
+        let client = McpClient::<Counted<H, Busy>>::connect_and_initialize(&server.def).await.expect("it answers");
+        let before = polls::<Counted<H, Busy>>();
+        for _ in 0..CALLS {
+            client.call_tool("echo", ()).await.expect("it answers");
+        }
+        let polls = polls::<Counted<H, Busy>>() - before;
+        assert!(polls <= 2 * CALLS, "{polls} polls");
+    });
+}
+
+on_every_async_adapter!(no_poll_when_nothing_happens, few_polls_for_a_call);
+
+/// Fails if there are polls once things have settled.
+async fn assert_rests<H: Host>() {
+    H::sleep(A_WHILE).await;
+    let before = polls::<Counted<H, Idle>>();
+    H::sleep(A_WHILE).await;
+    assert_eq!(polls::<Counted<H, Idle>>(), before);
+}
+
+/// The host's runtime, which counts how often drivers are polled, for each case on its own.
+struct Counted<H, Case>(PhantomData<fn() -> (H, Case)>);
+
+enum Idle {}
+enum Busy {}
+
+static POLLS: LazyLock<Mutex<HashMap<TypeId, u64>>> = LazyLock::new(Mutex::default);
+
+fn polls<R: 'static>() -> u64 {
+    POLLS.lock().unwrap().get(&TypeId::of::<R>()).copied().unwrap_or_default()
+}
+
+impl<H: Host, Case: 'static> Runtime for Counted<H, Case> {
+    type Timer = <H::Runtime as Runtime>::Timer;
+
+    fn spawn(mut driver: Driver) {
+        H::spawn(poll_fn(move |cx| {
+            *POLLS.lock().unwrap().entry(TypeId::of::<Self>()).or_default() += 1;
+            Pin::new(&mut driver).poll(cx)
+        }));
+    }
+
+    fn timer() -> Self::Timer {
+        H::Runtime::timer()
+    }
+
+    fn clock() -> Clock {
+        H::Runtime::clock()
+    }
+
+    fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+        H::Runtime::pipes(pipes, exit)
+    }
+}

@@ -1,0 +1,160 @@
+//! The opening of a connection is shared by all clones of a client too, and a server that has to be started once more for
+//! it takes along what belongs to the connection.
+
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ::smol::future::zip;
+use mcpwire_driver::core::Era;
+use mcpwire_driver::{Direction, ErrorKind};
+use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
+use mcpwire_tests::{on_every_async_adapter, server};
+
+/// Nothing tells from outside that a connection has noticed what there is to notice.
+const MOMENT: Duration = Duration::from_millis(50);
+
+fn all_who_open_it_are_told_the_same<H: Host>() {
+    for habit in ["well-behaved", "well-behaved --modern", "dies-on-probe", "slow-start 100"] {
+        let server = server!(habit);
+        let mut client = Async::<H>::start_with(&server, |_| {});
+        client.run(async |client| {
+            let clones = vec![client.clone(); 10];
+            let opened = all(clones.iter().map(|clone| clone.initialize())).await;
+            for server in opened {
+                assert_eq!(server.expect("it answers"), client.server_info().expect("it is open"));
+            }
+            let pid = client.call_tool("pid", ()).await.expect("it answers").text().to_string();
+            assert_eq!(client.pid().map(|pid| pid.to_string()), Some(pid));
+        });
+        assert_eq!(server.processes().len(), 1, "{habit}");
+    }
+}
+
+fn tasks_may_open_it_at_once<H: Host>() {
+    for habit in ["well-behaved", "dies-on-probe"] {
+        let server = server!(habit);
+        let mut client = Async::<H>::start_with(&server, |_| {});
+        client.run(async |client| {
+            let (tell, told) = ::smol::channel::unbounded();
+            for _ in 0..10 {
+                let (client, tell) = (client.clone(), tell.clone());
+                H::spawn(async move {
+                    let opened = client.initialize().await.map(|server| server.era);
+                    tell.send(opened).await.expect("the test listens");
+                });
+            }
+            for _ in 0..10 {
+                assert_eq!(told.recv().await.expect("each tells").expect("it answers"), Era::Legacy);
+            }
+        });
+        assert_eq!(server.processes().len(), 1, "{habit}");
+    }
+}
+
+/// Whoever waited for it before, the opening goes on.
+fn an_opening_that_was_given_up_can_be_taken_up_again<H: Host>() {
+    for habit in ["well-behaved", "slow-start 100", "dies-on-probe"] {
+        let server = server!(habit);
+        let mut client = Async::<H>::start_with(&server, |_| {});
+        client.run(async |client| {
+            for _ in 0..3 {
+                let mut opening = Box::pin(client.initialize());
+                let _ = begun(&mut opening).await;
+            }
+            client.initialize().await.unwrap_or_else(|error| panic!("{habit}: {error}"));
+            client.call_tool("echo", ()).await.expect("it answers");
+        });
+    }
+}
+
+/// The server died on the probe while nobody waited: whoever asks next has it started once more, whether the connection has
+/// taken notice by then or has not.
+fn an_opening_can_be_taken_up_again_after_the_death_of_the_server<H: Host>() {
+    for habit in ["dies-on-probe", "error-then-dies-on-probe"] {
+        let server = server!(habit);
+        let mut client = Async::<H>::start_with(&server, |_| {});
+        client.run(async |client| {
+            let mut opening = Box::pin(client.initialize());
+            assert!(begun(&mut opening).await.is_none());
+            drop(opening);
+            eventually::<H>(|| !client.is_running()).await;
+            H::sleep(MOMENT).await;
+            client.initialize().await.unwrap_or_else(|error| panic!("{habit}: {error}"));
+            client.call_tool("echo", ()).await.expect("it answers");
+        });
+    }
+}
+
+fn whoever_watches_sees_both_processes<H: Host>() {
+    let server = server!("dies-on-probe");
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&sent);
+    let mut client = Async::<H>::start_with(&server, |options| {
+        options.trace = Some(Box::new(move |direction, line| {
+            if direction == Direction::Sent {
+                seen.lock().unwrap().push(String::from_utf8_lossy(line).into_owned());
+            }
+        }));
+    });
+    client.run(async |client| {
+        client.initialize().await.expect("the second process answers");
+        let heard = async {
+            server.heard.stderr.heard("let me think").await;
+            client.shutdown().await.expect("it ends");
+        };
+        let (outcome, ()) = zip(client.call_tool("ponder", ()).call(), heard).await;
+        outcome.expect_err("there is no answer");
+    });
+
+    let lines = server.heard.stderr.all();
+    let place = |word: &str| lines.iter().position(|line| line.contains(word));
+    assert!(place("expected initialize") < place("let me think"), "{lines:?}");
+    let sent = sent.lock().unwrap();
+    let methods = ["server/discover", "initialize", "notifications/initialized", "tools/call"];
+    assert_eq!(sent.len(), methods.len(), "{sent:?}");
+    for (line, method) in sent.iter().zip(methods) {
+        assert!(line.contains(&format!("\"{method}\"")), "{line}");
+    }
+}
+
+fn whoever_listens_goes_on_listening<H: Host>() {
+    let server = server!("dies-on-probe");
+    let mut client = Async::<H>::start_with(&server, |_| {});
+    client.run(async |client| {
+        let mut listener = client.notifications();
+        client.initialize().await.expect("the second process answers");
+        let mut next = Box::pin(listener.next());
+        assert!(begun(&mut next).await.is_none(), "the connection has not ended");
+        client.shutdown().await.expect("it ends");
+        assert!(next.await.is_none());
+    });
+}
+
+/// The server died on the probe, and before it could be started once more, somebody wanted it to end.
+fn nothing_is_started_once_more_after_a_shutdown<H: Host>() {
+    let server = server!("dies-on-probe");
+    let mut client = Async::<H>::start_with(&server, |_| {});
+    client.run(async |client| {
+        let mut opening = pin!(client.initialize());
+        assert!(begun(&mut opening).await.is_none());
+        eventually::<H>(|| !client.is_running()).await;
+        H::sleep(MOMENT).await;
+        let pid = client.pid();
+        client.shutdown().await.expect("it ends");
+        let error = opening.await.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Connect | ErrorKind::Closed), "{error}");
+        assert_eq!(client.pid(), pid, "there was no other process");
+        assert!(server.processes().is_empty());
+    });
+}
+
+on_every_async_adapter!(
+    all_who_open_it_are_told_the_same,
+    tasks_may_open_it_at_once,
+    an_opening_that_was_given_up_can_be_taken_up_again,
+    an_opening_can_be_taken_up_again_after_the_death_of_the_server,
+    whoever_watches_sees_both_processes,
+    whoever_listens_goes_on_listening,
+    nothing_is_started_once_more_after_a_shutdown,
+);
