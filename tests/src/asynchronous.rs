@@ -4,7 +4,7 @@ use std::future::{Future, IntoFuture, poll_fn};
 use std::mem;
 use std::net::TcpStream;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
@@ -159,10 +159,8 @@ impl Host for Smol {
         mcpwire_smol::with_client(def, f).await
     }
 
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-        async move {
-            async_io::Timer::after(duration).await;
-        }
+    async fn sleep(duration: Duration) {
+        async_io::Timer::after(duration).await;
     }
 
     fn spawn(future: impl Future<Output = ()> + Send + 'static) {
@@ -416,7 +414,7 @@ impl Lines {
     /// One more.
     pub fn push(&self, line: &str) {
         let waiting = {
-            let mut kept = self.0.lock().unwrap();
+            let mut kept = self.kept();
             kept.lines.push(line.to_owned());
             mem::take(&mut kept.waiting)
         };
@@ -425,13 +423,13 @@ impl Lines {
 
     /// Those that have come.
     pub fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap().lines.clone()
+        self.kept().lines.clone()
     }
 
     /// Waits until one of them has the word in it.
     pub async fn heard(&self, word: &str) {
         poll_fn(|cx| {
-            let mut kept = self.0.lock().unwrap();
+            let mut kept = self.kept();
             if kept.lines.iter().any(|line| line.contains(word)) {
                 return Poll::Ready(());
             }
@@ -444,5 +442,9 @@ impl Lines {
     /// Waits on the thread that calls until one of them has the word in it.
     pub fn wait_for(&self, word: &str) {
         smol::block_on(self.heard(word));
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

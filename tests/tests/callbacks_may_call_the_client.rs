@@ -104,7 +104,8 @@ fn assert_it_goes_well<H: Host>(client: &mut Async<H>, place: &Place<H::Runtime>
 fn call_everything<R: Runtime>(place: &Place<R>) {
     let Some(client) = place.lock().unwrap().take() else { return };
     assert!(client.is_initialized() && client.has_tool("echo") == client.get_tool("echo").is_some());
-    let _ = (client.is_running(), client.pid(), client.stderr_tail(), client.in_flight(), client.stats(), client.tools());
+    let _ =
+        (client.is_running(), client.pid(), client.stderr_tail(), client.in_flight(), client.stats(), client.tools());
     let _ = client.notifications().try_next();
     let _ = format!("{client:?}");
     client.send_notification("notifications/roots/list_changed", None).expect("it is sent");

@@ -138,7 +138,7 @@ fn a_runtime_that_ends_drops_the_tasks_that_own_clients<H: Host>() {
     host.enter(|| {
         H::spawn(async move {
             let _client = client;
-            pending().await
+            pending::<()>().await;
         });
     });
     drop(host);

@@ -3,6 +3,7 @@
 
 use std::future::IntoFuture;
 
+use mcpwire_driver::ErrorKind;
 use mcpwire_driver::core::Notification;
 use mcpwire_tests::asynchronous::{Async, Host, all};
 use mcpwire_tests::{on_every_async_adapter, server};
@@ -74,7 +75,8 @@ fn answers_come_although_nobody_listens<H: Host>() {
     let server = server!("floods-notifications 500");
     server.open::<Async<H>>().run(async |client| {
         let listener = client.notifications();
-        let calls = (0..10).map(|number| client.call_tool("echo", json!({"message": number.to_string()})).into_future());
+        let calls =
+            (0..10).map(|number| client.call_tool("echo", json!({"message": number.to_string()})).into_future());
         for (number, outcome) in all(calls).await.into_iter().enumerate() {
             assert_eq!(outcome.expect("it answers").text().to_string(), number.to_string());
         }
@@ -99,17 +101,35 @@ fn progress_goes_to_its_own_call<H: Host>() {
     }
 }
 
+fn they_end_with_the_server<H: Host>() {
+    let server = server!("floods-notifications 10");
+    server.open::<Async<H>>().run(async |client| {
+        let mut listener = client.notifications();
+        client.call_tool("echo", ()).await.expect("it answers");
+        server.kill(client.pid().expect("there is a process"));
+        for number in 1..=10 {
+            assert_eq!(log_of(listener.next().await), format!("message {number}"));
+        }
+        assert!(listener.next().await.is_none());
+        assert!(client.notifications().next().await.is_none(), "there is nothing more to hear");
+        let error = client.call_tool("echo", ()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Closed);
+        assert!(error.to_string().contains("SIGKILL"), "{error}");
+    });
+}
+
 on_every_async_adapter!(
     each_listener_hears_all_of_them_in_order,
     a_listener_is_woken,
     a_hundred_thousand_that_nobody_takes_cost_little,
     answers_come_although_nobody_listens,
     progress_goes_to_its_own_call,
+    they_end_with_the_server,
 );
 
 fn log_of(notification: Option<Notification>) -> String {
     match notification {
-        Some(Notification::Log(message)) => message.text().to_string(),
+        Some(Notification::Log(message)) => message.text(),
         other => panic!("it is no log message: {other:?}"),
     }
 }

@@ -7,22 +7,26 @@ use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::core::Era;
-use mcpwire_driver::{Direction, ErrorKind};
+use mcpwire_driver::{Direction, ErrorKind, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, server};
 
 /// Nothing tells from outside that a connection has noticed what there is to notice.
 const MOMENT: Duration = Duration::from_millis(50);
 
+/// Those that come when it is open are told that it is.
 fn all_who_open_it_are_told_the_same<H: Host>() {
     for habit in ["well-behaved", "well-behaved --modern", "dies-on-probe", "slow-start 100"] {
         let server = server!(habit);
         let mut client = Async::<H>::start_with(&server, |_| {});
         client.run(async |client| {
             let clones = vec![client.clone(); 10];
-            let opened = all(clones.iter().map(|clone| clone.initialize())).await;
-            for server in opened {
-                assert_eq!(server.expect("it answers"), client.server_info().expect("it is open"));
+            let opened = all(clones.iter().map(McpClient::initialize)).await;
+            for outcome in opened {
+                match outcome {
+                    Ok(server) => assert_eq!(Some(server), client.server_info()),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{error}"),
+                }
             }
             let pid = client.call_tool("pid", ()).await.expect("it answers").text().to_string();
             assert_eq!(client.pid().map(|pid| pid.to_string()), Some(pid));
@@ -45,8 +49,12 @@ fn tasks_may_open_it_at_once<H: Host>() {
                 });
             }
             for _ in 0..10 {
-                assert_eq!(told.recv().await.expect("each tells").expect("it answers"), Era::Legacy);
+                match told.recv().await.expect("each tells") {
+                    Ok(era) => assert_eq!(era, Era::Legacy),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{error}"),
+                }
             }
+            assert!(client.is_initialized());
         });
         assert_eq!(server.processes().len(), 1, "{habit}");
     }

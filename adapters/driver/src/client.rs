@@ -73,7 +73,9 @@ impl<R: Runtime> McpClient<R> {
 
     /// Opens the connection: finds out which era the server speaks, and who it is.
     ///
-    /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one.
+    /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one. Any number of
+    /// tasks may wait for the same opening; once it is over, a further call is an error
+    /// ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
         let shared = &self.life.0;
         let begun = shared.clock.now();

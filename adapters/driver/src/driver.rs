@@ -350,11 +350,12 @@ impl Future for Driver {
         }
         let asks = mem::take(&mut state.asks);
         drop(state);
-        this.outside();
-        this.answers.serve(&shared, asks, cx);
         if this.over {
             this.answers.clear();
+        } else {
+            this.answers.serve(&shared, asks, cx);
         }
+        this.outside();
         if this.over { Poll::Ready(()) } else { Poll::Pending }
     }
 }

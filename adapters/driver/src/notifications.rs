@@ -154,6 +154,10 @@ pub(crate) struct Subscribers {
 impl Subscribers {
     pub(crate) fn add(&mut self, over: bool) -> Notifications {
         let queue = Arc::new(Mutex::new(Queue { over, ..Queue::default() }));
+        if self.queues.len() == self.queues.capacity() {
+            // Before it grows: those who have gone need no place.
+            self.queues.retain(|queue| queue.strong_count() > 0);
+        }
         self.queues.push(Arc::downgrade(&queue));
         Notifications(queue)
     }
