@@ -270,17 +270,28 @@ impl Driver {
     }
 
     fn keep_time(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        let Some(at) = self.deadline(state) else { return false };
+        // Also if nothing is due any more that it was set for: `armed` is what is still to come.
+        let mut due = self.has_gone_off(state, cx);
+        let deadline = self.deadline(state);
         // A timer that goes off too early costs less than setting it for each request.
-        if !state.has_time(Some(at)) {
+        if let Some(at) = deadline
+            && !state.has_time(deadline)
+        {
             self.timer.reset(at.duration_since(self.shared.clock.now()));
             state.armed = Some(at);
+            due |= self.has_gone_off(state, cx);
         }
-        if self.timer.poll(cx).is_pending() {
+        if due {
+            state.engine.handle_timeout(self.shared.clock.now());
+        }
+        due
+    }
+
+    fn has_gone_off(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if state.armed.is_none() || self.timer.poll(cx).is_pending() {
             return false;
         }
         state.armed = None;
-        state.engine.handle_timeout(self.shared.clock.now());
         true
     }
 
