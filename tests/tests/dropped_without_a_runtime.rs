@@ -1,6 +1,7 @@
 //! The last client to go ends the server, wherever that is and whatever has become of the runtime.
 
 use std::future::pending;
+use std::panic::catch_unwind;
 use std::thread;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use ::smol::future::zip;
 use ::smol::{Executor, block_on};
 use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
 use mcpwire_driver::{ErrorKind, McpClient, Pending, Runtime};
-use mcpwire_tests::asynchronous::{Async, Host, Smol};
+use mcpwire_tests::asynchronous::{Async, Host, Smol, begun};
 use mcpwire_tests::{on_every_async_adapter, process_exists, server, timed, watched};
 
 const SOON: Duration = Duration::from_millis(500);
@@ -70,12 +71,20 @@ fn not_before_the_last_answer<H: Host>() {
     server.assert_gone();
 }
 
+/// Some runtimes allow it and some do not. A server is left behind by none.
+fn made_outside_of_the_runtime<H: Host>() {
+    let server = server!("ignores-term");
+    drop(catch_unwind(|| McpClient::<H::Runtime>::connect(&server.def)));
+    server.assert_gone();
+}
+
 on_every_async_adapter!(
     beside_the_runtime,
     after_the_runtime,
     within_the_runtime,
     by_another_thread,
     not_before_the_last_answer,
+    made_outside_of_the_runtime,
 );
 
 /// Only tokio's tasks end with something that a program can drop.
@@ -96,6 +105,11 @@ mod tokio_current_that_ends {
     fn it_ends_what_other_threads_wait_for() {
         mcpwire_tests::watched(super::a_runtime_that_ends_ends_what_other_threads_wait_for::<TokioCurrent>);
     }
+
+    #[test]
+    fn it_ends_a_shutdown_that_takes_its_time() {
+        mcpwire_tests::watched(super::a_runtime_that_ends_ends_a_shutdown_that_takes_its_time::<TokioCurrent>);
+    }
 }
 
 mod tokio_multi_that_ends {
@@ -114,6 +128,11 @@ mod tokio_multi_that_ends {
     #[test]
     fn it_ends_what_other_threads_wait_for() {
         mcpwire_tests::watched(super::a_runtime_that_ends_ends_what_other_threads_wait_for::<TokioMulti>);
+    }
+
+    #[test]
+    fn it_ends_a_shutdown_that_takes_its_time() {
+        mcpwire_tests::watched(super::a_runtime_that_ends_ends_a_shutdown_that_takes_its_time::<TokioMulti>);
     }
 }
 
@@ -159,6 +178,19 @@ fn a_runtime_that_ends_ends_what_other_threads_wait_for<H: Host>() {
     let error = outcome.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
     assert!(notification.is_none());
+}
+
+fn a_runtime_that_ends_ends_a_shutdown_that_takes_its_time<H: Host>() {
+    let server = server!("ignores-term");
+    let (host, client) = server.open::<Async<H>>().into_parts();
+    host.block_on(async { assert!(begun(&mut Box::pin(client.shutdown())).await.is_none()) });
+    let (report, took) = timed(|| {
+        drop(host);
+        block_on(client.shutdown())
+    });
+    report.expect("it has ended");
+    assert!(took < SOON, "it took {took:?}");
+    server.assert_gone();
 }
 
 #[test]

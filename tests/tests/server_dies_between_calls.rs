@@ -19,6 +19,16 @@ fn the_answer_counts_and_the_next_call_fails<A: Adapter>() {
     }
 }
 
+/// It is longer than what a pipe holds, and its end is still on its way when the process has ended.
+fn a_long_last_answer_counts<A: Adapter>() {
+    const MANY: usize = 4 << 20;
+    for era in ["", "--modern"] {
+        let server = server!(&format!("dies-after-call 9 {era}"));
+        let mut client = server.open::<A>();
+        assert_eq!(client.text("echo", json!({"bytes": MANY})).len(), MANY);
+    }
+}
+
 fn a_kill_from_outside_is_told_by_the_next_call<A: Adapter>() {
     for era in ["", "--modern"] {
         let server = server!(&format!("well-behaved {era}"));
@@ -73,6 +83,7 @@ fn a_closed_standard_input_ends_the_next_call_at_once<A: Adapter>() {
 
 on_every_adapter!(
     the_answer_counts_and_the_next_call_fails,
+    a_long_last_answer_counts,
     a_kill_from_outside_is_told_by_the_next_call,
     shutdown_has_nothing_to_complain_about,
     a_closed_standard_output_ends_the_call_at_once,
