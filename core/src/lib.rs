@@ -103,8 +103,9 @@ pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError};
 pub use method::{
-    CallTool, CallToolRaw, Discover, DiscoverParams, Initialize, ListTools, Method, Notice, Params, Ping, PingParams,
-    Raw,
+    CallTool, CallToolRaw, Complete, Discover, DiscoverParams, GetPrompt, Initialize, ListPrompts,
+    ListResourceTemplates, ListResources, ListTools, Method, Notice, Params, Ping, PingParams, Raw, ReadResource,
+    RootsListChanged, SetLevel, Subscribe, Unsubscribe,
 };
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{

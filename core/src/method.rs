@@ -7,7 +7,10 @@ use serde::de::DeserializeOwned;
 
 use crate::json::Json;
 use crate::types::{
-    CallToolParams, CallToolResult, DiscoverResult, InitializeParams, InitializeResult, ListParams, ListToolsResult,
+    CallToolParams, CallToolResult, CompleteParams, CompleteResult, DiscoverResult, GetPromptParams, GetPromptResult,
+    InitializeParams, InitializeResult, ListParams, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, ReadResourceParams, ReadResourceResult, SetLevelParams, SubscribeParams,
+    UnsubscribeParams,
 };
 
 /// A request that the server answers.
@@ -82,6 +85,22 @@ methods! {
     Discover = "server/discover", DiscoverParams => DiscoverResult;
     /// Lists tools, a page at a time.
     ListTools = "tools/list", ListParams<'_> => ListToolsResult;
+    /// Lists resources, a page at a time.
+    ListResources = "resources/list", ListParams<'_> => ListResourcesResult;
+    /// Lists resource templates, a page at a time.
+    ListResourceTemplates = "resources/templates/list", ListParams<'_> => ListResourceTemplatesResult;
+    /// Reads a resource.
+    ReadResource = "resources/read", ReadResourceParams<'_> => ReadResourceResult;
+    /// Asks to be told when a resource changes (legacy; later revisions have `subscriptions/listen`).
+    Subscribe = "resources/subscribe", SubscribeParams<'_> => Json;
+    /// Asks not to be told any more (legacy).
+    Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json;
+    /// Lists prompts, a page at a time.
+    ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult;
+    /// Asks what an argument of a prompt or resource template may become.
+    Complete = "completion/complete", CompleteParams<'_> => CompleteResult;
+    /// Says from which level on log messages are wanted (legacy; later revisions say so in each request).
+    SetLevel = "logging/setLevel", SetLevelParams<'_> => Json;
     /// Asks whether the other side is there (legacy).
     Ping = "ping", PingParams => Json;
 }
@@ -129,6 +148,25 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
     fn check(out: &mut Vec<u8>) -> bool {
         arguments_are_an_object(out)
     }
+}
+
+/// Asks for a prompt, filled in.
+#[derive(Clone, Copy, Debug)]
+pub enum GetPrompt {}
+
+impl Method for GetPrompt {
+    const NAME: &'static str = "prompts/get";
+    type Result = GetPromptResult;
+}
+impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
+
+/// Tells that the roots have changed (legacy). Only for clients whose `roots` capability declares `listChanged`.
+#[derive(Clone, Copy, Debug)]
+pub enum RootsListChanged {}
+
+impl Notice for RootsListChanged {
+    const NAME: &'static str = "notifications/roots/list_changed";
+    type Params = ();
 }
 
 /// Any method, by a name that is known when the program runs. See

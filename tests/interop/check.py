@@ -141,6 +141,29 @@ def answers_structured(tool, arguments, value):
     return f"call {tool}, structured", check
 
 
+def lists(what, key, name, value):
+    """`mcpwire WHAT` names this entry, in both of its forms."""
+
+    def check(server):
+        entries = Run(server, what).status_is(0).json()[key]
+        expect(any(entry.get(name) == value for entry in entries), f"{value} is not among {entries}")
+        printed = Run(server, what, json_output=False).status_is(0).stdout
+        expect(value in printed, f"printed {printed!r}")
+
+    return f"{what} has {value}", check
+
+
+def shows(what, arguments, part):
+    """`mcpwire WHAT ...` prints a text with this in it, and its JSON has it too."""
+
+    def check(server):
+        for json_output in (True, False):
+            printed = Run(server, what, *arguments, json_output=json_output).status_is(0).stdout
+            expect(part in printed, f"printed {printed!r}")
+
+    return f"{what} {arguments[0]}", check
+
+
 def reports_error(tool, arguments, part):
     """The tool ran and failed: status 1, and the result is printed all the same."""
 
@@ -241,6 +264,11 @@ def servers(scratch):
                 keeps_secrets("get-env"),
                 shows_progress(long_run, {"duration": 1, "steps": 4}, 3),
                 times_out(long_run, {"duration": 30, "steps": 2}),
+                lists("resources", "resources", "name", "architecture.md"),
+                lists("resources", "resourceTemplates", "uriTemplate", "demo://resource/dynamic/text/{resourceId}"),
+                shows("read", ["demo://resource/dynamic/text/7"], "Resource 7"),
+                lists("prompts", "prompts", "name", "args-prompt"),
+                shows("prompt", ["args-prompt", '{"city":"Oslo"}'], "What's weather in Oslo?"),
                 forced("2024-11-05", ("legacy", "2024-11-05")),
                 cannot_connect("modern"),
             ],
@@ -270,6 +298,10 @@ def servers(scratch):
                 answers_structured("add", {"a": 2, "b": 3}, {"sum": 5}),
                 shows_progress("count", {"to": 5}, 5),
                 reports_error("fail", {"message": "no"}, "fail"),
+                lists("resources", "resources", "uri", "interop://note"),
+                shows("read", ["interop://note"], "a note"),
+                lists("prompts", "prompts", "name", "review"),
+                shows("prompt", ["review", '{"code":"this"}'], "Look at this."),
                 not_found("no-such-tool"),
                 forced("modern", MODERN),
                 forced("legacy", LEGACY),

@@ -1,6 +1,6 @@
 """A small MCP server of the modern era (2026-07-28) on stdio, written with the official Python SDK.
 
-Tools: `echo` and `add` answer, `count` reports progress on the way, `fail` reports an error.
+Tools: `echo` and `add` answer, `count` reports progress on the way, `fail` reports an error. There is a note to read, and a prompt.
 """
 
 from pydantic import BaseModel
@@ -34,6 +34,18 @@ async def count(to: int, context: Context) -> str:
     for step in range(1, to + 1):
         await context.report_progress(step, to, f"step {step}")
     return f"counted to {to}"
+
+
+@server.resource("interop://note", mime_type="text/plain")
+def note() -> str:
+    """A note to read."""
+    return "a note"
+
+
+@server.prompt()
+def review(code: str) -> str:
+    """Ask for a review."""
+    return f"Look at {code}."
 
 
 @server.tool()

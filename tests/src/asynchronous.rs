@@ -1,11 +1,12 @@
 //! The async adapters, as the suite sees them: a client, and the runtime it is on.
 
+mod hosts;
+mod lines;
+
 use std::future::{Future, IntoFuture, poll_fn};
-use std::mem;
-use std::net::TcpStream;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{CallToolResult, Config, Json, LogMessage, Notification, Rejected, ServerInfo, Tool};
@@ -13,6 +14,9 @@ use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Notificatio
 use serde_json::Value;
 
 use crate::{Adapter, Call, Failure, Heard, Server};
+
+pub use hosts::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
+pub use lines::Lines;
 
 /// Makes a test of each case for each async adapter. A case is a function over [`Host`].
 #[macro_export]
@@ -35,203 +39,7 @@ macro_rules! on_every_async_adapter {
     };
 }
 
-/// A runtime of the suite's, which runs what it is given.
-pub trait Host: Sized + Send + 'static {
-    /// What the client is made for.
-    type Runtime: Runtime;
-    /// A runtime of its own.
-    fn start() -> Self;
-    /// Runs a future to its end, and all that was spawned meanwhile.
-    fn block_on<F: Future>(&self, future: F) -> F::Output;
-    /// Runs a function where the runtime is the current one.
-    fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
-        self.block_on(async { f() })
-    }
-    /// A client over a socket, made within the runtime.
-    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
-    /// The function of this name.
-    fn with_client<T>(
-        def: &McpServerDef,
-        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> impl Future<Output = Result<T, Error>>;
-    /// A future that is pending for a while.
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
-    /// Runs a future beside what is blocked on.
-    fn spawn(future: impl Future<Output = ()> + Send + 'static);
-}
-
-/// tokio on the thread that calls.
-pub struct TokioCurrent(tokio::runtime::Runtime);
-
-/// tokio on threads of its own.
-pub struct TokioMulti(tokio::runtime::Runtime);
-
-/// smol.
-pub struct Smol;
-
-/// async-std.
-pub struct AsyncStd;
-
-impl Host for TokioCurrent {
-    type Runtime = mcpwire_tokio::Tokio;
-
-    fn start() -> Self {
-        TokioCurrent(tokio::runtime::Builder::new_current_thread().enable_all().build().expect("there is a runtime"))
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.block_on(future)
-    }
-
-    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
-        over_tokio(socket, options)
-    }
-
-    async fn with_client<T>(
-        def: &McpServerDef,
-        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> Result<T, Error> {
-        mcpwire_tokio::with_client(def, f).await
-    }
-
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-        tokio::time::sleep(duration)
-    }
-
-    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        tokio::spawn(future);
-    }
-}
-
-impl Host for TokioMulti {
-    type Runtime = mcpwire_tokio::Tokio;
-
-    fn start() -> Self {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        TokioMulti(builder.worker_threads(2).enable_all().build().expect("there is a runtime"))
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.block_on(future)
-    }
-
-    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
-        over_tokio(socket, options)
-    }
-
-    async fn with_client<T>(
-        def: &McpServerDef,
-        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> Result<T, Error> {
-        mcpwire_tokio::with_client(def, f).await
-    }
-
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-        tokio::time::sleep(duration)
-    }
-
-    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        tokio::spawn(future);
-    }
-}
-
-impl Host for Smol {
-    type Runtime = mcpwire_smol::Smol;
-
-    fn start() -> Self {
-        Smol
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        async_io::block_on(future)
-    }
-
-    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
-        let reader = socket.try_clone().expect("there are descriptors");
-        let stream = |socket| async_io::Async::new(socket).expect("it is a socket");
-        McpClient::over(stream(reader), stream(socket), options)
-    }
-
-    async fn with_client<T>(
-        def: &McpServerDef,
-        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> Result<T, Error> {
-        mcpwire_smol::with_client(def, f).await
-    }
-
-    async fn sleep(duration: Duration) {
-        async_io::Timer::after(duration).await;
-    }
-
-    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        smol::spawn(future).detach();
-    }
-}
-
-impl Host for AsyncStd {
-    type Runtime = mcpwire_async_std::AsyncStd;
-
-    fn start() -> Self {
-        AsyncStd
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        async_std::task::block_on(future)
-    }
-
-    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
-        let socket = async_std::net::TcpStream::from(socket);
-        McpClient::over(socket.clone(), socket, options)
-    }
-
-    async fn with_client<T>(
-        def: &McpServerDef,
-        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> Result<T, Error> {
-        mcpwire_async_std::with_client(def, f).await
-    }
-
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-        async_std::task::sleep(duration)
-    }
-
-    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        drop(async_std::task::spawn(future));
-    }
-}
-
-fn options(config: &Config, heard: &Heard) -> ConnectOptions {
-    let stderr = heard.stderr.clone();
-    let mut options = ConnectOptions::new(config.clone());
-    options.stderr = Some(Box::new(move |line| stderr.push(line)));
-    options
-}
-
-fn calling<'c, R: Runtime>(
-    client: &'c McpClient<R>,
-    call: &'c Call,
-) -> Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + 'c>> {
-    let mut request = client.call_tool(&call.tool, &call.arguments);
-    if let Some(timeout) = call.timeout {
-        request = request.timeout(timeout);
-    }
-    if let Some(timeout) = call.total_timeout {
-        request = request.total_timeout(timeout);
-    }
-    if let Some(list) = &call.progress {
-        request = request.on_progress(|progress| list.lock().unwrap().push(progress.clone()));
-    }
-    Box::pin(request.into_future())
-}
-
-fn over_tokio(socket: TcpStream, options: ConnectOptions) -> mcpwire_tokio::McpClient {
-    socket.set_nonblocking(true).expect("it is a socket");
-    let socket = tokio::net::TcpStream::from_std(socket).expect("it is a socket");
-    let (reader, writer) = socket.into_split();
-    McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
-}
-
-/// A client on such a runtime.
+/// A client, and the runtime it is on.
 pub struct Async<H: Host> {
     // Before its runtime: the client goes first.
     client: McpClient<H::Runtime>,
@@ -400,51 +208,26 @@ pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
     }
 }
 
-/// Lines as they come, and a way to wait for one.
-#[derive(Clone, Default)]
-pub struct Lines(Arc<Mutex<Kept>>);
-
-#[derive(Default)]
-struct Kept {
-    lines: Vec<String>,
-    waiting: Vec<Waker>,
+fn options(config: &Config, heard: &Heard) -> ConnectOptions {
+    let stderr = heard.stderr.clone();
+    let mut options = ConnectOptions::new(config.clone());
+    options.stderr = Some(Box::new(move |line| stderr.push(line)));
+    options
 }
 
-impl Lines {
-    /// One more.
-    pub fn push(&self, line: &str) {
-        let waiting = {
-            let mut kept = self.kept();
-            kept.lines.push(line.to_owned());
-            mem::take(&mut kept.waiting)
-        };
-        waiting.into_iter().for_each(Waker::wake);
+fn calling<'c, R: Runtime>(
+    client: &'c McpClient<R>,
+    call: &'c Call,
+) -> Pin<Box<dyn Future<Output = Result<CallToolResult, Error>> + 'c>> {
+    let mut request = client.call_tool(&call.tool, &call.arguments);
+    if let Some(timeout) = call.timeout {
+        request = request.timeout(timeout);
     }
-
-    /// Those that have come.
-    pub fn all(&self) -> Vec<String> {
-        self.kept().lines.clone()
+    if let Some(timeout) = call.total_timeout {
+        request = request.total_timeout(timeout);
     }
-
-    /// Waits until one of them has the word in it.
-    pub async fn heard(&self, word: &str) {
-        poll_fn(|cx| {
-            let mut kept = self.kept();
-            if kept.lines.iter().any(|line| line.contains(word)) {
-                return Poll::Ready(());
-            }
-            kept.waiting.push(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
+    if let Some(list) = &call.progress {
+        request = request.on_progress(|progress| list.lock().unwrap().push(progress.clone()));
     }
-
-    /// Waits on the thread that calls until one of them has the word in it.
-    pub fn wait_for(&self, word: &str) {
-        smol::block_on(self.heard(word));
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    Box::pin(request.into_future())
 }

@@ -19,7 +19,7 @@ const fn ms(milliseconds: u64) -> Duration {
 fn after_a_rest<H: Host>() {
     let server = server!("gathers");
     server.open::<Async<H>>().run(async |client| {
-        for timeout in [ms(50), ms(100), ms(20), ms(200)] {
+        for timeout in [ms(300), ms(200)] {
             client.call_tool("tally", ()).timeout(timeout).await.expect("it answers");
             H::sleep(timeout + ms(20)).await;
             let begin = Instant::now();

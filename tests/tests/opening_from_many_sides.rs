@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::Era;
-use mcpwire_driver::{Direction, ErrorKind, McpClient};
+use mcpwire_driver::core::ServerInfo;
+use mcpwire_driver::{Direction, Error, ErrorKind, McpClient, Runtime};
 use mcpwire_tests::asynchronous::{Async, Host, all, begun, eventually};
 use mcpwire_tests::{on_every_async_adapter, server};
 
-/// Those that come when it is open are told that it is.
 fn all_who_open_it_are_told_the_same<H: Host>() {
     for habit in ["well-behaved", "well-behaved --modern", "dies-on-probe", "slow-start 100"] {
         let server = server!(habit);
@@ -20,10 +19,7 @@ fn all_who_open_it_are_told_the_same<H: Host>() {
             let clones = vec![client.clone(); 10];
             let opened = all(clones.iter().map(McpClient::initialize)).await;
             for outcome in opened {
-                match outcome {
-                    Ok(server) => assert_eq!(Some(server), client.server_info()),
-                    Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{error}"),
-                }
+                assert_open(&client, outcome);
             }
             let pid = client.call_tool("pid", ()).await.expect("it answers").text().to_string();
             assert_eq!(client.pid().map(|pid| pid.to_string()), Some(pid));
@@ -41,17 +37,13 @@ fn tasks_may_open_it_at_once<H: Host>() {
             for _ in 0..10 {
                 let (client, tell) = (client.clone(), tell.clone());
                 H::spawn(async move {
-                    let opened = client.initialize().await.map(|server| server.era);
-                    tell.send(opened).await.expect("the test listens");
+                    assert_open(&client, client.initialize().await);
+                    tell.send(()).await.expect("the test listens");
                 });
             }
             for _ in 0..10 {
-                match told.recv().await.expect("each tells") {
-                    Ok(era) => assert_eq!(era, Era::Legacy),
-                    Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{error}"),
-                }
+                told.recv().await.expect("each tells");
             }
-            assert!(client.is_initialized());
         });
         assert_eq!(server.processes().len(), 1, "{habit}");
     }
@@ -67,7 +59,7 @@ fn an_opening_that_was_given_up_can_be_taken_up_again<H: Host>() {
                 let mut opening = Box::pin(client.initialize());
                 let _ = begun(&mut opening).await;
             }
-            client.initialize().await.unwrap_or_else(|error| panic!("{habit}: {error}"));
+            assert_open(&client, client.initialize().await);
             client.call_tool("echo", ()).await.expect("it answers");
         });
     }
@@ -87,7 +79,7 @@ fn an_opening_can_be_taken_up_again_after_the_death_of_the_server<H: Host>() {
             }
             drop(opening);
             dead_or_followed::<H>(&client, pid).await;
-            client.initialize().await.unwrap_or_else(|error| panic!("{habit}: {error}"));
+            assert_open(&client, client.initialize().await);
             client.call_tool("echo", ()).await.expect("it answers");
         });
     }
@@ -170,6 +162,15 @@ on_every_async_adapter!(
     whoever_listens_goes_on_listening,
     nothing_is_started_once_more_after_a_shutdown,
 );
+
+/// Whoever asks for it when it is open is told that it is.
+fn assert_open<R: Runtime>(client: &McpClient<R>, outcome: Result<&ServerInfo, Error>) {
+    assert!(client.is_initialized(), "{outcome:?}");
+    match outcome {
+        Ok(server) => assert_eq!(Some(server), client.server_info()),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::Usage, "{error}"),
+    }
+}
 
 /// Waits until the server with this id has died on the probe, and mostly until the connection has noticed, which nothing
 /// tells from outside. On a machine that is busy with other things, it may all have happened already, and the next one

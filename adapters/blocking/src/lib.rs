@@ -27,6 +27,7 @@ mod call;
 mod cancel;
 mod client;
 mod connection;
+mod features;
 mod options;
 mod transport;
 

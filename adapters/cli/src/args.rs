@@ -58,6 +58,37 @@ pub(crate) enum Command {
         #[command(flatten)]
         connection: Connection,
     },
+    /// List what a server has to read: addresses, and patterns of addresses
+    #[command(override_usage = "mcpwire resources [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    Resources {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Read a resource of a server and print it
+    #[command(override_usage = "mcpwire read [OPTIONS] URI (--demo | -- COMMAND [ARG]...)")]
+    Read {
+        /// The address of the resource
+        uri: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// List the prompts of a server, with their arguments
+    #[command(override_usage = "mcpwire prompts [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    Prompts {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Print a prompt of a server, filled in
+    #[command(override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | -- COMMAND [ARG]...)")]
+    Prompt {
+        /// The name of the prompt
+        name: String,
+        /// The arguments: a JSON object of strings, @FILE to read one, or - for standard input [default: {}]
+        #[arg(value_name = "JSON|@FILE|-")]
+        arguments: Option<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
     /// Serve the demo's tools on standard input and output
     #[command(hide = true)]
     DemoServer,

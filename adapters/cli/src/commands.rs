@@ -3,6 +3,8 @@
 mod call;
 mod demo;
 mod info;
+mod prompts;
+mod resources;
 mod tools;
 
 use mcpwire_blocking::core::Json;
@@ -19,6 +21,10 @@ enum Task<'a> {
     Info,
     Tools,
     Call { tool: &'a str, arguments: Json },
+    Resources,
+    Read { uri: &'a str },
+    Prompts,
+    Prompt { name: &'a str, arguments: Json },
 }
 
 /// Runs a command and says the exit status.
@@ -56,6 +62,13 @@ fn prepare(command: &Command) -> Result<Option<(Task<'_>, Connection)>, Failure>
             let arguments = arguments::read(arguments.as_deref())?;
             (Task::Call { tool, arguments }, connection.clone())
         }
+        Command::Resources { connection } => (Task::Resources, connection.clone()),
+        Command::Read { uri, connection } => (Task::Read { uri }, connection.clone()),
+        Command::Prompts { connection } => (Task::Prompts, connection.clone()),
+        Command::Prompt { name, arguments, connection } => {
+            let arguments = arguments::read(arguments.as_deref())?;
+            (Task::Prompt { name, arguments }, connection.clone())
+        }
     }))
 }
 
@@ -76,6 +89,10 @@ impl Task<'_> {
             Self::Info => info::run(session),
             Self::Tools => tools::run(session),
             Self::Call { tool, arguments } => call::run(session, tool, arguments),
+            Self::Resources => resources::list(session),
+            Self::Read { uri } => resources::read(session, uri),
+            Self::Prompts => prompts::list(session),
+            Self::Prompt { name, arguments } => prompts::get(session, name, arguments),
         }
     }
 }

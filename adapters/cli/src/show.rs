@@ -3,6 +3,7 @@
 //! Everything here comes from a server, so all of it goes through `text` or `printable` on its way out. Styles are
 //! written without asking whether they are wanted: the stream takes them out where they are not.
 
+mod lists;
 mod result;
 mod server;
 mod tools;
@@ -10,7 +11,8 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::result::result;
+pub(crate) use self::lists::{messages, prompts, rejected, resources};
+pub(crate) use self::result::{contents, result};
 pub(crate) use self::server::{full_name, server};
 pub(crate) use self::tools::{tool, tools};
 

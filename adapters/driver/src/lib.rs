@@ -26,6 +26,7 @@ mod answers;
 mod call;
 mod client;
 mod driver;
+mod features;
 mod notifications;
 mod options;
 mod pending;

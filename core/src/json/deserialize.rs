@@ -1,53 +1,35 @@
 //! The reader as serde wants it: any type that can be deserialised is read from the text directly.
 
+use alloc::string::String;
+
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use super::read::{Body, OR_RAW, RAW, ReadError, Reader, Result, SERDE_RAW};
+use super::hand_over::Rest;
+use super::read::{Body, HAND_OVER, RAW, ReadError, Reader, Result, SERDE_RAW};
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.next_byte() {
-            Some(b'"') => match self.string()? {
-                Body::Plain(text) => visitor.visit_borrowed_str(text),
-                Body::Unescaped(text) => visitor.visit_string(text),
-            },
-            Some(b'{') => {
-                self.enter()?;
+        match self.token()? {
+            Token::Plain(text) => visitor.visit_borrowed_str(text),
+            Token::Unescaped(text) => visitor.visit_string(text),
+            Token::Object => {
                 let value = visitor.visit_map(Elements { reader: self, first: true })?;
                 self.leave(b'}')?;
                 Ok(value)
             }
-            Some(b'[') => {
-                self.enter()?;
+            Token::Array => {
                 let value = visitor.visit_seq(Elements { reader: self, first: true })?;
                 self.leave(b']')?;
                 Ok(value)
             }
-            Some(b'-' | b'0'..=b'9') => {
-                let start = self.at;
-                let (text, whole) = self.number()?;
-                // Minus zero is no whole number of Rust's.
-                if whole && text != "-0" {
-                    if let Ok(value) = text.parse::<u64>() {
-                        return visitor.visit_u64(value);
-                    }
-                    if let Ok(value) = text.parse::<i64>() {
-                        return visitor.visit_i64(value);
-                    }
-                }
-                match text.parse::<f64>() {
-                    Ok(value) if value.is_finite() => visitor.visit_f64(value),
-                    _ => Err(ReadError::at("a number that is out of range", start)),
-                }
-            }
-            Some(b't') => self.literal("true").and_then(|()| visitor.visit_bool(true)),
-            Some(b'f') => self.literal("false").and_then(|()| visitor.visit_bool(false)),
-            Some(b'n') => self.literal("null").and_then(|()| visitor.visit_unit()),
-            Some(_) => Err(self.error("not a value")),
-            None => Err(self.error("the text ends where a value should be")),
+            Token::Unsigned(value) => visitor.visit_u64(value),
+            Token::Signed(value) => visitor.visit_i64(value),
+            Token::Float(value) => visitor.visit_f64(value),
+            Token::Bool(value) => visitor.visit_bool(value),
+            Token::Null => visitor.visit_unit(),
         }
     }
 
@@ -58,14 +40,11 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
+    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
         match name {
             RAW => visitor.visit_borrowed_str(self.raw()?),
-            OR_RAW => {
-                self.next_byte();
-                let start = self.at;
-                visitor.visit_seq(ValueThenText { reader: self, start, value_read: false })
-            }
+            HAND_OVER => visitor.visit_seq(Rest { reader: self }),
             SERDE_RAW => {
                 let raw = self.raw()?;
                 visitor.visit_map(SerdeRaw { raw: Some(raw) })
@@ -106,6 +85,64 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
+/// A value, or the beginning of one.
+enum Token<'de> {
+    Null,
+    Bool(bool),
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    Plain(&'de str),
+    Unescaped(String),
+    Array,
+    Object,
+}
+
+impl<'de> Reader<'de> {
+    /// Reads what needs no visitor. There is one of it in a program, where there is a `deserialize_any` for each visitor.
+    fn token(&mut self) -> Result<Token<'de>> {
+        match self.next_byte() {
+            Some(b'"') => Ok(match self.string()? {
+                Body::Plain(text) => Token::Plain(text),
+                Body::Unescaped(text) => Token::Unescaped(text),
+            }),
+            Some(b'{') => self.enter().map(|()| Token::Object),
+            Some(b'[') => self.enter().map(|()| Token::Array),
+            Some(b'-' | b'0'..=b'9') => {
+                let start = self.at;
+                let (text, whole) = self.number()?;
+                // Minus zero is no whole number of Rust's.
+                if whole && text != "-0" {
+                    if let Ok(value) = text.parse() {
+                        return Ok(Token::Unsigned(value));
+                    }
+                    if let Ok(value) = text.parse() {
+                        return Ok(Token::Signed(value));
+                    }
+                }
+                match text.parse::<f64>() {
+                    Ok(value) if value.is_finite() => Ok(Token::Float(value)),
+                    _ => Err(ReadError::at("a number that is out of range", start)),
+                }
+            }
+            Some(b't') => self.literal("true").map(|()| Token::Bool(true)),
+            Some(b'f') => self.literal("false").map(|()| Token::Bool(false)),
+            Some(b'n') => self.literal("null").map(|()| Token::Null),
+            Some(_) => Err(self.error("not a value")),
+            None => Err(self.error("the text ends where a value should be")),
+        }
+    }
+
+    /// The next key of an object, if there is one.
+    fn next_key(&mut self, first: &mut bool) -> Result<Option<Body<'de>>> {
+        if !self.another(first, b'}')? {
+            return Ok(None);
+        }
+        self.key()?;
+        self.string().map(Some)
+    }
+}
+
 /// The elements of an array, or the members of an object.
 struct Elements<'r, 'de> {
     reader: &'r mut Reader<'de>,
@@ -127,13 +164,10 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        if !self.reader.another(&mut self.first, b'}')? {
-            return Ok(None);
-        }
-        self.reader.key()?;
-        match self.reader.string()? {
-            Body::Plain(text) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
-            Body::Unescaped(text) => seed.deserialize(text.into_deserializer()).map(Some),
+        match self.reader.next_key(&mut self.first)? {
+            Some(Body::Plain(text)) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
+            Some(Body::Unescaped(text)) => seed.deserialize(text.into_deserializer()).map(Some),
+            None => Ok(None),
         }
     }
 
@@ -179,25 +213,6 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// A value, and then the text that it was read from.
-struct ValueThenText<'r, 'de> {
-    reader: &'r mut Reader<'de>,
-    start: usize,
-    value_read: bool,
-}
-
-impl<'de> de::SeqAccess<'de> for ValueThenText<'_, 'de> {
-    type Error = ReadError;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        if !core::mem::replace(&mut self.value_read, true) {
-            return seed.deserialize(&mut *self.reader).map(Some);
-        }
-        let text = &self.reader.text[self.start..self.reader.at];
-        seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some)
-    }
-}
-
 /// Raw text in the form in which `serde_json::value::RawValue` takes it.
 struct SerdeRaw<'de> {
     raw: Option<&'de str>,
@@ -223,7 +238,6 @@ mod tests {
     use alloc::boxed::Box;
     use alloc::collections::BTreeMap;
     use alloc::format;
-    use alloc::string::String;
     use alloc::vec::Vec;
 
     use serde::Deserialize;

@@ -2,6 +2,7 @@
 
 pub(crate) mod append;
 mod deserialize;
+pub(crate) mod hand_over;
 pub(crate) mod locate;
 pub(crate) mod read;
 pub(crate) mod scan;
@@ -68,8 +69,13 @@ impl Json {
 
     /// The member `name` of an object, if this is one and has it.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        self.member_text(name).and_then(|text| read::from_str(text).ok())
+    }
+
+    /// The text of that member.
+    pub(crate) fn member_text(&self, name: &str) -> Option<&str> {
         let found = scan::members(self.get().as_bytes()).find(|m| m.is(name))?;
-        core::str::from_utf8(found.value).ok().and_then(|text| read::from_str(text).ok())
+        core::str::from_utf8(found.value).ok()
     }
 
     /// For text that is JSON by construction.
@@ -134,31 +140,6 @@ impl<'de> Deserialize<'de> for Json {
             }
         }
         deserializer.deserialize_newtype_struct(read::RAW, JsonVisitor)
-    }
-}
-
-/// The text of any value, borrowed from the text that is read.
-pub(crate) struct RawText<'de>(pub(crate) &'de str);
-
-impl<'de> Deserialize<'de> for RawText<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RawVisitor;
-        impl<'de> Visitor<'de> for RawVisitor {
-            type Value = RawText<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value in memory")
-            }
-
-            fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<RawText<'de>, E> {
-                Ok(RawText(raw))
-            }
-
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<RawText<'de>, D::Error> {
-                <&RawValue>::deserialize(deserializer).map(|raw| RawText(raw.get()))
-            }
-        }
-        deserializer.deserialize_newtype_struct(read::RAW, RawVisitor)
     }
 }
 

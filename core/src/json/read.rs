@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use core::fmt;
+use core::ops::Deref;
 
 use serde::de;
 
@@ -19,8 +20,8 @@ pub(super) const MAX_DEPTH: u32 = 128;
 /// The name by which [`Json`](super::Json) asks for raw text.
 pub(crate) const RAW: &str = "$mcpwire::Json";
 
-/// The name by which `OrRaw` asks for a value and then for its text.
-pub(crate) const OR_RAW: &str = "$mcpwire::OrRaw";
+/// The name by which a type that reads itself asks for the reader.
+pub(super) const HAND_OVER: &str = "$mcpwire::HandOver";
 
 /// The name by which `serde_json::value::RawValue` asks for it and gives it. It is theirs; a test notices if it changes.
 pub(crate) const SERDE_RAW: &str = "$serde_json::private::RawValue";
@@ -38,6 +39,10 @@ struct Inner {
 impl ReadError {
     pub(super) fn at(what: &str, at: usize) -> Self {
         ReadError(Box::new(Inner { what: what.to_string(), at: Some(at) }))
+    }
+
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        ReadError(Box::new(Inner { what: what.into(), at: None }))
     }
 
     pub(crate) fn what(&self) -> &str {
@@ -59,7 +64,7 @@ impl core::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        ReadError(Box::new(Inner { what: message.to_string(), at: None }))
+        ReadError::new(message.to_string())
     }
 }
 
@@ -69,14 +74,36 @@ pub(super) fn fault((what, at): Fault) -> ReadError {
 }
 
 /// What stands between the quotes of a string.
-pub(super) enum Body<'de> {
+pub(crate) enum Body<'de> {
     /// The text as it is.
     Plain(&'de str),
     /// A text that had escapes.
     Unescaped(String),
 }
 
-pub(super) type Result<T> = core::result::Result<T, ReadError>;
+impl Deref for Body<'_> {
+    type Target = str;
+
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            Body::Plain(text) => text,
+            Body::Unescaped(text) => text,
+        }
+    }
+}
+
+impl From<Body<'_>> for String {
+    #[inline]
+    fn from(body: Body<'_>) -> String {
+        match body {
+            Body::Plain(text) => text.into(),
+            Body::Unescaped(text) => text,
+        }
+    }
+}
+
+pub(crate) type Result<T> = core::result::Result<T, ReadError>;
 
 /// Reads a whole text.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
@@ -88,7 +115,7 @@ pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T
 
 pub(crate) struct Reader<'de> {
     pub(super) text: &'de str,
-    pub(super) at: usize,
+    pub(crate) at: usize,
     pub(super) depth: u32,
 }
 
@@ -130,12 +157,42 @@ impl<'de> Reader<'de> {
         error
     }
 
+    /// The members of an object: its keys, each with the reader at its value.
+    ///
+    /// It and [`Reader::elements`] are compiled once, not for each type that is read: what differs is behind the pointer.
+    pub(crate) fn members(&mut self, each: &mut dyn FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
+        self.enter()?;
+        let mut first = true;
+        while self.another(&mut first, b'}')? {
+            self.key()?;
+            let key = self.string()?;
+            self.colon()?;
+            each(&key, self)?;
+        }
+        self.leave(b'}')
+    }
+
+    /// The elements of an array, with the reader at each.
+    pub(crate) fn elements(&mut self, each: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.enter()?;
+        let mut first = true;
+        while self.another(&mut first, b']')? {
+            each(self)?;
+        }
+        self.leave(b']')
+    }
+
+    /// The text from `start` to where the reader is.
+    pub(crate) fn since(&self, start: usize) -> &'de str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
     /// One value, whatever it is, as its text.
     pub(crate) fn raw(&mut self) -> Result<&'de str> {
         self.next_byte();
         let start = self.at;
         self.skip()?;
-        Ok(&self.text[start..self.at])
+        Ok(self.since(start))
     }
 
     #[cold]
@@ -150,7 +207,7 @@ impl<'de> Reader<'de> {
 
     /// Passes over space; gives the byte after it, and stays there.
     #[inline]
-    pub(super) fn next_byte(&mut self) -> Option<u8> {
+    pub(crate) fn next_byte(&mut self) -> Option<u8> {
         loop {
             match self.byte() {
                 Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
@@ -160,7 +217,7 @@ impl<'de> Reader<'de> {
     }
 
     #[inline]
-    pub(super) fn string(&mut self) -> Result<Body<'de>> {
+    pub(crate) fn string(&mut self) -> Result<Body<'de>> {
         let start = self.at + 1;
         match string::plain_end(self.text.as_bytes(), start) {
             Ok(end) => {
@@ -178,7 +235,7 @@ impl<'de> Reader<'de> {
         Ok(Body::Unescaped(text))
     }
 
-    pub(super) fn literal(&mut self, word: &str) -> Result<()> {
+    pub(crate) fn literal(&mut self, word: &str) -> Result<()> {
         if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
             self.at += word.len();
             Ok(())

@@ -43,7 +43,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Passes over a value and checks it. The kinds of what it is in are kept as bits, so depth costs no stack.
-    pub(super) fn skip(&mut self) -> Result<()> {
+    pub(crate) fn skip(&mut self) -> Result<()> {
         let mut objects = 0u128;
         let mut depth = 0;
         loop {

@@ -1,17 +1,14 @@
 //! The one pass over a message that builds something: straight into the type that was asked for.
 
 use alloc::borrow::Cow;
-use core::fmt;
-use core::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::value::UnitDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RpcError, WireId};
-use crate::json::read::Reader;
-use crate::json::{Json, RawText};
+use crate::json::Json;
+use crate::json::read::{self, ReadError, Reader};
+use crate::types::lenient::{Hoped, Lenient, Mismatch};
 
 /// A response, read.
 #[derive(Debug)]
@@ -20,151 +17,147 @@ pub(crate) enum Answer<R> {
     Error(RpcError),
 }
 
+/// Reads a part of a message into its type, where the caller wants it. What reads envelopes is compiled once, whatever is in
+/// them.
+type Part<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
+
 /// Reads the response to our request `id`, its result as an `R`.
 pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> Result<Answer<R>, PeerError> {
+    let mut result = None;
+    let error = response(message, id, &mut |reader| {
+        result = Some(R::deserialize(reader)?);
+        Ok(())
+    })?;
+    match (error, result) {
+        (None, Some(result)) => Ok(Answer::Result(result)),
+        (error, _) => Ok(Answer::Error(error.unwrap_or_else(|| RpcError::new(0, "")))),
+    }
+}
+
+/// Reads the `params` of a notification or request; absent ones as `null`. `None` if the message is no object of JSON's.
+pub(crate) fn params<P: Lenient>(message: &[u8]) -> Option<Hoped<P>> {
+    let mut params = Err(Mismatch::Type("null"));
+    notification(message, &mut |reader| {
+        params = P::lenient(reader)?;
+        Ok(())
+    })?;
+    Some(params)
+}
+
+/// Reads the envelope of a response. If it has no error, its result has been read.
+fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
     let text = utf8(message)?;
     // Most messages are built in one of two ways, and then the result is all that is left to read. Whatever does not fit
     // is read again as a whole, which then says what is wrong.
     let ours = |found: &[u8]| WireId(found).ours() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| ours(found)) {
         let mut reader = Reader::within(text, start);
-        if let (Ok(result), true) = (R::deserialize(&mut reader), reader.closes()) {
-            return Ok(Answer::Result(result));
+        if result(&mut reader).is_ok() && reader.closes() {
+            return Ok(None);
         }
     } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| ours(found)) {
         let mut reader = Reader::within(text, range.start);
-        if let (Ok(result), true) = (R::deserialize(&mut reader), reader.is_at(range.end)) {
-            return Ok(Answer::Result(result));
+        if result(&mut reader).is_ok() && reader.is_at(range.end) {
+            return Ok(None);
         }
     }
+    unusual_response(text, Some(id), result)
+}
+
+#[cold]
+fn unusual_response<'de>(
+    text: &'de str,
+    id: Option<u64>,
+    result: Part<'_, 'de>,
+) -> Result<Option<RpcError>, PeerError> {
     let mut reader = Reader::new(text);
-    ResponseSeed { id: Some(id), result: PhantomData }
-        .deserialize(&mut reader)
-        .and_then(|answer| reader.end().map(|()| answer))
-        .map_err(|error| PeerError::from_read(&reader.locate(error), message))
+    Envelope::read(&mut reader, id, result)
+        .and_then(|error| reader.end().map(|()| error))
+        .map_err(|error| PeerError::from_read(&reader.locate(error), text.as_bytes()))
 }
 
 /// Reads an error response that names no request.
 pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
-    match (ResponseSeed::<IgnoredAny> { id: None, result: PhantomData }).deserialize(&mut reader) {
-        Ok(Answer::Error(error)) => Some(error),
-        _ => None,
-    }
+    Envelope::read(&mut reader, None, &mut |reader| reader.skip()).ok()?
 }
 
-/// Reads the `params` of a notification or request; absent ones as `null`.
-pub(crate) fn params<'de, P: Deserialize<'de>>(message: &'de [u8]) -> Result<P, PeerError> {
-    let text = utf8(message)?;
-    let mut reader = Reader::new(text);
-    reader
-        .deserialize_map(ParamsVisitor(PhantomData))
-        .and_then(|params| reader.end().map(|()| params))
-        .map_err(|error| PeerError::from_read(&reader.locate(error), message))
+fn notification<'de>(message: &'de [u8], params: Part<'_, 'de>) -> Option<()> {
+    let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
+    let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
+        "params" => params(reader),
+        _ => reader.skip(),
+    });
+    members.and_then(|()| reader.end()).ok()
 }
 
 fn utf8(message: &[u8]) -> Result<&str, PeerError> {
     core::str::from_utf8(message).map_err(|error| PeerError::not_utf8(message, error.valid_up_to()))
 }
 
-/// The keys of an envelope.
-enum Key {
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    Other,
-}
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
-        struct KeyVisitor;
-        impl Visitor<'_> for KeyVisitor {
-            type Value = Key;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a key")
-            }
-
-            fn visit_str<E>(self, key: &str) -> Result<Key, E> {
-                Ok(match key {
-                    "id" => Key::Id,
-                    "method" => Key::Method,
-                    "params" => Key::Params,
-                    "result" => Key::Result,
-                    "error" => Key::Error,
-                    _ => Key::Other,
-                })
-            }
-        }
-        deserializer.deserialize_identifier(KeyVisitor)
+fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'de>> {
+    match reader.next_byte() {
+        Some(b'{') => Ok(reader),
+        _ => Err(ReadError::new("not an object")),
     }
 }
 
-struct ResponseSeed<R> {
-    /// The id that the message must carry, if one is known.
-    id: Option<u64>,
-    result: PhantomData<R>,
+/// The members of a response, as far as they have been read.
+#[derive(Default)]
+struct Envelope<'de> {
+    id: Option<WireId<'de>>,
+    result: Slot,
+    error: Option<&'de str>,
 }
 
-impl<'de, R: Deserialize<'de>> DeserializeSeed<'de> for ResponseSeed<R> {
-    type Value = Answer<R>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Answer<R>, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-/// A `result` as far as it has been read.
-enum Slot<R> {
+#[derive(Default, PartialEq, Eq)]
+enum Slot {
+    #[default]
     Absent,
-    /// Kept until it is known that no error comes with it: servers of JSON-RPC 1.0 habit send both.
+    /// Not read until it is known that no error comes with it: servers of JSON-RPC 1.0 habit send both.
     Null,
-    Is(R),
+    Read,
 }
 
-impl<'de, R: Deserialize<'de>> Visitor<'de> for ResponseSeed<R> {
-    type Value = Answer<R>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON-RPC response")
+impl<'de> Envelope<'de> {
+    /// Reads a response; `id` is the one that it must carry, if one is known.
+    fn read(reader: &mut Reader<'de>, id: Option<u64>, result: Part<'_, 'de>) -> read::Result<Option<RpcError>> {
+        let mut envelope = Envelope::default();
+        object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
+        if id.is_some() && envelope.id.and_then(WireId::ours) != id {
+            return Err(ReadError::new("the id is not that of the request"));
+        }
+        match (envelope.result, envelope.error.filter(|raw| *raw != "null")) {
+            (Slot::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
+            (_, Some(raw)) => rpc_error(raw).map(Some).map_err(ReadError::new),
+            (Slot::Read, None) => Ok(None),
+            (Slot::Null, None) => match result(&mut Reader::new("null")) {
+                Ok(()) => Ok(None),
+                Err(_) => Err(ReadError::new("`result` is null")),
+            },
+            (Slot::Absent, None) => Err(ReadError::new("neither a `result` nor an `error`")),
+        }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answer<R>, A::Error> {
-        let mut id = None;
-        let mut result = Slot::Absent;
-        let mut error: Option<&'de str> = None;
-        while let Some(key) = map.next_key::<Key>()? {
-            match key {
-                Key::Id if id.is_some() => return Err(A::Error::custom("`id` stands there twice")),
-                Key::Id => {
-                    let RawText(raw) = map.next_value()?;
-                    id = Some(WireId(raw.as_bytes()));
-                }
-                Key::Result if !matches!(result, Slot::Absent) => {
-                    return Err(A::Error::custom("`result` stands there twice"));
-                }
-                Key::Result => result = map.next_value::<Option<R>>()?.map_or(Slot::Null, Slot::Is),
-                Key::Error if error.is_some() => return Err(A::Error::custom("`error` stands there twice")),
-                Key::Error => error = Some(map.next_value::<RawText<'de>>()?.0),
-                Key::Method | Key::Params | Key::Other => drop(map.next_value::<IgnoredAny>()?),
+    fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: Part<'_, 'de>) -> read::Result<()> {
+        let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
+        match key {
+            "id" if self.id.is_some() => return twice(key),
+            "id" => self.id = Some(WireId(reader.raw()?.as_bytes())),
+            "result" if self.result != Slot::Absent => return twice(key),
+            "result" if reader.next_byte() == Some(b'n') => {
+                reader.literal("null")?;
+                self.result = Slot::Null;
             }
+            "result" => {
+                result(reader)?;
+                self.result = Slot::Read;
+            }
+            "error" if self.error.is_some() => return twice(key),
+            "error" => self.error = Some(reader.raw()?),
+            _ => reader.skip()?,
         }
-        if let Some(expected) = self.id
-            && id.and_then(WireId::ours) != Some(expected)
-        {
-            return Err(A::Error::custom("the id is not that of the request"));
-        }
-        match (result, error.filter(|raw| *raw != "null")) {
-            (Slot::Is(_), Some(_)) => Err(A::Error::custom("both a `result` and an `error`")),
-            (_, Some(raw)) => rpc_error(raw).map(Answer::Error).map_err(A::Error::custom),
-            (Slot::Is(result), None) => Ok(Answer::Result(result)),
-            (Slot::Null, None) => R::deserialize(UnitDeserializer::<A::Error>::new())
-                .map(Answer::Result)
-                .map_err(|_| A::Error::custom("`result` is null")),
-            (Slot::Absent, None) => Err(A::Error::custom("neither a `result` nor an `error`")),
-        }
+        Ok(())
     }
 }
 
@@ -206,33 +199,9 @@ fn code(raw: &[u8]) -> i64 {
     if negative { -magnitude } else { magnitude }
 }
 
-struct ParamsVisitor<P>(PhantomData<P>);
-
-impl<'de, P: Deserialize<'de>> Visitor<'de> for ParamsVisitor<P> {
-    type Value = P;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON-RPC notification")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<P, A::Error> {
-        let mut params = None;
-        while let Some(key) = map.next_key::<Key>()? {
-            match key {
-                Key::Params => params = Some(map.next_value()?),
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        match params {
-            Some(params) => Ok(params),
-            None => P::deserialize(UnitDeserializer::new()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use alloc::string::{String, ToString};
+    use alloc::string::ToString;
 
     use super::*;
 
@@ -302,10 +271,9 @@ mod tests {
 
     #[test]
     fn absent_params_are_null() {
-        assert_eq!(params::<Option<Json>>(br#"{"method":"x"}"#), Ok(None));
-        assert_eq!(
-            params::<Json>(br#"{"params":{"a":1},"method":"x"}"#).map(|p| String::from(p.get())),
-            Ok(r#"{"a":1}"#.into())
-        );
+        assert!(matches!(params::<Json>(br#"{"method":"x"}"#), Some(Err(Mismatch::Type("null")))));
+        let read = params::<Json>(br#"{"params":{"a":1},"method":"x"}"#);
+        assert!(matches!(read, Some(Ok(json)) if json.get() == r#"{"a":1}"#));
+        assert!(params::<Json>(br#"{"params":{"a":1},"method":}"#).is_none());
     }
 }

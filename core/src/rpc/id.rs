@@ -1,5 +1,7 @@
 //! Request ids as they stand on the wire.
 
+use crate::json::is_whole;
+
 /// An id as the JSON text that carries it: a number or a string, or whatever a server put there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
@@ -28,11 +30,13 @@ impl<'a> WireId<'a> {
     /// The id's text, to be echoed in an answer. Only numbers and strings may be.
     pub(crate) fn echo(self) -> Option<&'a str> {
         let text = core::str::from_utf8(self.0).ok()?;
-        match text.as_bytes().first()? {
-            b'"' => serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok().then_some(text),
-            b'-' | b'0'..=b'9' => serde_json::from_str::<f64>(text).is_ok().then_some(text),
-            _ => None,
-        }
+        let good = match text.as_bytes().first()? {
+            b'"' => is_whole(self.0),
+            // A number that is out of range may not come back as it was.
+            b'-' | b'0'..=b'9' => is_whole(self.0) && text.parse().is_ok_and(f64::is_finite),
+            _ => false,
+        };
+        good.then_some(text)
     }
 
     pub(crate) fn is_null(self) -> bool {

@@ -85,7 +85,7 @@ impl Session {
             write::error(out, id, RpcError::INTERNAL_ERROR, "Too many requests at once", None);
             return self.refused(method);
         }
-        let Ok(params) = decode::params::<Option<Json>>(message) else {
+        let Some(params) = decode::params::<Json>(message).map(Result::ok) else {
             write::error(out, id, RpcError::INVALID_PARAMS, "Invalid params", None);
             return self.refused(method);
         };
@@ -97,7 +97,7 @@ impl Session {
 
     /// The server gives a request of its own up; it expects no answer any more (2025-11-25, basic/utilities/cancellation).
     pub(super) fn ask_cancelled(&mut self, message: &[u8]) {
-        let params = decode::params::<Option<Json>>(message).ok().flatten();
+        let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
             scan::members(params.get().as_bytes())
                 .find(|member| member.is("requestId"))

@@ -35,6 +35,7 @@ use super::config::Negotiate;
 use super::error::ConnectError;
 use crate::json::Json;
 use crate::rpc::{PeerError, RpcError};
+use crate::types::lenient;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 /// What came of one of the two requests.
@@ -280,5 +281,6 @@ impl Handshake {
 
 /// `data.supported` of an error about versions.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
-    error.data.as_ref().and_then(|data: &Json| data.member("supported"))
+    let data: &Json = error.data.as_ref()?;
+    lenient::from_str(data.member_text("supported")?)
 }

@@ -9,7 +9,7 @@ use super::event::{Event, Message, Notification};
 use super::handshake::{Outcome, Refusal};
 use super::server::Phase;
 use super::ticket::{self, Reply};
-use crate::json::{Json, scan};
+use crate::json::scan;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
@@ -148,27 +148,29 @@ impl Session {
 
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp) {
         let read = match method {
-            "notifications/progress" => decode::params::<Progress>(bytes).map(|progress| {
+            "notifications/progress" => decode::params(bytes).and_then(Result::ok).map(|progress: Progress| {
                 let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
                 let key = id.and_then(|id| self.in_flight.progress(id, now));
                 self.stats.late += u64::from(key.is_none());
                 key.map(|key| Notification::Progress { key, progress })
             }),
-            "notifications/message" => decode::params::<LogMessage>(bytes).map(|log| Some(Notification::Log(log))),
+            "notifications/message" => {
+                decode::params(bytes).and_then(Result::ok).map(|log: LogMessage| Some(Notification::Log(log)))
+            }
             "notifications/cancelled" => {
                 self.ask_cancelled(bytes);
-                Ok(None)
+                Some(None)
             }
-            "notifications/tools/list_changed" => Ok(Some(Notification::ToolsChanged)),
-            "notifications/prompts/list_changed" => Ok(Some(Notification::PromptsChanged)),
-            "notifications/resources/list_changed" => Ok(Some(Notification::ResourcesChanged)),
-            _ => decode::params::<Option<Json>>(bytes)
-                .map(|params| Some(Notification::Other { method: method.to_string(), params })),
+            "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),
+            "notifications/prompts/list_changed" => Some(Some(Notification::PromptsChanged)),
+            "notifications/resources/list_changed" => Some(Some(Notification::ResourcesChanged)),
+            _ => decode::params(bytes)
+                .map(|params| Some(Notification::Other { method: method.to_string(), params: params.ok() })),
         };
         match read {
-            Ok(Some(notification)) => self.events.push_back(Event::Notification(notification)),
-            Ok(None) => {}
-            Err(_) => self.noise(bytes),
+            Some(Some(notification)) => self.events.push_back(Event::Notification(notification)),
+            Some(None) => {}
+            None => self.noise(bytes),
         }
     }
 

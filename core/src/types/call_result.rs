@@ -2,96 +2,63 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
-use serde::Serialize;
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use super::lenient::{Hope, scalars};
-use super::object::{Found, KeySeed};
+use super::lenient::{self, Hoped, Lenient, Mismatch};
 use super::{CallToolResult, ContentBlock, Extra};
 use crate::json::Json;
+use crate::json::read::{self, ReadError, Reader};
 use crate::text::excerpt;
 
-enum Key {
-    Content,
-    StructuredContent,
-    IsError,
-    Meta,
-    ResultType,
+impl Lenient for CallToolResult {
+    const EXPECTED: &'static str = "the result of a tool";
+
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        if reader.next_byte() != Some(b'{') {
+            return Ok(match reader.raw()? {
+                "null" => Err(Mismatch::Type("null")),
+                text => Ok(bare(Json::trusted(text))),
+            });
+        }
+        let mut result = CallToolResult::default();
+        let (mut is_error, mut kind) = (None, None::<String>);
+        let mut content = Content::Absent;
+        reader.members(&mut |name, reader| match name {
+            "content" => content.read(reader),
+            "structuredContent" => lenient::member(&mut result.structured_content, reader),
+            "isError" => lenient::member(&mut is_error, reader),
+            "_meta" => lenient::member(&mut result.meta, reader),
+            "resultType" => lenient::member(&mut kind, reader).and_then(|()| complete(kind.as_deref())),
+            _ => result.extra.keep(name, reader),
+        })?;
+        result.is_error = is_error.unwrap_or(false);
+        match content {
+            Content::Blocks(blocks) => result.content = blocks,
+            Content::Other(raw) => result.without_content = Some(whole(&result, Some(raw))),
+            Content::Absent => result.without_content = Some(whole(&result, None)),
+        }
+        Ok(Ok(result))
+    }
 }
 
-fn key(name: &str) -> Option<Key> {
-    Some(match name {
-        "content" => Key::Content,
-        "structuredContent" => Key::StructuredContent,
-        "isError" => Key::IsError,
-        "_meta" => Key::Meta,
-        "resultType" => Key::ResultType,
-        _ => return None,
-    })
+fn complete(kind: Option<&str>) -> read::Result<()> {
+    match kind {
+        None | Some("complete") => Ok(()),
+        Some(other) => Err(undeclared(other)),
+    }
+}
+
+#[cold]
+fn undeclared(kind: &str) -> ReadError {
+    let kind = excerpt(kind.as_bytes());
+    ReadError::new(alloc::format!("a result of type {kind:?}, which was not declared as understood"))
 }
 
 impl<'de> Deserialize<'de> for CallToolResult {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ResultVisitor)
-    }
-}
-
-struct ResultVisitor;
-
-impl<'de> Visitor<'de> for ResultVisitor {
-    type Value = CallToolResult;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the result of a tool")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CallToolResult, A::Error> {
-        let mut result = CallToolResult::default();
-        let mut content = None;
-        // What is kept in case there is no content, and the result as a whole is all there is.
-        let mut misfit: Option<Json> = None;
-        while let Some(found) = map.next_key_seed(KeySeed(key))? {
-            match found {
-                Found::Known(Key::Content) => match map.next_value::<Content>()? {
-                    Content::Blocks(blocks) => content = Some(blocks),
-                    Content::Other(raw) => misfit = Some(raw),
-                },
-                Found::Known(Key::StructuredContent) => {
-                    result.structured_content = map.next_value_seed(Hope::<Json>::new())?.ok();
-                }
-                Found::Known(Key::IsError) => {
-                    result.is_error = map.next_value_seed(Hope::<bool>::new())?.unwrap_or(false);
-                }
-                Found::Known(Key::Meta) => result.meta = map.next_value_seed(Hope::<Json>::new())?.ok(),
-                Found::Known(Key::ResultType) => match map.next_value_seed(Hope::<String>::new())? {
-                    Ok(kind) if kind != "complete" => {
-                        let kind = excerpt(kind.as_bytes());
-                        let what = alloc::format!("a result of type {kind:?}, which was not declared as understood");
-                        return Err(A::Error::custom(what));
-                    }
-                    _ => {}
-                },
-                Found::Unknown(name) => result.extra.push(name, map.next_value()?),
-            }
-        }
-        match content {
-            Some(blocks) => result.content = blocks,
-            None => result.without_content = Some(whole(&result, misfit)),
-        }
-        Ok(result)
-    }
-
-    scalars!(bare);
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<CallToolResult, A::Error> {
-        let mut elements: Vec<Json> = Vec::new();
-        while let Some(element) = seq.next_element()? {
-            elements.push(element);
-        }
-        Ok(bare(Json::from_value(&elements).unwrap_or_default()))
+        lenient::deserialize(deserializer)
     }
 }
 
@@ -140,43 +107,30 @@ impl Serialize for CallToolResult {
 }
 
 enum Content {
+    Absent,
     Blocks(Vec<ContentBlock>),
+    /// It is no array: kept in case there is none, and the result as a whole is all there is.
     Other(Json),
 }
 
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor;
-        impl<'de> Visitor<'de> for ContentVisitor {
-            type Value = Content;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("content")
+impl Content {
+    fn read(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
+        if reader.next_byte() != Some(b'[') {
+            let raw = Json::trusted(reader.raw()?);
+            if !matches!(self, Content::Blocks(_)) {
+                *self = Content::Other(raw);
             }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content, A::Error> {
-                // Most answers are one block.
-                let mut blocks = Vec::with_capacity(1);
-                while let Some(block) = seq.next_element()? {
-                    blocks.push(block);
-                }
-                Ok(Content::Blocks(blocks))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content, A::Error> {
-                let mut members = Extra::default();
-                while let Some((name, value)) = map.next_entry::<String, Json>()? {
-                    members.push(name, value);
-                }
-                Ok(Content::Other(members.to_json()))
-            }
-
-            scalars!(Content::Other);
-
-            fn visit_unit<E>(self) -> Result<Content, E> {
-                Ok(Content::Other(Json::default()))
-            }
+            return Ok(());
         }
-        deserializer.deserialize_any(ContentVisitor)
+        // Most answers are one block.
+        let mut blocks = Vec::with_capacity(1);
+        reader.elements(&mut |reader| {
+            if let Ok(block) = ContentBlock::lenient(reader)? {
+                blocks.push(block);
+            }
+            Ok(())
+        })?;
+        *self = Content::Blocks(blocks);
+        Ok(())
     }
 }

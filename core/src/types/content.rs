@@ -3,16 +3,15 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::kind::Kind;
-use super::lenient::{OrRaw, scalars};
-use super::object::{Found, KeySeed, object};
+use super::lenient::{self, Hoped, Lenient};
+use super::object::object;
 use super::{Extra, Icon};
 use crate::json::Json;
+use crate::json::read::{self, Reader};
 
 /// One piece of content.
 ///
@@ -247,137 +246,75 @@ struct Rare {
     resource: Option<ResourceContents>,
 }
 
-#[derive(Clone, Copy)]
-enum Key {
-    Kind,
-    Text,
-    Data,
-    Uri,
-    Name,
-    Title,
-    Description,
-    MimeType,
-    Size,
-    Icons,
-    Resource,
-    Annotations,
-    Meta,
-}
+impl Lenient for ContentBlock {
+    const EXPECTED: &'static str = "a content block";
 
-fn key(name: &str) -> Option<Key> {
-    Some(match name {
-        "type" => Key::Kind,
-        "text" => Key::Text,
-        "data" => Key::Data,
-        "uri" => Key::Uri,
-        "name" => Key::Name,
-        "title" => Key::Title,
-        "description" => Key::Description,
-        "mimeType" => Key::MimeType,
-        "size" => Key::Size,
-        "icons" => Key::Icons,
-        "resource" => Key::Resource,
-        "annotations" => Key::Annotations,
-        "_meta" => Key::Meta,
-        _ => return None,
-    })
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        let mut members = Members::default();
+        let first = reader.next_byte();
+        let start = reader.at;
+        if first == Some(b'{') {
+            reader.members(&mut |name, reader| members.read(name, reader))?;
+        } else {
+            reader.raw()?;
+        }
+        let text = reader.since(start);
+        Ok(Ok(members.into_block().unwrap_or_else(|kind| {
+            let kind = kind.map(|kind| kind.0.into_owned()).unwrap_or_default();
+            ContentBlock::Unknown(UnknownContent { kind, raw: Json::trusted(text) })
+        })))
+    }
 }
 
 impl<'de> Deserialize<'de> for ContentBlock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BlockVisitor)
+        lenient::deserialize(deserializer)
     }
-}
-
-struct BlockVisitor;
-
-impl<'de> Visitor<'de> for BlockVisitor {
-    type Value = ContentBlock;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a content block")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ContentBlock, A::Error> {
-        let mut members = Members::default();
-        while let Some(found) = map.next_key_seed(KeySeed(key))? {
-            /// Reads a member; what is not of its type is kept under its name.
-            macro_rules! member {
-                ($place:expr, $name:literal) => {
-                    match map.next_value::<OrRaw<_>>()?.0 {
-                        Ok(value) => $place = Some(value),
-                        Err(raw) => members.extra.push($name, raw),
-                    }
-                };
-            }
-            match found {
-                Found::Known(Key::Kind) => member!(members.kind, "type"),
-                Found::Known(Key::Text) => member!(members.text, "text"),
-                Found::Known(Key::Data) => member!(members.data, "data"),
-                Found::Known(Key::Uri) => member!(members.rare().uri, "uri"),
-                Found::Known(Key::Name) => member!(members.rare().name, "name"),
-                Found::Known(Key::Title) => member!(members.rare().title, "title"),
-                Found::Known(Key::Description) => member!(members.rare().description, "description"),
-                Found::Known(Key::MimeType) => member!(members.mime_type, "mimeType"),
-                Found::Known(Key::Size) => member!(members.rare().size, "size"),
-                Found::Known(Key::Icons) => member!(members.rare().icons, "icons"),
-                Found::Known(Key::Resource) => member!(members.rare().resource, "resource"),
-                Found::Known(Key::Annotations) => member!(members.annotations, "annotations"),
-                Found::Known(Key::Meta) => member!(members.meta, "_meta"),
-                Found::Unknown(name) => members.extra.push(name, map.next_value()?),
-            }
-        }
-        // Null stands for an absent member.
-        members.extra.drop_nulls(|name| key(name).is_some());
-        Ok(members.into_block())
-    }
-
-    scalars!(unknown);
-
-    fn visit_unit<E>(self) -> Result<ContentBlock, E> {
-        Ok(unknown(Json::default()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ContentBlock, A::Error> {
-        let mut elements: Vec<Json> = Vec::new();
-        while let Some(element) = seq.next_element()? {
-            elements.push(element);
-        }
-        Ok(unknown(Json::from_value(&elements).unwrap_or_default()))
-    }
-}
-
-fn unknown(raw: Json) -> ContentBlock {
-    ContentBlock::Unknown(UnknownContent { kind: String::new(), raw })
 }
 
 impl Members {
-    fn rare(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_default()
+    fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
+        let extra = &mut self.extra;
+        match name {
+            "type" => member(&mut self.kind, extra, name, reader),
+            "text" => member(&mut self.text, extra, name, reader),
+            "data" => member(&mut self.data, extra, name, reader),
+            "mimeType" => member(&mut self.mime_type, extra, name, reader),
+            "annotations" => member(&mut self.annotations, extra, name, reader),
+            "_meta" => member(&mut self.meta, extra, name, reader),
+            "uri" | "name" | "title" | "description" | "size" | "icons" | "resource" => {
+                let rare = self.rare.get_or_insert_default();
+                match name {
+                    "uri" => member(&mut rare.uri, extra, name, reader),
+                    "name" => member(&mut rare.name, extra, name, reader),
+                    "title" => member(&mut rare.title, extra, name, reader),
+                    "description" => member(&mut rare.description, extra, name, reader),
+                    "size" => member(&mut rare.size, extra, name, reader),
+                    "icons" => member(&mut rare.icons, extra, name, reader),
+                    _ => member(&mut rare.resource, extra, name, reader),
+                }
+            }
+            _ => extra.keep(name, reader),
+        }
     }
 
-    fn into_block(mut self) -> ContentBlock {
-        let kind = self.kind.take();
-        match kind.as_ref().map(|kind| &*kind.0) {
-            Some("text") if self.text.is_some() => {
-                let Members { text, annotations, meta, extra, .. } = self;
-                ContentBlock::Text(TextContent { text: text.unwrap_or_default(), annotations, meta, extra })
-            }
-            Some("image") if self.data.is_some() => {
-                let Members { data, mime_type, annotations, meta, extra, .. } = self;
-                let (data, mime_type) = (data.unwrap_or_default(), mime_type.unwrap_or_default());
+    /// The block, or its type where it is none that is known.
+    fn into_block(self) -> Result<ContentBlock, Option<Kind>> {
+        let Members { kind, text, data, mime_type, rare, annotations, meta, extra } = self;
+        let known = kind.as_ref().map_or("", |kind| &*kind.0);
+        Ok(match (known, text, data, rare.map(|rare| *rare)) {
+            ("text", Some(text), ..) => ContentBlock::Text(TextContent { text, annotations, meta, extra }),
+            ("image", _, Some(data), _) => {
+                let mime_type = mime_type.unwrap_or_default();
                 ContentBlock::Image(ImageContent { data, mime_type, annotations, meta, extra })
             }
-            Some("audio") if self.data.is_some() => {
-                let Members { data, mime_type, annotations, meta, extra, .. } = self;
-                let (data, mime_type) = (data.unwrap_or_default(), mime_type.unwrap_or_default());
+            ("audio", _, Some(data), _) => {
+                let mime_type = mime_type.unwrap_or_default();
                 ContentBlock::Audio(AudioContent { data, mime_type, annotations, meta, extra })
             }
-            Some("resource_link") if self.rare.as_ref().is_some_and(|rare| rare.uri.is_some()) => {
-                let Members { rare, mime_type, annotations, meta, extra, .. } = self;
-                let Rare { uri, name, title, description, size, icons, .. } = *rare.unwrap_or_default();
-                let uri = uri.unwrap_or_default();
+            ("resource_link", _, _, Some(Rare { uri: Some(uri), name, title, description, size, icons, .. })) => {
                 let name = name.unwrap_or_else(|| uri.clone());
+                let icons = icons.unwrap_or_default();
                 ContentBlock::ResourceLink(Box::new(ResourceLink {
                     uri,
                     name,
@@ -385,47 +322,36 @@ impl Members {
                     description,
                     mime_type,
                     size,
-                    icons: icons.unwrap_or_default(),
+                    icons,
                     annotations,
                     meta,
                     extra,
                 }))
             }
-            Some("resource") if self.rare.as_ref().is_some_and(|rare| rare.resource.is_some()) => {
-                let Members { rare, annotations, meta, extra, .. } = self;
-                let resource = rare.and_then(|rare| rare.resource).unwrap_or_default();
+            ("resource", _, _, Some(Rare { resource: Some(resource), .. })) => {
                 ContentBlock::Resource(Box::new(EmbeddedResource { resource, annotations, meta, extra }))
             }
-            _ => Members { kind, ..self }.into_unknown(),
-        }
+            _ => return Err(kind),
+        })
     }
+}
 
-    /// The block as JSON again, from its members.
-    fn into_unknown(self) -> ContentBlock {
-        let rare = self.rare.unwrap_or_default();
-        let mut all = Extra::default();
-        let mut put = |name: &str, value: Option<Result<Json, crate::JsonError>>| {
-            if let Some(Ok(value)) = value {
-                all.push(name, value);
-            }
-        };
-        put("type", self.kind.as_ref().map(|kind| Json::from_value(&*kind.0)));
-        put("text", self.text.as_ref().map(Json::from_value));
-        put("data", self.data.as_ref().map(Json::from_value));
-        put("uri", rare.uri.as_ref().map(Json::from_value));
-        put("name", rare.name.as_ref().map(Json::from_value));
-        put("title", rare.title.as_ref().map(Json::from_value));
-        put("description", rare.description.as_ref().map(Json::from_value));
-        put("mimeType", self.mime_type.as_ref().map(Json::from_value));
-        put("size", rare.size.as_ref().map(Json::from_value));
-        put("icons", rare.icons.as_ref().map(Json::from_value));
-        put("resource", rare.resource.as_ref().map(Json::from_value));
-        put("annotations", self.annotations.as_ref().map(Json::from_value));
-        put("_meta", self.meta.map(Ok));
-        for (name, value) in self.extra.iter() {
-            put(name, Some(Ok(value.clone())));
-        }
-        let kind = self.kind.map(|kind| kind.0.into_owned());
-        ContentBlock::Unknown(UnknownContent { kind: kind.unwrap_or_default(), raw: all.to_json() })
+/// Reads a member into its place. What is not of its type is kept under its name; null stands for an absent member.
+#[inline(never)]
+fn member<T: Lenient>(
+    place: &mut Option<T>,
+    extra: &mut Extra,
+    name: &str,
+    reader: &mut Reader<'_>,
+) -> read::Result<()> {
+    reader.next_byte();
+    let start = reader.at;
+    match T::lenient(reader)? {
+        Ok(value) => *place = Some(value),
+        Err(_) => match reader.since(start) {
+            "null" => {}
+            text => extra.push(name, Json::trusted(text)),
+        },
     }
+    Ok(())
 }

@@ -2,10 +2,8 @@
 
 use alloc::borrow::Cow;
 
-use serde::{Deserialize, Deserializer};
-
-use super::lenient::{Lenient, Mismatch, type_by};
-use crate::json::RawText;
+use super::lenient::{Hoped, Lenient, Mismatch, type_by};
+use crate::json::read::{self, Reader};
 use crate::json::scan::key_text;
 
 /// A block's type as it stands on the wire.
@@ -13,11 +11,11 @@ pub(super) struct Kind(pub(super) Cow<'static, str>);
 
 const KNOWN: [&str; 5] = ["text", "image", "audio", "resource_link", "resource"];
 
-impl<'de> Lenient<'de> for Kind {
+impl Lenient for Kind {
     const EXPECTED: &'static str = "a string";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let RawText(raw) = RawText::deserialize(deserializer)?;
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        let raw = reader.raw()?;
         Ok(match raw.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')) {
             Some(inside) => Ok(Kind(match KNOWN.iter().find(|known| **known == inside) {
                 Some(known) => Cow::Borrowed(known),

@@ -8,14 +8,11 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
-use core::marker::PhantomData;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserializer;
 
-use crate::json::read::{OR_RAW, Reader};
-use crate::json::{Json, RawText};
+use crate::json::read::{ReadError, Reader, Result as ReadResult};
+use crate::json::{Json, hand_over};
 
 /// Why a value is not of the type that was hoped for.
 #[derive(Debug)]
@@ -36,125 +33,97 @@ impl Mismatch {
     }
 }
 
+/// A value, or why it is not one of those that were hoped for.
+pub(crate) type Hoped<T> = Result<T, Mismatch>;
+
 /// A type that can be hoped for.
-pub(crate) trait Lenient<'de>: Sized {
+pub(crate) trait Lenient: Sized {
     /// What it is, in words.
     const EXPECTED: &'static str;
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error>;
+    /// Reads a value. The error is that of a text that is not JSON.
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>>;
 }
 
-/// Reads a `T` wherever serde wants a seed.
-pub(crate) struct Hope<T>(PhantomData<T>);
-
-impl<T> Hope<T> {
-    pub(crate) const fn new() -> Self {
-        Hope(PhantomData)
-    }
+/// Reads a value that must be a `T`.
+pub(crate) fn strict<T: Lenient>(reader: &mut Reader<'_>) -> ReadResult<T> {
+    T::lenient(reader)?.map_err(|mismatch| ReadError::new(mismatch.reason(T::EXPECTED)))
 }
 
-impl<'de, T: Lenient<'de>> DeserializeSeed<'de> for Hope<T> {
-    type Value = Result<T, Mismatch>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        T::lenient(deserializer)
-    }
+/// As [`strict`], for serde.
+pub(crate) fn deserialize<'de, T: Lenient, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    hand_over::deserialize(deserializer, strict::<T>)
 }
 
-/// The visitor methods for values of a type that was not hoped for: they pass over the value.
-macro_rules! mismatch {
-    ($($kind:ident)*) => { $( $crate::types::lenient::mismatch!(@ $kind); )* };
-    (@ bool) => { fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Err(Mismatch::Type("a boolean"))) } };
-    (@ number) => {
-        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok(Err(Mismatch::Type("a number"))) }
-        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Err(Mismatch::Type("a number"))) }
-        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Err(Mismatch::Type("a number"))) }
+/// Reads a whole text that must be a `T`.
+pub(crate) fn from_str<T: Lenient>(text: &str) -> Option<T> {
+    let mut reader = Reader::new(text);
+    let value = T::lenient(&mut reader).ok()?.ok()?;
+    reader.end().ok().map(|()| value)
+}
+
+/// Passes over a value of another type than was hoped for.
+pub(crate) fn pass_over(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
+    let raw = reader.raw()?;
+    Ok(Mismatch::Type(type_by(raw.as_bytes().first())))
+}
+
+/// Reads a member that may be of any type into its place; `null` and values of another type count as absent.
+#[inline(never)]
+pub(crate) fn member<T: Lenient>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = T::lenient(reader)?.ok();
+    Ok(())
+}
+
+/// As [`member`], and keeps what is wrong with the value.
+#[inline(never)]
+pub(crate) fn required_member<T: Lenient>(place: &mut Option<Hoped<T>>, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = Some(T::lenient(reader)?);
+    Ok(())
+}
+
+/// What it means for an object that a member that it must have is absent, or no good.
+#[cold]
+#[inline(never)]
+pub(crate) fn without(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
+    let reason = match found {
+        Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
+        None => alloc::format!("`{key}` is missing"),
     };
-    (@ string) => { fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Err(Mismatch::Type("a string"))) } };
-    (@ null) => { fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Err(Mismatch::Type("null"))) } };
-    (@ array) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(Err(Mismatch::Type("an array")))
-        }
-    };
-    (@ object) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(Err(Mismatch::Type("an object")))
-        }
-    };
+    Mismatch::Object { reason: reason.into(), name: None }
 }
-pub(crate) use mismatch;
 
-/// The visitor methods for bare values, which `$wrap` takes as JSON.
-macro_rules! scalars {
-    ($wrap:expr) => {
-        $crate::types::lenient::scalars!(@ $wrap; visit_str: &str, visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64);
-    };
-    (@ $wrap:expr; $($visit:ident: $ty:ty),*) => { $(
-        fn $visit<E>(self, value: $ty) -> Result<Self::Value, E> {
-            Ok($wrap($crate::json::Json::from_value(&value).unwrap_or_default()))
-        }
-    )* };
-}
-pub(crate) use scalars;
-
-impl<'de> Lenient<'de> for String {
+impl Lenient for String {
     const EXPECTED: &'static str = "a string";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        struct StringVisitor;
-        impl<'de> Visitor<'de> for StringVisitor {
-            type Value = Result<String, Mismatch>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Ok(text.into()))
-            }
-
-            fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
-                Ok(Ok(text))
-            }
-
-            mismatch!(bool number null array object);
+    #[inline(never)]
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        match reader.next_byte() {
+            Some(b'"') => reader.string().map(|text| Ok(text.into())),
+            _ => pass_over(reader).map(Err),
         }
-        deserializer.deserialize_any(StringVisitor)
     }
 }
 
-impl<'de> Lenient<'de> for bool {
+impl Lenient for bool {
     const EXPECTED: &'static str = "a boolean";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        struct BoolVisitor;
-        impl<'de> Visitor<'de> for BoolVisitor {
-            type Value = Result<bool, Mismatch>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a boolean")
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-                Ok(Ok(value))
-            }
-
-            mismatch!(number string null array object);
-        }
-        deserializer.deserialize_any(BoolVisitor)
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        Ok(match reader.raw()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            other => Err(Mismatch::Type(type_by(other.as_bytes().first()))),
+        })
     }
 }
 
 /// Numbers are taken as text: whatever features another crate of the application switches on in `serde_json`, their text
 /// stays the same.
-impl<'de> Lenient<'de> for f64 {
+impl Lenient for f64 {
     const EXPECTED: &'static str = "a number";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let RawText(raw) = RawText::deserialize(deserializer)?;
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        let raw = reader.raw()?;
         Ok(match raw.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') => {
                 raw.parse().ok().filter(|value: &f64| value.is_finite()).ok_or(Mismatch::Type("another number"))
@@ -164,11 +133,11 @@ impl<'de> Lenient<'de> for f64 {
     }
 }
 
-impl<'de> Lenient<'de> for u64 {
+impl Lenient for u64 {
     const EXPECTED: &'static str = "a whole number";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let RawText(raw) = RawText::deserialize(deserializer)?;
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        let raw = reader.raw()?;
         Ok(match raw.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') => {
                 crate::rpc::WireId(raw.as_bytes()).ours().ok_or(Mismatch::Type("another number"))
@@ -179,79 +148,37 @@ impl<'de> Lenient<'de> for u64 {
 }
 
 /// Any value but `null`, which stands for an absent one.
-impl<'de> Lenient<'de> for Json {
+impl Lenient for Json {
     const EXPECTED: &'static str = "a value";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        let RawText(raw) = RawText::deserialize(deserializer)?;
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        let raw = reader.raw()?;
         Ok(if raw == "null" { Err(Mismatch::Type("null")) } else { Ok(Json::trusted(raw)) })
     }
 }
 
-impl<'de, T: Lenient<'de>> Lenient<'de> for Box<T> {
+impl<T: Lenient> Lenient for Box<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        Ok(T::lenient(deserializer)?.map(Box::new))
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        Ok(T::lenient(reader)?.map(Box::new))
     }
 }
 
 /// A list that leaves out what does not fit. Where the leaving out must be told, [`Listed`](super::Listed) is used.
-impl<'de, T: Lenient<'de>> Lenient<'de> for Vec<T> {
+impl<T: Lenient> Lenient for Vec<T> {
     const EXPECTED: &'static str = "an array";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        struct ListVisitor<T>(PhantomData<T>);
-        impl<'de, T: Lenient<'de>> Visitor<'de> for ListVisitor<T> {
-            type Value = Result<Vec<T>, Mismatch>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut list = Vec::new();
-                while let Some(element) = seq.next_element_seed(Hope::<T>::new())? {
-                    list.extend(element.ok());
-                }
-                Ok(Ok(list))
-            }
-
-            mismatch!(bool number string null object);
+    fn lenient(reader: &mut Reader<'_>) -> ReadResult<Hoped<Self>> {
+        if reader.next_byte() != Some(b'[') {
+            return pass_over(reader).map(Err);
         }
-        deserializer.deserialize_any(ListVisitor(PhantomData))
-    }
-}
-
-/// A value that is of the type that was hoped for, or is kept as its text.
-pub(crate) struct OrRaw<T>(pub(crate) Result<T, Json>);
-
-impl<'de, T: Lenient<'de>> Deserialize<'de> for OrRaw<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OrRawVisitor<T>(PhantomData<T>);
-        impl<'de, T: Lenient<'de>> Visitor<'de> for OrRawVisitor<T> {
-            type Value = OrRaw<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(T::EXPECTED)
-            }
-
-            /// From our reader: the value, and then its text.
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                if let Some(Ok(value)) = seq.next_element_seed(Hope::<T>::new())? {
-                    return Ok(OrRaw(Ok(value)));
-                }
-                let text: Option<&str> = seq.next_element()?;
-                Ok(OrRaw(Err(text.map_or_else(Json::default, Json::trusted))))
-            }
-
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-                let RawText(text) = RawText::deserialize(deserializer)?;
-                let hoped = T::lenient(&mut Reader::new(text)).map_err(serde::de::Error::custom)?;
-                Ok(OrRaw(hoped.map_err(|_| Json::trusted(text))))
-            }
-        }
-        deserializer.deserialize_newtype_struct(OR_RAW, OrRawVisitor(PhantomData))
+        let mut list = Vec::new();
+        reader.elements(&mut |reader| {
+            list.extend(T::lenient(reader)?.ok());
+            Ok(())
+        })?;
+        Ok(Ok(list))
     }
 }
 

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::lenient;
 use super::object::object;
 use super::{ClientCapabilities, Implementation, ServerCapabilities};
 use crate::json::Json;
@@ -61,7 +62,8 @@ object! {
 impl DiscoverResult {
     /// Who the server says it is.
     pub fn implementation(&self) -> Option<Implementation> {
-        let told = self.meta.as_ref().and_then(|meta| meta.member("io.modelcontextprotocol/serverInfo"));
+        let told = self.meta.as_ref().and_then(|meta| meta.member_text("io.modelcontextprotocol/serverInfo"));
+        let told = told.and_then(lenient::from_str);
         told.or_else(|| self.server_info.clone())
     }
 }

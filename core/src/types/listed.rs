@@ -4,12 +4,11 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use core::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::lenient::{Hope, Lenient, Mismatch, mismatch};
+use super::lenient::{self, Hoped, Lenient, Mismatch};
+use crate::json::read::{self, Reader};
 
 /// The entries of a list that were good, and why the others were not.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,56 +61,46 @@ impl<T> Default for Listed<T> {
     }
 }
 
-impl<'de, T: Lenient<'de>> Lenient<'de> for Listed<T> {
+impl<T: Lenient> Lenient for Listed<T> {
     const EXPECTED: &'static str = "an array";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        struct ListVisitor<T>(PhantomData<T>);
-        impl<'de, T: Lenient<'de>> Visitor<'de> for ListVisitor<T> {
-            type Value = Result<Listed<T>, Mismatch>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an array")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut list = Listed::default();
-                while let Some(entry) = seq.next_element_seed(Hope::<T>::new())? {
-                    match entry {
-                        Ok(item) => list.items.push(item),
-                        Err(mismatch) => {
-                            let index = list.sent();
-                            list.rejected.push(reject::<T>(index, mismatch));
-                        }
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        let mut list = Listed::default();
+        if reader.next_byte() == Some(b'[') {
+            reader.elements(&mut |reader| {
+                match T::lenient(reader)? {
+                    Ok(item) => list.items.push(item),
+                    Err(mismatch) => {
+                        list.rejected.push(reject(list.items.len() + list.rejected.len(), mismatch, T::EXPECTED));
                     }
                 }
-                Ok(Ok(list))
-            }
-
-            mismatch!(bool number string null object);
+                Ok(())
+            })?;
+            return Ok(Ok(list));
         }
-        deserializer.deserialize_any(ListVisitor(PhantomData)).map(|read| match read {
+        Ok(match lenient::pass_over(reader)? {
+            null @ Mismatch::Type("null") => Err(null),
             // A list that is none has one entry, which is no good; that it was there is still told.
-            Err(Mismatch::Type(found)) if found != "null" => {
-                let rejected = reject::<Listed<T>>(0, Mismatch::Type(found));
-                Ok(Listed { items: Vec::new(), rejected: alloc::vec![rejected] })
+            mismatch => {
+                list.rejected.push(reject(0, mismatch, Self::EXPECTED));
+                Ok(list)
             }
-            read => read,
         })
     }
 }
 
-fn reject<'de, T: Lenient<'de>>(index: usize, mut mismatch: Mismatch) -> Rejected {
+#[cold]
+fn reject(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     let name = match &mut mismatch {
         Mismatch::Object { name, .. } => name.take(),
         Mismatch::Type(_) => None,
     };
-    Rejected { index, name, reason: mismatch.reason(T::EXPECTED) }
+    Rejected { index, name, reason: mismatch.reason(expected) }
 }
 
-impl<'de, T: Deserialize<'de> + Lenient<'de>> Deserialize<'de> for Listed<T> {
+impl<'de, T: Lenient> Deserialize<'de> for Listed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::lenient(deserializer)?.map_err(|mismatch| D::Error::custom(mismatch.reason("an array")))
+        lenient::deserialize(deserializer)
     }
 }
 

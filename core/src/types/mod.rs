@@ -9,17 +9,26 @@ pub(crate) mod object;
 
 mod call_result;
 mod capabilities;
+mod completion;
 mod content;
 mod implementation;
 mod kind;
 mod lifecycle;
 mod listed;
+mod logging;
 mod notices;
+mod prompts;
 mod resource_contents;
+mod resources;
+mod result_type;
+mod roots;
 mod tools;
 mod version;
 
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+};
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
     TextContent, UnknownContent,
@@ -27,7 +36,14 @@ pub use content::{
 pub use implementation::{Icon, Implementation};
 pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub use listed::{Listed, Rejected};
+pub use logging::SetLevelParams;
 pub use notices::{LogMessage, LoggingLevel, Progress};
 pub use object::Extra;
+pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
+pub use resources::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
+};
+pub use roots::{ListRootsResult, Root};
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

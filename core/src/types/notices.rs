@@ -5,12 +5,12 @@ use core::convert::Infallible;
 use core::fmt;
 use core::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::lenient::{Lenient, Mismatch, mismatch};
+use super::lenient::{Hoped, Lenient, pass_over};
 use super::object::object;
 use crate::json::Json;
+use crate::json::read::{self, Reader};
 
 object! {
     /// How far a request has come (2026-07-28, basic/patterns/progress).
@@ -123,28 +123,17 @@ impl FromStr for LoggingLevel {
     }
 }
 
-impl<'de> Lenient<'de> for LoggingLevel {
+impl Lenient for LoggingLevel {
     const EXPECTED: &'static str = "a string";
 
-    fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-        struct LevelVisitor;
-        impl<'de> Visitor<'de> for LevelVisitor {
-            type Value = Result<LoggingLevel, Mismatch>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a log level")
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                match name.parse() {
-                    Ok(level) => Ok(Ok(level)),
-                    Err(never) => match never {},
-                }
-            }
-
-            mismatch!(bool number null array object);
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        if reader.next_byte() != Some(b'"') {
+            return pass_over(reader).map(Err);
         }
-        deserializer.deserialize_any(LevelVisitor)
+        match reader.string()?.parse() {
+            Ok(level) => Ok(Ok(level)),
+            Err(never) => match never {},
+        }
     }
 }
 

@@ -2,11 +2,10 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Visitor};
 
 use crate::json::Json;
+use crate::json::append::push_string;
+use crate::json::read::{self, Reader};
 
 /// The members of an object that this version of the library does not know, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,60 +27,32 @@ impl Extra {
         self.0.is_empty()
     }
 
-    /// Drops those whose value is null, of the names that are known.
-    pub(crate) fn drop_nulls(&mut self, known: impl Fn(&str) -> bool) {
-        self.0.retain(|(name, value)| value.get() != "null" || !known(name));
+    /// Reads the value of a member that is not known.
+    #[inline(never)]
+    pub(crate) fn keep(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
+        let value = Json::trusted(reader.raw()?);
+        self.0.push((name.into(), value));
+        Ok(())
     }
 
     /// All of them as one object.
     pub(crate) fn to_json(&self) -> Json {
-        let mut text = String::from("{");
+        let mut text = Vec::from(*b"{");
         for (name, value) in &self.0 {
             if text.len() > 1 {
-                text.push(',');
+                text.push(b',');
             }
-            text.push_str(Json::from_value(name).unwrap_or_default().get());
-            text.push(':');
-            text.push_str(value.get());
+            push_string(&mut text, name);
+            text.push(b':');
+            text.extend_from_slice(value.get().as_bytes());
         }
-        text.push('}');
-        Json::trusted(text)
+        text.push(b'}');
+        Json::trusted(String::from_utf8(text).unwrap_or_default())
     }
 
     /// Adds a member, to be sent along.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
         self.0.push((name.into(), value));
-    }
-}
-
-/// Reads a key: one of those that `of` knows, or the name of another.
-pub(crate) struct KeySeed<K>(pub(crate) fn(&str) -> Option<K>);
-
-pub(crate) enum Found<K> {
-    Known(K),
-    Unknown(String),
-}
-
-impl<'de, K> DeserializeSeed<'de> for KeySeed<K> {
-    type Value = Found<K>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found<K>, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl<K> Visitor<'_> for KeySeed<K> {
-    type Value = Found<K>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<Found<K>, E> {
-        Ok(match (self.0)(key) {
-            Some(known) => Found::Known(known),
-            None => Found::Unknown(key.into()),
-        })
     }
 }
 
@@ -108,41 +79,22 @@ macro_rules! object {
         }
 
         const _: () = {
-            use $crate::types::lenient::{Hope, Lenient, Mismatch, mismatch};
-            use $crate::types::object::{Found, KeySeed};
-            use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+            use $crate::json::read::{self, Reader};
+            use $crate::types::lenient::{self, Hoped, Lenient};
 
-            #[allow(non_camel_case_types)]
-            enum Key { $( $field, )* }
+            impl Lenient for $Name {
+                const EXPECTED: &'static str = $expected;
 
-            fn key(name: &str) -> Option<Key> {
-                match name {
-                    $( $key => Some(Key::$field), )*
-                    _ => None,
-                }
-            }
-
-            struct ObjectVisitor;
-
-            impl<'de> Visitor<'de> for ObjectVisitor {
-                type Value = Result<$Name, Mismatch>;
-
-                fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                    f.write_str($expected)
-                }
-
-                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+                    if reader.next_byte() != Some(b'{') {
+                        return lenient::pass_over(reader).map(Err);
+                    }
                     $( let mut $field: Option<$crate::types::object::object!(@slot $how $ty)> = None; )*
                     let mut extra = $crate::types::Extra::default();
-                    while let Some(found) = map.next_key_seed(KeySeed(key))? {
-                        match found {
-                            $( Found::Known(Key::$field) => {
-                                let value = map.next_value_seed(Hope::<$ty>::new())?;
-                                $field = $crate::types::object::object!(@keep $how value);
-                            } )*
-                            Found::Unknown(name) => extra.push(name, map.next_value()?),
-                        }
-                    }
+                    reader.members(&mut |name, reader| match name {
+                        $( $key => $crate::types::object::object!(@read $how $field reader), )*
+                        _ => extra.keep(name, reader),
+                    })?;
                     let object = $Name {
                         $( $field: $crate::types::object::object!(@finish $how $field $key $ty), )*
                         extra,
@@ -151,22 +103,12 @@ macro_rules! object {
                     #[allow(unreachable_code)]
                     Ok(Ok(object))
                 }
-
-                mismatch!(bool number string null array);
-            }
-
-            impl<'de> Lenient<'de> for $Name {
-                const EXPECTED: &'static str = $expected;
-
-                fn lenient<D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Mismatch>, D::Error> {
-                    deserializer.deserialize_any(ObjectVisitor)
-                }
             }
 
             /// From JSON text in memory (`serde_json::from_str`, [`Json::decode`](crate::Json::decode)).
             impl<'de> serde::Deserialize<'de> for $Name {
-                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    Self::lenient(deserializer)?.map_err(|mismatch| D::Error::custom(mismatch.reason($expected)))
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    lenient::deserialize(deserializer)
                 }
             }
 
@@ -187,24 +129,16 @@ macro_rules! object {
     (@type optional $ty:ty) => { Option<$ty> };
     (@type $how:ident $ty:ty) => { $ty };
 
-    (@slot required $ty:ty) => { Result<$ty, $crate::types::lenient::Mismatch> };
+    (@slot required $ty:ty) => { $crate::types::lenient::Hoped<$ty> };
     (@slot $how:ident $ty:ty) => { $ty };
 
-    (@keep required $value:ident) => { Some($value) };
-    (@keep $how:ident $value:ident) => { $value.ok() };
+    (@read required $field:ident $reader:ident) => { lenient::required_member(&mut $field, $reader) };
+    (@read $how:ident $field:ident $reader:ident) => { lenient::member(&mut $field, $reader) };
 
     (@finish required $field:ident $key:literal $ty:ty) => {
         match $field {
             Some(Ok(value)) => value,
-            Some(Err(mismatch)) => {
-                let reason = mismatch.reason(<$ty as $crate::types::lenient::Lenient<'de>>::EXPECTED);
-                let reason = alloc::format!(concat!("`", $key, "` is {}"), reason).into();
-                return Ok(Err(Mismatch::Object { reason, name: None }));
-            }
-            None => {
-                let reason = concat!("`", $key, "` is missing").into();
-                return Ok(Err(Mismatch::Object { reason, name: None }));
-            }
+            bad => return Ok(Err(lenient::without($key, <$ty as Lenient>::EXPECTED, bad.and_then(Result::err)))),
         }
     };
     (@finish optional $field:ident $key:literal $ty:ty) => { $field };

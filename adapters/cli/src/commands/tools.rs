@@ -26,15 +26,16 @@ struct List<'a> {
     rejected: Vec<Reject<'a>>,
 }
 
+/// An entry of a list that could not be read.
 #[derive(Serialize)]
-struct Reject<'a> {
+pub(super) struct Reject<'a> {
     index: usize,
     name: Option<&'a str>,
     reason: &'a str,
 }
 
 impl<'a> Reject<'a> {
-    fn of(rejected: &'a Rejected) -> Self {
+    pub(super) fn of(rejected: &'a Rejected) -> Self {
         Self { index: rejected.index, name: rejected.name.as_deref(), reason: &rejected.reason }
     }
 }

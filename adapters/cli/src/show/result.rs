@@ -25,7 +25,8 @@ pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Resul
     }
 }
 
-fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()> {
+/// Writes one block of content.
+pub(super) fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()> {
     match block {
         ContentBlock::Text(content) => paragraph(out, &content.text),
         ContentBlock::Image(image) => named(out, "image", &[&image.mime_type], Some(decoded(&image.data))),
@@ -40,6 +41,14 @@ fn block(out: &mut impl Write, block: &ContentBlock) -> io::Result<()> {
             named(out, "unknown content", &[&unknown.kind], Some(length))
         }
         _ => named(out, "unknown content", &[], None),
+    }
+}
+
+/// Writes what was read: text as it is, all else by name.
+pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> io::Result<()> {
+    match contents {
+        [ResourceContents { text: Some(text), .. }] => paragraph(out, text),
+        contents => contents.iter().try_for_each(|content| resource(out, content)),
     }
 }
 

@@ -1,7 +1,10 @@
 //! Pages as a person sees them, without their colours.
 
 use anstream::StripStream;
-use mcpwire_blocking::core::{CallToolResult, Json, Listed, Tool};
+use mcpwire_blocking::core::{
+    CallToolResult, GetPromptResult, Json, ListPromptsResult, Listed, ReadResourceResult, Resource, ResourceTemplate,
+    Tool,
+};
 use serde_json::{Value, json};
 
 use super::*;
@@ -150,4 +153,60 @@ fn sizes_read_well() {
         assert_eq!(size(bytes), shown);
     }
     assert_eq!(size(u64::MAX), "17179869183.9 GiB");
+}
+
+#[test]
+fn resources_are_addresses_with_what_is_known_of_them() {
+    let listed: Listed<Resource> = decode(&json!([
+        { "uri": "file:///a.rs", "name": "a.rs", "title": "The first", "mimeType": "text/x-rust", "size": 2048 },
+        { "uri": "file:///b\u{1b}[2J", "name": "b", "description": "two\nlines" },
+        7,
+    ]));
+    let templates: Listed<ResourceTemplate> = decode(&json!([{ "uriTemplate": "file:///{path}", "name": "any file" }]));
+    let shown = plain(|out| {
+        resources(out, &listed.items, &templates.items, Layout::default())?;
+        rejected(out, &listed.rejected)
+    });
+    assert_eq!(
+        shown,
+        "file:///a.rs  The first  (text/x-rust, 2.0 KiB)\n\
+         file:///b  b\n  two\n  lines\n\
+         file:///{path}  any file\n\n\
+         1 entry of the list could not be read:\n  "
+            .to_owned()
+            + &crate::text::line(&listed.rejected[0].to_string())
+            + "\n"
+    );
+    assert_eq!(plain(|out| resources(out, &[], &[], Layout::default())), "The server has no resources.\n");
+}
+
+#[test]
+fn what_was_read_is_text_or_named() {
+    let read = |value: &Value| {
+        let result: ReadResourceResult = decode(value);
+        plain(|out| contents(out, &result.contents.items))
+    };
+    assert_eq!(read(&json!({ "contents": [{ "uri": "a:b", "text": "as it is" }] })), "as it is\n");
+    let folder =
+        json!({ "contents": [{ "uri": "a:b", "text": "one" }, { "uri": "a:c", "mimeType": "x/y", "blob": "AA==" }] });
+    assert_eq!(read(&folder), "[resource: a:b, 3 bytes]\none\n[resource: a:c, x/y, 1 byte]\n");
+}
+
+#[test]
+fn prompts_have_their_arguments_and_messages_their_speakers() {
+    let listed: ListPromptsResult = decode(&json!({ "prompts": [
+        { "name": "review", "title": "Review", "description": "Looks at code.", "arguments": [
+            { "name": "code", "description": "The code.", "required": true }, { "name": "style" },
+        ] },
+    ] }));
+    let shown = plain(|out| prompts(out, &listed.prompts.items, Layout::default()));
+    assert_eq!(shown, "review  Review\n  Looks at code.\n    code  The code.\n    style?\n");
+    assert_eq!(plain(|out| prompts(out, &[], Layout::default())), "The server has no prompts.\n");
+
+    let filled: GetPromptResult = decode(&json!({ "messages": [
+        { "role": "user", "content": { "type": "text", "text": "Look at this." } },
+        { "role": "assistant", "content": { "type": "image", "data": "AA==", "mimeType": "image/png" } },
+    ] }));
+    let shown = plain(|out| messages(out, &filled));
+    assert_eq!(shown, "user:\nLook at this.\nassistant:\n[image: image/png, 1 byte]\n");
 }

@@ -23,14 +23,7 @@ pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[Rejected],
     if tools.is_empty() {
         writeln!(out, "The server has no tools.")?;
     }
-    if !rejected.is_empty() {
-        let entries = if rejected.len() == 1 { "entry" } else { "entries" };
-        writeln!(out, "\n{}", format_args!("{} {entries} of the list could not be read:", rejected.len()).yellow())?;
-        for rejected in rejected {
-            writeln!(out, "  {}", text::line(&rejected.to_string()))?;
-        }
-    }
-    Ok(())
+    super::rejected(out, rejected)
 }
 
 /// Writes one tool.

@@ -1,0 +1,54 @@
+//! `mcpwire resources` and `mcpwire read`: what the server has to read.
+
+use mcpwire_blocking::McpClient;
+use mcpwire_blocking::core::{Json, Rejected, Resource, ResourceTemplate};
+use serde::Serialize;
+
+use super::tools::Reject;
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::show::{self, Layout};
+
+pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
+    session.open()?;
+    let resources = session.request(McpClient::list_resources)?;
+    // Many servers have resources and no templates, and say that they do not know the method.
+    let templates = session.request(McpClient::list_resource_templates).unwrap_or_default();
+    let rejected: Vec<Rejected> = resources.rejected.into_iter().chain(templates.rejected).collect();
+    if session.options.json {
+        output::json(&List {
+            resources: &resources.items,
+            resource_templates: &templates.items,
+            rejected: rejected.iter().map(Reject::of).collect(),
+        })?;
+    } else {
+        let layout = Layout::of_stdout();
+        output::page(|out| {
+            show::resources(out, &resources.items, &templates.items, layout)?;
+            show::rejected(out, &rejected)
+        })?;
+    }
+    Ok(0)
+}
+
+pub(super) fn read(session: &mut Session<'_>, uri: &str) -> Result<u8, Failure> {
+    session.open()?;
+    if session.options.json {
+        let params = Json::from_value(&[("uri", uri)].into_iter().collect::<std::collections::BTreeMap<_, _>>()).ok();
+        let result = session.request(|client| client.send_raw("resources/read", params.as_ref()))?;
+        output::raw(&result)?;
+    } else {
+        let result = session.request(|client| client.read_resource(uri))?;
+        output::page(|out| show::contents(out, &result.contents.items))?;
+    }
+    Ok(0)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'a> {
+    resources: &'a [Resource],
+    resource_templates: &'a [ResourceTemplate],
+    rejected: Vec<Reject<'a>>,
+}

@@ -1,0 +1,95 @@
+//! Resources and prompts of a server.
+
+use std::io::{self, Write};
+
+use mcpwire_blocking::core::{GetPromptResult, Prompt, Rejected, Resource, ResourceTemplate};
+use owo_colors::OwoColorize;
+
+use super::{Layout, result, size};
+use crate::text;
+
+const LONGEST: usize = 300;
+
+/// Writes what in a list could not be read, if there is anything.
+pub(crate) fn rejected(out: &mut impl Write, rejected: &[Rejected]) -> io::Result<()> {
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let entries = if rejected.len() == 1 { "entry" } else { "entries" };
+    writeln!(out, "\n{}", format_args!("{} {entries} of the list could not be read:", rejected.len()).yellow())?;
+    rejected.iter().try_for_each(|rejected| writeln!(out, "  {}", text::line(&rejected.to_string())))
+}
+
+/// Writes what can be read: addresses, then patterns of addresses.
+pub(crate) fn resources(
+    out: &mut impl Write,
+    resources: &[Resource],
+    templates: &[ResourceTemplate],
+    layout: Layout,
+) -> io::Result<()> {
+    for resource in resources {
+        let facts = [resource.mime_type.clone(), resource.size.map(size)];
+        entry(out, &resource.uri, resource.display_name(), &facts)?;
+        described(out, resource.description.as_deref(), layout)?;
+    }
+    for template in templates {
+        entry(out, &template.uri_template, template.display_name(), std::slice::from_ref(&template.mime_type))?;
+        described(out, template.description.as_deref(), layout)?;
+    }
+    if resources.is_empty() && templates.is_empty() {
+        writeln!(out, "The server has no resources.")?;
+    }
+    Ok(())
+}
+
+/// Writes the prompts, each with a line for every argument.
+pub(crate) fn prompts(out: &mut impl Write, prompts: &[Prompt], layout: Layout) -> io::Result<()> {
+    for prompt in prompts {
+        entry(out, &prompt.name, prompt.title.as_deref().unwrap_or_default(), &[])?;
+        described(out, prompt.description.as_deref(), layout)?;
+        for argument in &prompt.arguments {
+            let mark = if argument.required { "" } else { "?" };
+            write!(out, "    {}{}", short(&argument.name).green(), mark.dimmed())?;
+            match argument.description.as_deref().map(short) {
+                Some(description) => writeln!(out, "  {}", description.dimmed())?,
+                None => writeln!(out)?,
+            }
+        }
+    }
+    if prompts.is_empty() {
+        writeln!(out, "The server has no prompts.")?;
+    }
+    Ok(())
+}
+
+/// Writes a prompt that was filled in: who says what.
+pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Result<()> {
+    for message in &prompt.messages.items {
+        writeln!(out, "{}", format_args!("{}:", short(&message.role.to_string())).bold().cyan())?;
+        result::block(out, &message.content)?;
+    }
+    Ok(())
+}
+
+/// `name  title  (facts)`
+fn entry(out: &mut impl Write, name: &str, title: &str, facts: &[Option<String>]) -> io::Result<()> {
+    write!(out, "{}", short(name).bold().cyan())?;
+    if !title.is_empty() && title != name {
+        write!(out, "  {}", short(title))?;
+    }
+    let facts: Vec<String> = facts.iter().flatten().map(|fact| short(fact)).collect();
+    if !facts.is_empty() {
+        write!(out, "  {}", format_args!("({})", facts.join(", ")).dimmed())?;
+    }
+    writeln!(out)
+}
+
+fn described(out: &mut impl Write, description: Option<&str>, layout: Layout) -> io::Result<()> {
+    description.map_or(Ok(()), |description| layout.lines(out, description, 2))
+}
+
+fn short(text: &str) -> String {
+    let mut line = text::line(text);
+    text::cut(&mut line, LONGEST);
+    line
+}

@@ -1,0 +1,179 @@
+//! The runtimes that the suite runs on.
+
+use std::future::Future;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Runtime};
+
+/// A runtime of the suite's, which runs what it is given.
+pub trait Host: Sized + Send + 'static {
+    /// What the client is made for.
+    type Runtime: Runtime;
+    /// A runtime of its own.
+    fn start() -> Self;
+    /// Runs a future to its end, and all that was spawned meanwhile.
+    fn block_on<F: Future>(&self, future: F) -> F::Output;
+    /// Runs a function where the runtime is the current one.
+    fn enter<T>(&self, f: impl FnOnce() -> T) -> T {
+        self.block_on(async { f() })
+    }
+    /// A client over a socket, made within the runtime.
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime>;
+    /// The function of this name.
+    fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> impl Future<Output = Result<T, Error>>;
+    /// A future that is pending for a while.
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send;
+    /// Runs a future beside what is blocked on.
+    fn spawn(future: impl Future<Output = ()> + Send + 'static);
+}
+
+/// tokio on the thread that calls.
+pub struct TokioCurrent(tokio::runtime::Runtime);
+
+/// tokio on threads of its own.
+pub struct TokioMulti(tokio::runtime::Runtime);
+
+/// smol.
+pub struct Smol;
+
+/// async-std.
+pub struct AsyncStd;
+
+impl Host for TokioCurrent {
+    type Runtime = mcpwire_tokio::Tokio;
+
+    fn start() -> Self {
+        TokioCurrent(tokio::runtime::Builder::new_current_thread().enable_all().build().expect("there is a runtime"))
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        over_tokio(socket, options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_tokio::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(future);
+    }
+}
+
+impl Host for TokioMulti {
+    type Runtime = mcpwire_tokio::Tokio;
+
+    fn start() -> Self {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        TokioMulti(builder.worker_threads(2).enable_all().build().expect("there is a runtime"))
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.0.block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        over_tokio(socket, options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_tokio::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        tokio::time::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        tokio::spawn(future);
+    }
+}
+
+impl Host for Smol {
+    type Runtime = mcpwire_smol::Smol;
+
+    fn start() -> Self {
+        Smol
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        async_io::block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        let reader = socket.try_clone().expect("there are descriptors");
+        let stream = |socket| async_io::Async::new(socket).expect("it is a socket");
+        McpClient::over(stream(reader), stream(socket), options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_smol::with_client(def, f).await
+    }
+
+    async fn sleep(duration: Duration) {
+        async_io::Timer::after(duration).await;
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        smol::spawn(future).detach();
+    }
+}
+
+impl Host for AsyncStd {
+    type Runtime = mcpwire_async_std::AsyncStd;
+
+    fn start() -> Self {
+        AsyncStd
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        async_std::task::block_on(future)
+    }
+
+    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
+        let socket = async_std::net::TcpStream::from(socket);
+        McpClient::over(socket.clone(), socket, options)
+    }
+
+    async fn with_client<T>(
+        def: &McpServerDef,
+        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
+    ) -> Result<T, Error> {
+        mcpwire_async_std::with_client(def, f).await
+    }
+
+    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
+        async_std::task::sleep(duration)
+    }
+
+    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
+        drop(async_std::task::spawn(future));
+    }
+}
+
+fn over_tokio(socket: TcpStream, options: ConnectOptions) -> mcpwire_tokio::McpClient {
+    socket.set_nonblocking(true).expect("it is a socket");
+    let socket = tokio::net::TcpStream::from_std(socket).expect("it is a socket");
+    let (reader, writer) = socket.into_split();
+    McpClient::over(mcpwire_tokio::Compat(reader), mcpwire_tokio::Compat(writer), options)
+}
