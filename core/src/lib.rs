@@ -76,6 +76,7 @@
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
 //! | `tool_list` | [`ToolList`]: a server's tools, gathered over pages |
+//! | [`Pages`] | a list that comes in pages |
 //! | [`Ending`] | when a stream is at its end |
 
 #![no_std]
@@ -90,6 +91,7 @@ mod extract;
 mod frame;
 mod json;
 mod method;
+mod pages;
 mod rpc;
 mod session;
 pub mod shutdown;
@@ -107,6 +109,7 @@ pub use method::{
     ListResourceTemplates, ListResources, ListTools, Method, Notice, Params, Ping, PingParams, Raw, ReadResource,
     RootsListChanged, SetLevel, Subscribe, Unsubscribe,
 };
+pub use pages::{PagedList, Pages};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, CallError, Closed, Config, ConnectError, Deadline, Event, Message, Negotiate, Notification, Phase,

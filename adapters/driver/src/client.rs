@@ -74,8 +74,8 @@ impl<R: Runtime> McpClient<R> {
     /// Opens the connection: finds out which era the server speaks, and who it is.
     ///
     /// A server that ends when it is asked for its era is started once more and spoken to as a legacy one. Any number of
-    /// tasks may wait for the same opening; once it is over, a further call is an error
-    /// ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
+    /// tasks may wait for the same opening, and one that gave up may come back; once somebody has been told that the
+    /// connection is open, a further call is an error ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
         let shared = &self.life.0;
         let begun = shared.clock.now();
@@ -84,6 +84,7 @@ impl<R: Runtime> McpClient<R> {
         shared.wake_driver();
         loop {
             if let Some(server) = shared.server.get() {
+                shared.lock().opening.told = true;
                 return Ok(server);
             }
             let error = match poll_fn(|cx| shared.poll_opened(cx)).await {

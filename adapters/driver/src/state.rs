@@ -65,6 +65,8 @@ pub(crate) enum Wish {
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     pub(crate) outcome: Option<Opened>,
+    /// Somebody knows that it is open.
+    pub(crate) told: bool,
     /// One of those who wait has taken it upon itself to start the server once more.
     pub(crate) restarting: bool,
     pub(crate) waiting: Vec<Waker>,
@@ -349,6 +351,8 @@ impl State {
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
         match (&self.opening.outcome, self.engine.phase()) {
             (Some(Opened::Restart | Opened::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
+            // Whoever began it did not wait for the end of it.
+            (Some(Opened::Connected), Phase::Ready) if !self.opening.told => Ok(()),
             _ => self.engine.initialize(now),
         }
     }

@@ -7,13 +7,13 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
 
-use super::lenient::{Hoped, Lenient, Mismatch};
+use super::lenient::{self, Hoped, Lenient, Mismatch};
 use super::object::object;
 use super::result_type::complete;
 use super::{ContentBlock, Icon, Listed, TextContent};
 use crate::json::Json;
 use crate::json::read::{self, Reader};
-use crate::json::scan::{Member, members};
+use crate::json::scan::members;
 
 object! {
     /// A prompt that a server offers.
@@ -136,16 +136,12 @@ impl Serialize for Strings<'_> {
         let mut map = serializer.serialize_map(None)?;
         for member in members(json.get().as_bytes()).filter(|member| member.value != b"null") {
             let key = member.key();
-            let text: String =
-                text(&member).ok_or_else(|| S::Error::custom(format_args!("the argument `{key}` must be a string")))?;
+            let text = core::str::from_utf8(member.value).ok().and_then(lenient::from_str::<String>);
+            let text = text.ok_or_else(|| S::Error::custom(format_args!("the argument `{key}` must be a string")))?;
             map.serialize_entry(&*key, &text)?;
         }
         map.end()
     }
-}
-
-fn text(member: &Member<'_>) -> Option<String> {
-    Json::trusted(core::str::from_utf8(member.value).ok()?).decode().ok()
 }
 
 object! {

@@ -174,7 +174,7 @@ fn resources_are_addresses_with_what_is_known_of_them() {
          file:///{path}  any file\n\n\
          1 entry of the list could not be read:\n  "
             .to_owned()
-            + &crate::text::line(&listed.rejected[0].to_string())
+            + &text::line(&listed.rejected[0].to_string())
             + "\n"
     );
     assert_eq!(plain(|out| resources(out, &[], &[], Layout::default())), "The server has no resources.\n");
