@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
@@ -22,7 +21,7 @@ use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
 use crate::runtime::{Clock, Runtime, Streams, Timer};
-use crate::shared::{Life, Shared, Watchers};
+use crate::shared::{Life, RestartAttempt, Shared, Watchers};
 use crate::state::{Opened, State, Wish};
 use crate::tools::Tools;
 
@@ -90,12 +89,8 @@ impl<R: Runtime> McpClient<R> {
             let error = match poll_fn(|cx| shared.poll_opened(cx)).await {
                 Opened::Connected => continue,
                 Opened::Restart => {
-                    if let Err(error) = self.restart(begun) {
-                        let mut wakers = Vec::new();
-                        shared.lock().give_up_opening(&mut wakers);
-                        wakers.into_iter().for_each(Waker::wake);
-                        return Err(error);
-                    }
+                    let _others = RestartAttempt(shared);
+                    self.restart(begun)?;
                     continue;
                 }
                 Opened::Closed(how) => how.before_open(),

@@ -140,6 +140,21 @@ impl Shared {
     }
 }
 
+/// The attempt to start a server once more. If nothing comes of it, for whatever reason, all who wait for it are told.
+pub(crate) struct RestartAttempt<'s>(pub(crate) &'s Shared);
+
+impl Drop for RestartAttempt<'_> {
+    fn drop(&mut self) {
+        let mut wakers = Vec::new();
+        let mut state = self.0.lock();
+        if state.opening.restarting {
+            state.give_up_opening(&mut wakers);
+        }
+        drop(state);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}
+
 /// Keeps a connection alive: when the last one goes, the server is ended.
 pub(crate) struct Life(pub(crate) Arc<Shared>);
 
