@@ -75,7 +75,7 @@
 //! | `method` | [`Method`] and [`Notice`]: what can be asked and told |
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
-//! | `tool_list` | [`ToolList`]: a server's tools, gathered over pages |
+//! | `tool_list` | [`ToolList`]: a server's tools, and whether the list still holds |
 //! | [`Pages`] | a list that comes in pages |
 //! | [`Ending`] | when a stream is at its end |
 
@@ -117,5 +117,5 @@ pub use session::{
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;
-pub use tool_list::{Gathering, Page, ToolList};
+pub use tool_list::ToolList;
 pub use types::*;

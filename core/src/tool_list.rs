@@ -1,17 +1,13 @@
 //! A server's tools, as far as they are known.
 
 use alloc::collections::BTreeSet;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::rpc::RpcError;
 use crate::session::CallError;
-use crate::types::{ListToolsResult, Listed, Rejected, Tool};
+use crate::types::{Listed, Rejected, Tool};
 
-/// The most pages that a list may have. 1 000: a server that pages by one would still show more tools than any model takes.
-const MAX_PAGES: usize = 1_000;
-
-/// The tools of a server, gathered page by page, and whether the list still holds.
+/// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
 #[derive(Clone, Debug, Default)]
 pub struct ToolList {
     tools: Listed<Tool>,
@@ -21,16 +17,17 @@ pub struct ToolList {
 }
 
 impl ToolList {
-    /// Begins to gather the list anew. The old one stays until the new one is complete.
-    pub fn refresh(&self) -> Gathering {
-        Gathering { tools: Listed::default(), cursors: Vec::new() }
-    }
-
-    /// Takes the place of the old list.
+    /// Takes the place of the old list. Names are unique within a server: a second tool of a name, which could not be called,
+    /// is left out and told.
     pub fn replace(&mut self, tools: Listed<Tool>) {
-        self.by_name = (0..u32::try_from(tools.items.len()).unwrap_or(u32::MAX)).collect();
-        self.by_name.sort_unstable_by(|a, b| name(&tools, *a).cmp(name(&tools, *b)));
+        self.by_name = in_order_of_names(&tools);
         self.tools = tools;
+        // Equal names are rare, and in this order side by side.
+        let name_of = |place: u32| name(&self.tools, place);
+        if self.by_name.windows(2).any(|pair| name_of(pair[0]) == name_of(pair[1])) {
+            self.tools = unique(core::mem::take(&mut self.tools));
+            self.by_name = in_order_of_names(&self.tools);
+        }
         self.fresh = true;
     }
 
@@ -86,44 +83,14 @@ fn is_unknown_tool(error: &RpcError) -> bool {
     matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }
 
-/// A list on its way.
-#[derive(Clone, Debug)]
-pub struct Gathering {
-    tools: Listed<Tool>,
-    cursors: Vec<String>,
+fn in_order_of_names(tools: &Listed<Tool>) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..u32::try_from(tools.items.len()).unwrap_or(u32::MAX)).collect();
+    places.sort_unstable_by(|a, b| name(tools, *a).cmp(name(tools, *b)));
+    places
 }
 
-/// What to do after a page.
-#[derive(Clone, Debug)]
-pub enum Page {
-    /// Ask for the page at this cursor.
-    Next(String, Gathering),
-    /// The list is complete, or the server's cursors lead in a circle or never end: this is all there is.
-    Complete(Listed<Tool>),
-}
-
-impl Gathering {
-    /// Takes in a page.
-    pub fn page(mut self, page: ListToolsResult) -> Page {
-        self.tools.append(page.tools);
-        match page.next_cursor {
-            Some(cursor) if self.cursors.len() + 1 < MAX_PAGES && !self.cursors.contains(&cursor) => {
-                self.cursors.push(cursor.clone());
-                Page::Next(cursor, self)
-            }
-            _ => Page::Complete(unique(self.tools)),
-        }
-    }
-}
-
-/// Names are unique within a server: a second tool of a name could not be called.
+/// The first tool of each name.
 fn unique(tools: Listed<Tool>) -> Listed<Tool> {
-    // Numbers are sorted at a tenth of what a set of names costs, and equal names are rare.
-    let mut hashes: Vec<u64> = tools.items.iter().map(|tool| hash(&tool.name)).collect();
-    hashes.sort_unstable();
-    if hashes.windows(2).all(|pair| pair[0] != pair[1]) {
-        return tools;
-    }
     let mut names = BTreeSet::new();
     let Listed { items, mut rejected } = tools;
     let (first, second): (Vec<_>, Vec<_>) =
@@ -134,9 +101,4 @@ fn unique(tools: Listed<Tool>) -> Listed<Tool> {
         reason: "a second tool of this name".into(),
     }));
     Listed { items: first.into_iter().map(|(_, tool)| tool).collect(), rejected }
-}
-
-/// FNV-1a.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, Config, ConnectError, Json, ListParams, ListTools, Method, Page, Params,
+    CallError, CallToolResult, Config, ConnectError, Json, ListParams, ListTools, Method, Pages, Params,
     ProtocolVersion, Rejected, RequestOptions, SendError, ServerCapabilities, ServerInfo, Ticket, Tool, ToolList,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
@@ -128,27 +128,18 @@ impl McpClient {
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`McpClient::rejected_tools`].
     pub fn list_tools(&mut self) -> Result<&[Tool], Error> {
-        let mut gathering = self.tools.refresh();
-        let mut cursor: Option<String> = None;
-        loop {
-            let page = self.request::<ListTools>(&ListParams { cursor: cursor.as_deref() }, &RequestOptions::new())?;
-            if cursor.is_none() {
-                // A change that was told before the answer is in the answer.
-                self.connection.tools_changed = false;
-            }
-            match gathering.page(page) {
-                Page::Next(next, rest) => {
-                    cursor = Some(next);
-                    gathering = rest;
-                }
-                Page::Complete(tools) => {
-                    self.tools.replace(tools);
-                    // Lists are larger than most answers, and what comes next may be long in coming.
-                    self.connection.engine.shrink();
-                    return Ok(self.tools());
-                }
-            }
+        let options = RequestOptions::new();
+        let mut pages = Pages::default();
+        let mut page = self.request::<ListTools>(&ListParams { cursor: None }, &options)?;
+        // A change that was told before the first answer is in the answer.
+        self.connection.tools_changed = false;
+        while let Some(cursor) = pages.add(page) {
+            page = self.request::<ListTools>(&ListParams { cursor: Some(cursor) }, &options)?;
         }
+        self.tools.replace(pages.into_list());
+        // Lists are larger than most answers, and what comes next may be long in coming.
+        self.connection.engine.shrink();
+        Ok(self.tools())
     }
 
     /// The tools, as they were last listed. No request is sent.

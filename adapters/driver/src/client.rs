@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, Json, ListParams, ListTools, Method, Page, Params, Phase, Prepared,
-    ProtocolVersion, RequestOptions, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool, ToolList,
+    CallError, CallToolResult, ConnectError, Json, ListTools, Method, Params, Phase, Prepared, ProtocolVersion,
+    RequestOptions, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool, ToolList,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -174,32 +174,16 @@ impl<R> McpClient<R> {
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`Tools::rejected`].
     pub async fn list_tools(&self) -> Result<Tools, Error> {
-        let (changes, mut gathering) = {
-            let state = self.life.0.lock();
-            (state.tools_changes, state.tools.refresh())
-        };
-        let mut cursor: Option<String> = None;
-        loop {
-            let params = ListParams { cursor: cursor.as_deref() };
-            let page = self.request::<ListTools>(&params, &RequestOptions::new()).await?;
-            match gathering.page(page) {
-                Page::Next(next, rest) => {
-                    cursor = Some(next);
-                    gathering = rest;
-                }
-                Page::Complete(tools) => {
-                    let mut list = ToolList::default();
-                    list.replace(tools);
-                    let mut state = self.life.0.lock();
-                    if state.tools_changes != changes {
-                        // It changed while it was on its way: it is shown, and not believed.
-                        list.invalidate();
-                    }
-                    state.tools = Arc::new(list);
-                    return Ok(Tools(Arc::clone(&state.tools)));
-                }
-            }
+        let changes = self.life.0.lock().tools_changes;
+        let mut list = ToolList::default();
+        list.replace(self.list_all::<ListTools>().await?);
+        let mut state = self.life.0.lock();
+        if state.tools_changes != changes {
+            // It changed while it was on its way: it is shown, and not believed.
+            list.invalidate();
         }
+        state.tools = Arc::new(list);
+        Ok(Tools(Arc::clone(&state.tools)))
     }
 
     /// The tools, as they were last listed. No request is sent.
