@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::{Adapter, Call, Failure, Heard, Server};
 
-pub use hosts::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
+pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
 pub use lines::Lines;
 
 /// Makes a test of each case for each async adapter. A case is a function over [`Host`].

@@ -31,11 +31,14 @@ pub trait Host: Sized + Send + 'static {
     fn spawn(future: impl Future<Output = ()> + Send + 'static);
 }
 
+/// tokio on so many threads of its own; on none, it runs on the thread that calls.
+pub struct Tokio<const THREADS: usize>(tokio::runtime::Runtime);
+
 /// tokio on the thread that calls.
-pub struct TokioCurrent(tokio::runtime::Runtime);
+pub type TokioCurrent = Tokio<0>;
 
 /// tokio on threads of its own.
-pub struct TokioMulti(tokio::runtime::Runtime);
+pub type TokioMulti = Tokio<2>;
 
 /// smol.
 pub struct Smol;
@@ -43,43 +46,15 @@ pub struct Smol;
 /// async-std.
 pub struct AsyncStd;
 
-impl Host for TokioCurrent {
+impl<const THREADS: usize> Host for Tokio<THREADS> {
     type Runtime = mcpwire_tokio::Tokio;
 
     fn start() -> Self {
-        TokioCurrent(tokio::runtime::Builder::new_current_thread().enable_all().build().expect("there is a runtime"))
-    }
-
-    fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.0.block_on(future)
-    }
-
-    fn over(socket: TcpStream, options: ConnectOptions) -> McpClient<Self::Runtime> {
-        over_tokio(socket, options)
-    }
-
-    async fn with_client<T>(
-        def: &McpServerDef,
-        f: impl AsyncFnOnce(&McpClient<Self::Runtime>) -> T,
-    ) -> Result<T, Error> {
-        mcpwire_tokio::with_client(def, f).await
-    }
-
-    fn sleep(duration: Duration) -> impl Future<Output = ()> + Send {
-        tokio::time::sleep(duration)
-    }
-
-    fn spawn(future: impl Future<Output = ()> + Send + 'static) {
-        tokio::spawn(future);
-    }
-}
-
-impl Host for TokioMulti {
-    type Runtime = mcpwire_tokio::Tokio;
-
-    fn start() -> Self {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        TokioMulti(builder.worker_threads(2).enable_all().build().expect("there is a runtime"))
+        let mut builder = match THREADS {
+            0 => tokio::runtime::Builder::new_current_thread(),
+            _ => tokio::runtime::Builder::new_multi_thread(),
+        };
+        Tokio(builder.worker_threads(THREADS.max(1)).enable_all().build().expect("there is a runtime"))
     }
 
     fn block_on<F: Future>(&self, future: F) -> F::Output {
