@@ -2,246 +2,22 @@
 
     check.py BINARY CACHE ECOSYSTEM...
 
-ECOSYSTEM is `node` or `python`: the folders below CACHE in which servers are installed. Ends with a table and
+ECOSYSTEM is `node`, `python` or `fastmcp`: the folders below CACHE in which servers are installed. Ends with a table and
 `N passed, N failed`; the exit status is 1 when anything failed.
 """
 
-import json
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-BINARY, CACHE, ECOSYSTEMS = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]), sys.argv[3:]
-HERE = Path(__file__).resolve().parent
-MARK = f"MCPWIRE_INTEROP_RUN={os.getpid()}"  # in the environment of each server, to find those that stay behind
-SECRET = "MCPWIRE_INTEROP_SECRET"  # in our own environment, and no business of a server
-
-LEGACY, MODERN = ("legacy", "2025-11-25"), ("modern", "2026-07-28")
-
-
-class Wrong(Exception):
-    """What came back is not what it must be."""
-
-
-def expect(condition, complaint):
-    if not condition:
-        raise Wrong(complaint)
-
-
-class Run:
-    """One run of the tool: its exit status, its streams, how long it took, and the messages that went over the wire."""
-
-    def __init__(self, server, *arguments, options=(), json_output=True):
-        with tempfile.TemporaryDirectory() as folder:
-            trace = Path(folder) / "trace.jsonl"
-            command = [BINARY, *arguments, "--env", MARK, "--trace", str(trace), *options]
-            command += ["--json"] if json_output else []
-            command += ["--", *server.command]
-            server.last_run = self
-            self.command, self.status, self.stderr = shlex.join(command), None, ""
-            started = time.monotonic()
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=120, cwd=server.cwd
-            )
-            self.seconds = time.monotonic() - started
-            lines = trace.read_bytes().split(b"\n") if trace.exists() else []
-        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
-        self.trace = [json.loads(line) for line in lines if line]
-
-    def status_is(self, status):
-        expect(self.status == status, f"exit status {self.status} instead of {status}")
-        return self
-
-    def json(self):
-        try:
-            return json.loads(self.stdout)
-        except ValueError as error:
-            raise Wrong(f"stdout is no JSON document: {error}") from error
-
-    def error(self):
-        try:
-            return json.loads(self.stderr.strip().splitlines()[-1])
-        except (ValueError, IndexError) as error:
-            raise Wrong(f"stderr does not end with a JSON object: {error}") from error
-
-    def text(self):
-        return "\n".join(block["text"] for block in self.json()["content"] if block["type"] == "text")
-
-    def messages(self, direction, method):
-        return [
-            line["message"]
-            for line in self.trace
-            if line["direction"] == direction
-            and isinstance(line["message"], dict)
-            and line["message"].get("method") == method
-        ]
-
-
-class Server:
-    """A server to try: how it is started, what it must say of itself, and the checks of its own."""
-
-    def __init__(self, title, ecosystem, era, name, tools, command, checks, cwd=None):
-        self.title, self.ecosystem, self.era, self.name, self.tools = title, ecosystem, era, name, tools
-        self.command, self.checks, self.cwd = command, checks, cwd
-        self.last_run = None
-
-    def cases(self):
-        yield "info", self.check_info
-        yield "tools", self.check_tools
-        yield "tools, for people", self.check_tools_for_people
-        yield from self.checks
-
-    def check_info(self, server):
-        info = Run(server, "info").status_is(0).json()
-        expect((info["era"], info["protocolVersion"]) == self.era, f"{info['era']} {info['protocolVersion']}")
-        expect(info["serverInfo"]["name"] == self.name, f"the server's name is {info['serverInfo']['name']!r}")
-        expect("tools" in info["capabilities"], "no tools among the capabilities")
-
-    def check_tools(self, server):
-        listed = Run(server, "tools").status_is(0).json()
-        names = {tool["name"] for tool in listed["tools"]}
-        expect(set(self.tools) <= names, f"{sorted(set(self.tools) - names)} missing from the list")
-        expect(listed["rejected"] == [], f"rejected: {listed['rejected']}")
-
-    def check_tools_for_people(self, server):
-        output = Run(server, "tools", json_output=False).status_is(0).stdout
-        missing = [tool for tool in self.tools if tool not in output]
-        expect(not missing, f"{missing} missing from the output")
-
-
-def call(server, tool, arguments, **kwargs):
-    return Run(server, "call", tool, json.dumps(arguments), **kwargs)
-
-
-def answers(tool, arguments, text):
-    def check(server):
-        got = call(server, tool, arguments).status_is(0).text()
-        expect(got == text, f"answered {got!r}")
-
-    return f"call {tool}", check
-
-
-def prints(tool, arguments, text):
-    def check(server):
-        got = call(server, tool, arguments, json_output=False).status_is(0).stdout
-        expect(got.strip() == text, f"printed {got!r}")
-
-    return f"call {tool}, for people", check
-
-
-def answers_structured(tool, arguments, value):
-    def check(server):
-        got = call(server, tool, arguments).status_is(0).json()["structuredContent"]
-        expect(got == value, f"structured content {got}")
-
-    return f"call {tool}, structured", check
-
-
-def lists(what, key, name, value):
-    """`mcpwire WHAT` names this entry, in both of its forms."""
-
-    def check(server):
-        entries = Run(server, what).status_is(0).json()[key]
-        expect(any(entry.get(name) == value for entry in entries), f"{value} is not among {entries}")
-        printed = Run(server, what, json_output=False).status_is(0).stdout
-        expect(value in printed, f"printed {printed!r}")
-
-    return f"{what} has {value}", check
-
-
-def shows(what, arguments, part):
-    """`mcpwire WHAT ...` prints a text with this in it, and its JSON has it too."""
-
-    def check(server):
-        for json_output in (True, False):
-            printed = Run(server, what, *arguments, json_output=json_output).status_is(0).stdout
-            expect(part in printed, f"printed {printed!r}")
-
-    return f"{what} {arguments[0]}", check
-
-
-def reports_error(tool, arguments, part):
-    """The tool ran and failed: status 1, and the result is printed all the same."""
-
-    def check(server):
-        run = call(server, tool, arguments).status_is(1)
-        expect(run.json().get("isError") is True, "isError is not true")
-        expect(part in run.text(), f"the text is {run.text()!r}")
-
-    return f"call {tool} {json.dumps(arguments)}", check
-
-
-def not_found(tool):
-    """However the server says so: some answer with a JSON-RPC error, others with a result that has `isError`."""
-
-    def check(server):
-        error = call(server, tool, {}).status_is(4).error()
-        expect(error["code"] == "NOT_FOUND", f"the error's code is {error['code']}")
-        expect(tool in error["message"], f"the message does not name the tool: {error['message']!r}")
-
-    return f"call {tool}", check
-
-
-def shows_progress(tool, arguments, steps):
-    def check(server):
-        run = call(server, tool, arguments).status_is(0)
-        got = len(run.messages("received", "notifications/progress"))
-        expect(got >= steps, f"{got} progress notifications instead of {steps}")
-
-    return f"call {tool}, with progress", check
-
-
-def times_out(tool, arguments):
-    def check(server):
-        run = call(server, tool, arguments, options=["--timeout", "3s"]).status_is(5)
-        expect(run.seconds < 8, f"took {run.seconds:.1f} s")
-        expect(run.messages("sent", "notifications/cancelled"), "the server was not told of the cancellation")
-
-    return f"call {tool}, timed out", check
-
-
-def forced(protocol, era):
-    def check(server):
-        info = Run(server, "info", options=["--protocol", protocol]).status_is(0).json()
-        expect((info["era"], info["protocolVersion"]) == era, f"{info['era']} {info['protocolVersion']}")
-
-    return f"info --protocol {protocol}", check
-
-
-def cannot_connect(protocol):
-    def check(server):
-        run = Run(server, "info", options=["--protocol", protocol]).status_is(3)
-        expect(run.stdout == "", "something on stdout")
-        run.error()
-
-    return f"info --protocol {protocol}, refused", check
-
-
-def keeps_secrets(tool):
-    """The environment is an allow-list: a server sees PATH, and our secret only when it is handed over by name."""
-
-    def check(server):
-        environment = json.loads(call(server, tool, {}).status_is(0).text())
-        expect("PATH" in environment, "no PATH in the server's environment")
-        expect(SECRET not in environment, "the server sees what it was not given")
-        environment = json.loads(call(server, tool, {}, options=["--env", SECRET]).status_is(0).text())
-        expect(environment.get(SECRET) == os.environ[SECRET], "--env NAME does not hand the variable over")
-
-    return f"call {tool}, environment", check
-
-
-def shows_image(tool):
-    def check(server):
-        kinds = [block["type"] for block in call(server, tool, {}).status_is(0).json()["content"]]
-        expect("image" in kinds, f"the blocks are {kinds}")
-        output = call(server, tool, {}, json_output=False).status_is(0).stdout
-        expect("image/png" in output, "the image is not named in the output for people")
-
-    return f"call {tool}", check
+from checks import *  # noqa: F403
+from harness import LEGACY, MARK, MODERN, Server, Wrong
+
+CACHE, ECOSYSTEMS = Path(sys.argv[2]), sys.argv[3:]
+SERVERS = Path(__file__).resolve().parent / "servers"
 
 
 def servers(scratch):
@@ -290,8 +66,8 @@ def servers(scratch):
             ],
         ),
         Server(
-            "modern_server.py", "python", MODERN, "interop-modern", ["echo", "add", "count", "fail"],
-            [python, str(HERE / "modern_server.py")],
+            "python sdk", "python", MODERN, "interop-modern", ["echo", "add", "count", "fail"],
+            [python, str(SERVERS / "python_server.py")],
             [
                 answers("echo", {"message": "grüß \u2028 Gott"}, "grüß \u2028 Gott"),
                 prints("echo", {"message": "grüß Gott"}, "grüß Gott"),
@@ -301,9 +77,34 @@ def servers(scratch):
                 lists("resources", "resources", "uri", "interop://note"),
                 shows("read", ["interop://note"], "a note"),
                 lists("prompts", "prompts", "name", "review"),
-                shows("prompt", ["review", '{"code":"this"}'], "Look at this."),
+                shows("prompt", ["review", '{"code":"this"}'], "Look at this, in rust."),
                 not_found("no-such-tool"),
                 forced("modern", MODERN),
+                forced("legacy", LEGACY),
+            ],
+        ),
+        Server(
+            "fastmcp", "fastmcp", MODERN, "interop-fastmcp", ["echo", "weather"],
+            [str(CACHE / "fastmcp" / "bin" / "python"), str(SERVERS / "fastmcp_server.py")],
+            [
+                answers("echo", {"message": "hi"}, "hi"),
+                answers_structured("weather", {"city": "Oslo"}, {"city": "Oslo", "degrees": 21.5}),
+                lists("resources", "resourceTemplates", "uriTemplate", "interop://notes/{name}"),
+                shows("read", ["interop://notes/today"], "the note today"),
+                shows("prompt", ["review", '{"code":"this"}'], "Look at this."),
+                not_found("no-such-tool"),
+                forced("legacy", LEGACY),
+            ],
+        ),
+        Server(
+            "typescript sdk", "node", MODERN, "interop-typescript", ["echo", "deploy", "touch"],
+            ["node", str(CACHE / "node" / "typescript_server.mjs")],
+            [
+                answers("echo", {"message": "hi"}, "hi"),
+                lists("resources", "resources", "uri", "interop://note"),
+                shows("read", ["interop://note"], "a note"),
+                shows("prompt", ["review", '{"language":"rust"}'], "in rust"),
+                not_found("no-such-tool"),
                 forced("legacy", LEGACY),
             ],
         ),
