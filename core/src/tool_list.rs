@@ -1,44 +1,54 @@
 //! A server's tools, as far as they are known.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
+use core::mem;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::rpc::RpcError;
 use crate::session::CallError;
 use crate::types::{Listed, Rejected, Tool};
 
 /// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct ToolList {
     tools: Listed<Tool>,
-    /// Places in that list, in the order of the names: a call looks its tool up, and lists can be long.
-    by_name: Vec<u32>,
-    fresh: bool,
+    /// Hashes of the names and places in that list, sorted: a call looks its tool up, and lists can be long.
+    by_name: Vec<(u32, u32)>,
+    fresh: AtomicBool,
+}
+
+impl Clone for ToolList {
+    fn clone(&self) -> Self {
+        let fresh = AtomicBool::new(self.is_fresh());
+        ToolList { tools: self.tools.clone(), by_name: self.by_name.clone(), fresh }
+    }
 }
 
 impl ToolList {
     /// Takes the place of the old list. Names are unique within a server: a second tool of a name, which could not be called,
     /// is left out and told.
-    pub fn replace(&mut self, tools: Listed<Tool>) {
-        self.by_name = in_order_of_names(&tools);
-        self.tools = tools;
-        // Equal names are rare, and in this order side by side.
-        let name_of = |place: u32| name(&self.tools, place);
-        if self.by_name.windows(2).any(|pair| name_of(pair[0]) == name_of(pair[1])) {
-            self.tools = unique(core::mem::take(&mut self.tools));
-            self.by_name = in_order_of_names(&self.tools);
+    pub fn replace(&mut self, mut tools: Listed<Tool>) {
+        let mut names = by_name(&tools.items);
+        let doubles = doubles(&names);
+        if !doubles.is_empty() {
+            leave_out(&mut tools, &doubles);
+            names = by_name(&tools.items);
         }
-        self.fresh = true;
+        self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
+        self.tools = tools;
+        self.fresh = AtomicBool::new(true);
     }
 
-    /// The server says that the list has changed: it is still shown, and no longer believed.
-    pub fn invalidate(&mut self) {
-        self.fresh = false;
+    /// The server says that the list has changed: it is still shown, and no longer believed. Those who share the list need
+    /// no copy of their own for that.
+    pub fn invalidate(&self) {
+        self.fresh.store(false, Ordering::Relaxed);
     }
 
     /// Whether the list is there, and the server has not said that it has changed.
     pub fn is_fresh(&self) -> bool {
-        self.fresh
+        self.fresh.load(Ordering::Relaxed)
     }
 
     /// The tools, and what was left out.
@@ -48,13 +58,17 @@ impl ToolList {
 
     /// The tool of that name.
     pub fn get(&self, tool: &str) -> Option<&Tool> {
-        let place = self.by_name.binary_search_by(|place| name(&self.tools, *place).cmp(tool)).ok()?;
-        self.tools.items.get(self.by_name[place] as usize)
+        let wanted = hash(tool);
+        let found = self.by_name.binary_search_by(|(hash, place)| {
+            // Equal hashes are rare, unless a server sees to it.
+            hash.cmp(&wanted).then_with(|| name(&self.tools, *place).cmp(tool))
+        });
+        self.tools.items.get(self.by_name[found.ok()?].1 as usize)
     }
 
     /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds.
     pub fn knows(&self, name: &str) -> Option<bool> {
-        self.fresh.then(|| self.get(name).is_some())
+        self.is_fresh().then(|| self.get(name).is_some())
     }
 
     /// What an error means that the server answered a call with: a list without the tool makes it
@@ -70,7 +84,7 @@ impl ToolList {
 
     /// Whether only a look at the list can tell what an error means.
     pub fn is_needed_for(&self, error: &CallError) -> bool {
-        matches!(error, CallError::Server { error, .. } if is_unknown_tool(error)) && !self.fresh
+        matches!(error, CallError::Server { error, .. } if is_unknown_tool(error)) && !self.is_fresh()
     }
 }
 
@@ -83,22 +97,44 @@ fn is_unknown_tool(error: &RpcError) -> bool {
     matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }
 
-fn in_order_of_names(tools: &Listed<Tool>) -> Vec<u32> {
-    let mut places: Vec<u32> = (0..u32::try_from(tools.items.len()).unwrap_or(u32::MAX)).collect();
-    places.sort_unstable_by(|a, b| name(tools, *a).cmp(name(tools, *b)));
-    places
+/// A tool's name and place. In order, hashes come first: they are compared at a tenth of the cost of names.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry<'a> {
+    hash: u32,
+    name: &'a str,
+    place: u32,
 }
 
-/// The first tool of each name.
-fn unique(tools: Listed<Tool>) -> Listed<Tool> {
-    let mut names = BTreeSet::new();
-    let Listed { items, mut rejected } = tools;
-    let (first, second): (Vec<_>, Vec<_>) =
-        items.into_iter().enumerate().partition(|(_, t)| names.insert(t.name.clone()));
-    rejected.extend(second.into_iter().map(|(index, tool)| Rejected {
-        index,
-        name: Some(tool.name),
-        reason: "a second tool of this name".into(),
-    }));
-    Listed { items: first.into_iter().map(|(_, tool)| tool).collect(), rejected }
+/// The names in order; those that are equal in the order in which they came.
+fn by_name(tools: &[Tool]) -> Vec<Entry<'_>> {
+    let names = tools.iter().zip(0..).map(|(tool, place)| Entry { hash: hash(&tool.name), name: &tool.name, place });
+    // A heap sorts in a tenth of the code that the sorts of slices come with.
+    names.collect::<BinaryHeap<_>>().into_sorted_vec()
+}
+
+/// The places of those whose name is another's before them, in order.
+fn doubles(names: &[Entry<'_>]) -> Vec<u32> {
+    let doubles = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
+    doubles.collect::<BinaryHeap<_>>().into_sorted_vec()
+}
+
+/// Moves the tools at these places to those that were rejected.
+fn leave_out(tools: &mut Listed<Tool>, places: &[u32]) {
+    let Listed { items, rejected } = tools;
+    let mut places = places.iter().map(|place| *place as usize).peekable();
+    let mut index = 0;
+    items.retain_mut(|tool| {
+        let stays = places.next_if_eq(&index).is_none();
+        if !stays {
+            let name = Some(mem::take(&mut tool.name));
+            rejected.push(Rejected { index, name, reason: "a second tool of this name".into() });
+        }
+        index += 1;
+        stays
+    });
+}
+
+/// FNV-1a.
+fn hash(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

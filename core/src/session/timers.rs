@@ -2,6 +2,7 @@
 
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
+use core::mem;
 
 use crate::time::Timestamp;
 
@@ -42,7 +43,9 @@ impl Timers {
     /// Throws out what no longer waits, if it is time to. After it, the deadline at the top is one of a request that waits.
     pub(crate) fn sweep(&mut self, waiting: usize, waits: impl Fn(u64) -> bool) {
         if self.heap.len() > 2 * waiting + FEW {
-            self.heap.retain(|Reverse((_, id))| waits(*id));
+            let mut deadlines = mem::take(&mut self.heap).into_vec();
+            deadlines.retain(|Reverse((_, id))| waits(*id));
+            self.heap = deadlines.into();
         }
         while let Some(Reverse((_, id))) = self.heap.peek() {
             if waits(*id) {
