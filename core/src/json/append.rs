@@ -36,6 +36,12 @@ impl Drop for Draft<'_> {
     }
 }
 
+/// Text as it is, where size counts more than speed: the growing of the buffer is not compiled in place.
+#[inline(never)]
+pub(crate) fn push(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(text);
+}
+
 /// A decimal number; the formatting machinery would cost more than the rest of an envelope.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];

@@ -11,7 +11,7 @@ mod skip;
 pub(crate) mod string;
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 
 use serde::de::{DeserializeOwned, Visitor};
@@ -166,6 +166,6 @@ impl core::error::Error for JsonError {}
 
 impl JsonError {
     pub(crate) fn new(error: impl fmt::Display) -> Self {
-        JsonError { message: error.to_string() }
+        JsonError { message: alloc::format!("{error}") }
     }
 }

@@ -6,7 +6,7 @@
 //! that what is kept as [`Json`](super::Json) is JSON. Nesting is limited, and nothing in here recurses by itself.
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use core::fmt;
 use core::ops::Deref;
 
@@ -38,7 +38,7 @@ struct Inner {
 
 impl ReadError {
     pub(super) fn at(what: &str, at: usize) -> Self {
-        ReadError(Box::new(Inner { what: what.to_string(), at: Some(at) }))
+        ReadError(Box::new(Inner { what: what.into(), at: Some(at) }))
     }
 
     pub(crate) fn new(what: impl Into<String>) -> Self {
@@ -64,7 +64,8 @@ impl core::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        ReadError::new(message.to_string())
+        // Not `to_string`, whose machinery is compiled for each that calls it.
+        ReadError::new(alloc::format!("{message}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one pass over a message that builds something: straight into the type that was asked for.
 
-use alloc::borrow::Cow;
+use alloc::string::String;
 
 use serde::Deserialize;
 
@@ -8,6 +8,7 @@ use super::peek::{usual_end, usual_start};
 use super::{PeerError, RpcError, WireId};
 use crate::json::Json;
 use crate::json::read::{self, ReadError, Reader};
+use crate::json::scan::key_text;
 use crate::types::lenient::{Hoped, Lenient, Mismatch};
 
 /// A response, read.
@@ -129,7 +130,7 @@ impl<'de> Envelope<'de> {
         }
         match (envelope.result, envelope.error.filter(|raw| *raw != "null")) {
             (Slot::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
-            (_, Some(raw)) => rpc_error(raw).map(Some).map_err(ReadError::new),
+            (_, Some(raw)) => rpc_error(raw).map(Some),
             (Slot::Read, None) => Ok(None),
             (Slot::Null, None) => match result(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
@@ -162,39 +163,41 @@ impl<'de> Envelope<'de> {
 }
 
 /// Reads an error object, as far as it is one: the code and the message may be missing, or of another type.
-fn rpc_error(text: &str) -> Result<RpcError, &'static str> {
-    match text.as_bytes().first() {
-        Some(b'{') => {}
-        Some(b'"') => return Ok(RpcError { code: 0, message: string(text.as_bytes()).into_owned(), data: None }),
-        _ => return Err("`error` is not an object"),
-    }
-    let mut error = RpcError { code: 0, message: alloc::string::String::new(), data: None };
-    for member in crate::json::scan::members(text.as_bytes()) {
-        if member.is("code") {
-            error.code = code(member.value);
-        } else if member.is("message") && member.value != b"null" {
-            error.message = string(member.value).into_owned();
-        } else if member.is("data") && member.value != b"null" {
-            error.data = core::str::from_utf8(member.value).ok().map(Json::trusted);
-        }
+fn rpc_error(raw: &str) -> read::Result<RpcError> {
+    let mut error = RpcError::new(0, "");
+    let mut reader = Reader::new(raw);
+    match reader.next_byte() {
+        Some(b'{') => reader.members(&mut |key, reader| {
+            match (key, reader.raw()?) {
+                ("code", raw) => error.code = code(raw),
+                ("message" | "data", "null") => {}
+                ("message", raw) => error.message = string(raw),
+                ("data", raw) => error.data = Some(Json::trusted(raw)),
+                _ => {}
+            }
+            Ok(())
+        })?,
+        Some(b'"') => error.message = string(raw),
+        _ => return Err(ReadError::new("`error` is not an object")),
     }
     Ok(error)
 }
 
-fn string(raw: &[u8]) -> Cow<'_, str> {
-    match raw {
-        [b'"', inner @ .., b'"'] => crate::json::scan::key_text(inner),
-        other => alloc::string::String::from_utf8_lossy(other),
+/// A string's text, or that of another value as it is.
+fn string(raw: &str) -> String {
+    match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inside) => key_text(inside.as_bytes()).into_owned(),
+        None => raw.into(),
     }
 }
 
 /// The code as a whole number, also where it was sent as `-32601.0` or as a string.
-fn code(raw: &[u8]) -> i64 {
+fn code(raw: &str) -> i64 {
+    let raw = raw.trim_matches('"').as_bytes();
     let (negative, digits) = match raw {
-        [b'"', b'-', rest @ ..] | [b'-', rest @ ..] => (true, rest),
-        [b'"', rest @ ..] | rest => (false, rest),
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
     };
-    let digits = digits.strip_suffix(b"\"").unwrap_or(digits);
     let magnitude = WireId(digits).ours().and_then(|value| i64::try_from(value).ok()).unwrap_or(0);
     if negative { -magnitude } else { magnitude }
 }

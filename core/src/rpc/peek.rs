@@ -40,6 +40,10 @@ pub(crate) fn peek(bytes: &[u8]) -> Peek<'_> {
     if let Some((id, _)) = usual_end(bytes) {
         return Peek::Response { id: WireId(id) };
     }
+    peek_slowly(bytes)
+}
+
+fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
         Some(b'[') => return Peek::Batch,
@@ -152,6 +156,7 @@ fn name(key: &[u8]) -> Name {
 ///
 /// If the text is JSON this is exact: the last `}` closes the message, so a member that ends right before it belongs to
 /// the message, and a quote followed by `:` outside of any string closes a key.
+#[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
     for _ in 0..2 {

@@ -1,12 +1,12 @@
 //! Our messages, written straight into the transmit buffer: no tree, no copy.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Serialize;
 
 use crate::json::Json;
-use crate::json::append::{Draft, push_number, push_raw, push_signed, push_string};
+use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_string};
 use crate::json::scan::{members, skip_space};
 use crate::json::serialize::append;
 
@@ -54,14 +54,10 @@ pub(crate) fn request(
 }
 
 /// Appends a notification and its newline. On failure `out` is as it was.
-pub(crate) fn notification<P: Serialize + ?Sized>(
-    out: &mut Vec<u8>,
-    method: &str,
-    params: &P,
-) -> Result<(), ParamsError> {
+pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: Push<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
-    draft.text().extend_from_slice(br#"{"jsonrpc":"2.0","#);
-    push_rest(draft.text(), method, &|out| push_object(out, params), Meta::default())?;
+    push(draft.text(), br#"{"jsonrpc":"2.0","#);
+    push_rest(draft.text(), method, params, Meta::default())?;
     draft.finish();
     Ok(())
 }
@@ -69,11 +65,17 @@ pub(crate) fn notification<P: Serialize + ?Sized>(
 /// Appends parameters as an object, on one line. None are an empty object.
 pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     let start = out.len();
-    append(out, params).map_err(|error| ParamsError::Serialize(error.to_string()))?;
-    match &out[start..] {
+    match append(out, params) {
+        Ok(()) => check_object(out, start),
+        Err(error) => Err(ParamsError::Serialize(error.into_reason())),
+    }
+}
+
+fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
+    match out.get(start..).unwrap_or_default() {
         b"null" => {
             out.truncate(start);
-            out.extend_from_slice(b"{}");
+            push(out, b"{}");
             Ok(())
         }
         [b'{', .., b'}'] => Ok(()),
@@ -83,36 +85,36 @@ pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) 
 
 /// Appends the answer to a request of the server's. `id` is the JSON text of its id.
 pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b",\"result\":{}}\n");
+    push(out, br#"{"jsonrpc":"2.0","id":"#);
+    push(out, id.as_bytes());
+    push(out, b",\"result\":{}}\n");
 }
 
 /// Appends the answer to a request of the server's: an object. On failure `out` is as it was.
-pub(crate) fn result<R: Serialize + ?Sized>(out: &mut Vec<u8>, id: &str, result: &R) -> Result<(), ParamsError> {
+pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: Push<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
-    draft.text().extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    draft.text().extend_from_slice(id.as_bytes());
-    draft.text().extend_from_slice(b",\"result\":");
-    push_object(draft.text(), result)?;
-    draft.text().extend_from_slice(b"}\n");
+    push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
+    push(draft.text(), id.as_bytes());
+    push(draft.text(), b",\"result\":");
+    result(draft.text())?;
+    push(draft.text(), b"}\n");
     draft.finish();
     Ok(())
 }
 
 /// Appends the refusal of a request of the server's. `id` is the JSON text of its id.
 pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data: Option<&Json>) {
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b",\"error\":{\"code\":");
+    push(out, br#"{"jsonrpc":"2.0","id":"#);
+    push(out, id.as_bytes());
+    push(out, b",\"error\":{\"code\":");
     push_signed(out, code);
-    out.extend_from_slice(b",\"message\":");
+    push(out, b",\"message\":");
     push_string(out, message);
     if let Some(data) = data {
-        out.extend_from_slice(b",\"data\":");
+        push(out, b",\"data\":");
         push_raw(out, data.get().as_bytes());
     }
-    out.extend_from_slice(b"}}\n");
+    push(out, b"}}\n");
 }
 
 fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) -> Result<(), ParamsError> {
@@ -139,12 +141,12 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     if has_members {
         out.push(b',');
     }
-    out.extend_from_slice(b"\"_meta\":{");
+    push(out, b"\"_meta\":{");
     let first = out.len();
-    out.extend_from_slice(meta.protocol.as_bytes());
+    push(out, meta.protocol.as_bytes());
     if let Some(token) = meta.progress_token {
         separate(out, first);
-        out.extend_from_slice(b"\"progressToken\":");
+        push(out, b"\"progressToken\":");
         push_number(out, token);
     }
     if let Some(caller) = meta.caller {
@@ -158,7 +160,7 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
             }
         }
     }
-    out.extend_from_slice(b"}}");
+    push(out, b"}}");
 }
 
 /// Whether a member of `_meta` is written by us already.
@@ -227,7 +229,7 @@ mod tests {
         let array = request(&mut out, 1, "m", &|out| push_object(out, &[1]), Meta::default());
         assert!(matches!(array, Err(ParamsError::NotAnObject)));
         let bad = BTreeMap::from([(alloc::vec![1u8], 1)]);
-        assert!(matches!(notification(&mut out, "m", &bad), Err(ParamsError::Serialize(_))));
+        assert!(matches!(notification(&mut out, "m", &|out| push_object(out, &bad)), Err(ParamsError::Serialize(_))));
         assert_eq!(out, b"before");
     }
 
@@ -241,7 +243,9 @@ mod tests {
         }
         let mut out = Vec::from(&b"before"[..]);
         let params = ("a", Panics);
-        let written = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| notification(&mut out, "m", &params)));
+        let written = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
+            notification(&mut out, "m", &|out| push_object(out, &params))
+        }));
         assert!(written.is_err());
         assert_eq!(out, b"before");
     }

@@ -1,6 +1,5 @@
 //! What the server asks of the client, from the question to its answer.
 
-use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -37,8 +36,15 @@ pub struct Ask {
 /// The requests of the server's that wait for an answer, and their ids as JSON text.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
-    open: BTreeMap<AskKey, String>,
+    /// Few: [`Config::max_asks`](super::Config::max_asks).
+    open: Vec<(AskKey, String)>,
     next: u64,
+}
+
+impl Asks {
+    fn place(&self, key: AskKey) -> Option<usize> {
+        self.open.iter().position(|(open, _)| *open == key)
+    }
 }
 
 impl Session {
@@ -53,15 +59,17 @@ impl Session {
         result: &(impl Serialize + ?Sized),
         out: &mut Vec<u8>,
     ) -> Result<bool, SendError> {
-        let Some(id) = self.asks.open.get(&key) else { return Ok(false) };
-        write::result(out, id, result).map_err(|error| send_error("an answer", error))?;
-        self.asks.open.remove(&key);
+        let Some(place) = self.asks.place(key) else { return Ok(false) };
+        write::result(out, &self.asks.open[place].1, &|out| write::push_object(out, result))
+            .map_err(|error| send_error("an answer", error))?;
+        self.asks.open.remove(place);
         Ok(true)
     }
 
     /// Refuses a request of the server's. `false` as for [`Session::answer`].
     pub fn refuse(&mut self, key: AskKey, error: &RpcError, out: &mut Vec<u8>) -> bool {
-        let Some(id) = self.asks.open.remove(&key) else { return false };
+        let Some(place) = self.asks.place(key) else { return false };
+        let (_, id) = self.asks.open.remove(place);
         write::error(out, &id, error.code, &error.message, error.data.as_ref());
         true
     }
@@ -91,7 +99,7 @@ impl Session {
         };
         let key = AskKey(self.asks.next);
         self.asks.next += 1;
-        self.asks.open.insert(key, id.to_string());
+        self.asks.open.push((key, id.to_string()));
         self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params }));
     }
 
@@ -103,10 +111,9 @@ impl Session {
                 .find(|member| member.is("requestId"))
                 .map(|member| member.value.to_vec())
         });
-        let key = id.and_then(|id| self.asks.open.iter().find(|(_, open)| open.as_bytes() == id).map(|(key, _)| *key));
-        match key {
-            Some(key) => {
-                self.asks.open.remove(&key);
+        match id.and_then(|id| self.asks.open.iter().position(|(_, open)| open.as_bytes() == id)) {
+            Some(place) => {
+                let (key, _) = self.asks.open.remove(place);
                 self.events.push_back(Event::AskCancelled(key));
             }
             None => self.stats.late += 1,

@@ -5,8 +5,6 @@ use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use serde::Serialize;
-
 use super::asks::Asks;
 use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
@@ -18,6 +16,7 @@ use super::prepared::{self, Prepared, send_error};
 use super::server::{Phase, ServerInfo, Stats};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::json::Json;
+use crate::json::append::{push, push_number, push_string};
 use crate::json::scan::{self, Member};
 use crate::method::{Method, Notice, Params, Raw};
 use crate::rpc::write::{self, Meta, Push};
@@ -154,7 +153,8 @@ impl Session {
     /// As [`Session::request`].
     pub fn notify<N: Notice>(&mut self, params: &N::Params, out: &mut Vec<u8>) -> Result<(), SendError> {
         self.check_open(out)?;
-        write::notification(out, N::NAME, params).map_err(|error| send_error(N::NAME, error))
+        write::notification(out, N::NAME, &|out| write::push_object(out, params))
+            .map_err(|error| send_error(N::NAME, error))
     }
 
     /// Sends a notification of any method.
@@ -163,7 +163,11 @@ impl Session {
     /// As [`Session::request`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, out: &mut Vec<u8>) -> Result<(), SendError> {
         self.check_open(out)?;
-        write::notification(out, method, &params).map_err(|error| send_error(method, error))
+        let push = |out: &mut Vec<u8>| match params {
+            Some(params) => write::push_object(out, params),
+            None => write::push_object(out, &()),
+        };
+        write::notification(out, method, &push).map_err(|error| send_error(method, error))
     }
 
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
@@ -298,15 +302,17 @@ impl Session {
     }
 
     fn tell_cancelled(&mut self, id: u64, reason: &str, out: &mut Vec<u8>) {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Cancelled<'a> {
-            request_id: u64,
-            reason: &'a str,
-        }
         if out.len() <= self.config.max_transmit {
+            let params = |out: &mut Vec<u8>| {
+                push(out, b"{\"requestId\":");
+                push_number(out, id);
+                push(out, b",\"reason\":");
+                push_string(out, reason);
+                push(out, b"}");
+                Ok(())
+            };
             // These parameters cannot fail to serialise.
-            let _ = write::notification(out, "notifications/cancelled", &Cancelled { request_id: id, reason });
+            let _ = write::notification(out, "notifications/cancelled", &params);
         }
     }
 

@@ -28,7 +28,7 @@
 //! any           the deadline, a cancel                       Failed
 //! ```
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::config::Negotiate;
@@ -200,7 +200,7 @@ impl Handshake {
 
     /// The server is modern, or knows of it: pick a version.
     fn choose(&mut self, result: DiscoverResult) -> Action {
-        let common = |era| ProtocolVersion::newest(&result.supported_versions, |v| v.era() == era && self.allows(v));
+        let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
             self.state = State::Done;
             return Action::OpenModern(version, result);
@@ -225,7 +225,7 @@ impl Handshake {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
                 Some(versions) => {
                     let legacy = |v: ProtocolVersion| v.era() == Era::Legacy && self.allows(v);
-                    if let Some(version) = ProtocolVersion::newest(&versions, legacy) {
+                    if let Some(version) = ProtocolVersion::newest(&versions, &legacy) {
                         return self.initialize(version);
                     }
                     let error = self.unsupported(versions);
@@ -260,7 +260,7 @@ impl Handshake {
         let Some(answered) = answered else { return Ok(asked) };
         match answered.parse::<ProtocolVersion>() {
             Ok(version) if version.era() == Era::Legacy && self.allows(version) => Ok(version),
-            _ => Err(self.unsupported(alloc::vec![answered.to_string()])),
+            _ => Err(self.unsupported(alloc::vec![answered.into()])),
         }
     }
 
@@ -274,7 +274,7 @@ impl Handshake {
     }
 
     fn unsupported(&self, server: Vec<String>) -> ConnectError {
-        let client = ProtocolVersion::ALL.into_iter().filter(|v| self.allows(*v)).map(|v| v.to_string()).collect();
+        let client = ProtocolVersion::ALL.into_iter().filter(|v| self.allows(*v)).map(|v| v.as_str().into()).collect();
         ConnectError::UnsupportedVersion { server, client }
     }
 }

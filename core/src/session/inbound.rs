@@ -37,21 +37,31 @@ impl Session {
         if scan::is_array(message.bytes()) {
             self.batch = Some(Batch { bytes: message.into_bytes(), at: 0, has_messages: false });
             self.resume(now, out);
-        } else {
-            self.one(message, now, out);
+        } else if let Some(id) = self.one(message.bytes(), now, out) {
+            self.reply(id, message);
         }
     }
 
-    fn one(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
-        match peek(message.bytes()) {
-            Peek::Response { id } => {
-                let id = id.ours();
-                self.response(id, message, now, out);
+    /// Takes in one message. Of one that answers a request of the caller's it gives the id, for [`Session::reply`].
+    fn one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
+        match peek(message) {
+            Peek::Response { id } => return self.response(id.ours(), message, now, out),
+            Peek::Request { id, method } => self.ask(id, &method, message, out),
+            Peek::Notification { method } => self.notification(&method, message, now),
+            Peek::OrphanError => self.orphan(message, now, out),
+            Peek::Noise | Peek::Batch => self.noise(message),
+        }
+        None
+    }
+
+    fn reply(&mut self, id: u64, message: impl Message) {
+        match self.in_flight.remove(id) {
+            Some(waiting) => {
+                let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
+                self.events.push_back(Event::Reply(Reply { key: waiting.key, method: waiting.method, outcome }));
             }
-            Peek::Request { id, method } => self.ask(id, &method, message.bytes(), out),
-            Peek::Notification { method } => self.notification(&method, message.bytes(), now),
-            Peek::OrphanError => self.orphan(message.bytes(), now, out),
-            Peek::Noise | Peek::Batch => self.noise(message.bytes()),
+            None if id < self.next_id => self.stats.late += 1,
+            None => self.stats.foreign += 1,
         }
     }
 
@@ -86,30 +96,24 @@ impl Session {
         }
     }
 
-    fn response(&mut self, id: Option<u64>, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+    fn response(&mut self, id: Option<u64>, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match id {
             Some(id) if self.discover == Some(id) => {
                 self.discover = None;
-                let outcome = opened::<DiscoverResult>(message.bytes(), id);
+                let outcome = opened::<DiscoverResult>(message, id);
                 let action = self.handshake.discovered(outcome);
                 self.act(action, now, out);
             }
             Some(id) if self.initialize == Some(id) => {
                 self.initialize = None;
-                let outcome = opened::<InitializeResult>(message.bytes(), id);
+                let outcome = opened::<InitializeResult>(message, id);
                 let action = self.handshake.initialized(outcome);
                 self.act(action, now, out);
             }
-            Some(id) => match self.in_flight.remove(id) {
-                Some(waiting) => {
-                    let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                    self.events.push_back(Event::Reply(Reply { key: waiting.key, method: waiting.method, outcome }));
-                }
-                None if id < self.next_id => self.stats.late += 1,
-                None => self.stats.foreign += 1,
-            },
+            Some(id) => return Some(id),
             None => self.stats.foreign += 1,
         }
+        None
     }
 
     /// Whether an array of messages has been taken apart in part.
@@ -133,7 +137,9 @@ impl Session {
             let element = &batch.bytes[element];
             if element.first() == Some(&b'{') && self.phase != Phase::Closed {
                 batch.has_messages = true;
-                self.one(element, now, out);
+                if let Some(id) = self.one(element, now, out) {
+                    self.reply(id, element);
+                }
             }
             if self.events.len() > before {
                 self.batch = Some(batch);

@@ -12,10 +12,11 @@ use super::event::Event;
 use super::handshake::Action;
 use super::server::{Phase, ServerInfo};
 use crate::json::Json;
+use crate::json::append::{push, push_raw, push_string};
 use crate::method::{Discover, Initialize, Method};
-use crate::rpc::write::{self, Meta};
+use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, Era, InitializeParams, InitializeResult, ProtocolVersion};
+use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 impl Session {
     /// Does what the handshake says.
@@ -28,15 +29,21 @@ impl Session {
             Action::SendDiscover(version) => {
                 self.meta = modern_meta(&self.config, version);
                 self.silent_at = self.handshake.is_probing().then(|| now + self.config.probe_timeout);
-                self.discover = Some(self.open_with(Discover::NAME, &(), out));
+                self.discover = Some(self.open_with(Discover::NAME, &|out| write::push_object(out, &()), out));
             }
             Action::SendInitialize(version) => {
                 self.meta.clear();
-                let params = InitializeParams {
-                    protocol_version: version.as_str().into(),
-                    capabilities: self.config.capabilities.clone(),
-                    client_info: self.config.client_info.clone(),
-                    ..InitializeParams::default()
+                let Config { capabilities, client_info, .. } = &self.config;
+                let (capabilities, client_info) = (json(capabilities), json(client_info));
+                let params = |out: &mut Vec<u8>| {
+                    push(out, b"{\"protocolVersion\":");
+                    push_string(out, version.as_str());
+                    push(out, b",\"capabilities\":");
+                    push_raw(out, capabilities.get());
+                    push(out, b",\"clientInfo\":");
+                    push_raw(out, client_info.get());
+                    push(out, b"}");
+                    Ok(())
                 };
                 self.initialize = Some(self.open_with(Initialize::NAME, &params, out));
             }
@@ -55,7 +62,7 @@ impl Session {
             Action::OpenLegacy(version, result) => {
                 self.meta.clear();
                 // It has no parameters that could fail to serialise.
-                let _ = write::notification(out, "notifications/initialized", &());
+                let _ = write::notification(out, "notifications/initialized", &|out| write::push_object(out, &()));
                 let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
                 self.open(ServerInfo {
                     era: Era::Legacy,
@@ -70,12 +77,12 @@ impl Session {
         }
     }
 
-    fn open_with(&mut self, method: &str, params: &impl Serialize, out: &mut Vec<u8>) -> u64 {
+    fn open_with(&mut self, method: &str, params: Push<'_>, out: &mut Vec<u8>) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         // What it is made of has no part that could fail to serialise.
         let meta = Meta { protocol: &self.meta, ..Meta::default() };
-        let _ = write::request(out, id, method, &|out| write::push_object(out, params), meta);
+        let _ = write::request(out, id, method, params, meta);
         id
     }
 
@@ -91,15 +98,19 @@ impl Session {
 /// The members of `_meta` that the modern era wants in each request (2026-07-28, basic/index, "Per-request protocol
 /// fields"), as JSON text without braces.
 fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
-    let json = |value: Result<Json, crate::JsonError>| value.unwrap_or_default();
     let mut meta = alloc::format!(
         r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
-        json(Json::from_value(&config.client_info)),
-        json(Json::from_value(&config.capabilities)),
+        json(&config.client_info),
+        json(&config.capabilities),
     );
     if let Some(level) = &config.log_level {
         meta.push_str(r#","io.modelcontextprotocol/logLevel":"#);
-        meta.push_str(json(Json::from_value(level)).get());
+        meta.push_str(json(level).get());
     }
     meta
+}
+
+/// What this side says of itself has no part that could fail to serialise.
+fn json(value: &impl Serialize) -> Json {
+    Json::from_value(value).unwrap_or_default()
 }

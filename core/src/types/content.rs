@@ -346,12 +346,18 @@ fn member<T: Lenient>(
 ) -> read::Result<()> {
     reader.next_byte();
     let start = reader.at;
-    match T::lenient(reader)? {
-        Ok(value) => *place = Some(value),
-        Err(_) => match reader.since(start) {
-            "null" => {}
-            text => extra.push(name, Json::trusted(text)),
-        },
+    if let Ok(value) = T::lenient(reader)? {
+        *place = Some(value);
+    } else {
+        keep_unless_null(extra, name, reader.since(start));
     }
     Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn keep_unless_null(extra: &mut Extra, name: &str, text: &str) {
+    if text != "null" {
+        extra.push(name, Json::trusted(text));
+    }
 }

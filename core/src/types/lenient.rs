@@ -47,7 +47,13 @@ pub(crate) trait Lenient: Sized {
 
 /// Reads a value that must be a `T`.
 pub(crate) fn strict<T: Lenient>(reader: &mut Reader<'_>) -> ReadResult<T> {
-    T::lenient(reader)?.map_err(|mismatch| ReadError::new(mismatch.reason(T::EXPECTED)))
+    T::lenient(reader)?.map_err(|mismatch| misread(mismatch, T::EXPECTED))
+}
+
+#[cold]
+#[inline(never)]
+fn misread(mismatch: Mismatch, expected: &str) -> ReadError {
+    ReadError::new(mismatch.reason(expected))
 }
 
 /// As [`strict`], for serde.

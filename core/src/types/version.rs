@@ -75,11 +75,9 @@ impl ProtocolVersion {
     }
 
     /// The newest of those that `offered` names and `allowed` lets pass.
-    pub(crate) fn newest<'a>(
-        offered: impl IntoIterator<Item = &'a String>,
-        allowed: impl Fn(Self) -> bool,
-    ) -> Option<Self> {
-        offered.into_iter().filter_map(|name| name.parse().ok()).filter(|version| allowed(*version)).max()
+    pub(crate) fn newest(offered: &[String], allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
+        let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
+        Self::ALL.into_iter().rev().find(|version| is_offered(version) && allowed(*version))
     }
 }
 

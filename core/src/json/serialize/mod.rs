@@ -8,7 +8,7 @@ mod compound;
 mod place;
 
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
@@ -41,6 +41,12 @@ pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String> {
 #[derive(Debug)]
 pub(crate) struct WriteError(Box<str>);
 
+impl WriteError {
+    pub(crate) fn into_reason(self) -> String {
+        self.0.into()
+    }
+}
+
 type Result<T> = core::result::Result<T, WriteError>;
 
 impl fmt::Display for WriteError {
@@ -53,7 +59,7 @@ impl core::error::Error for WriteError {}
 
 impl ser::Error for WriteError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        WriteError(message.to_string().into())
+        WriteError(alloc::format!("{message}").into())
     }
 }
 
@@ -142,11 +148,11 @@ impl<'a, P: Place> Serializer for Writer<'a, P> {
     }
 
     fn serialize_i128(self, value: i128) -> Result<()> {
-        P::scalar(self.out, |out| out.extend_from_slice(value.to_string().as_bytes()))
+        P::scalar(self.out, |out| out.extend_from_slice(alloc::format!("{value}").as_bytes()))
     }
 
     fn serialize_u128(self, value: u128) -> Result<()> {
-        P::scalar(self.out, |out| out.extend_from_slice(value.to_string().as_bytes()))
+        P::scalar(self.out, |out| out.extend_from_slice(alloc::format!("{value}").as_bytes()))
     }
 
     fn serialize_f32(self, value: f32) -> Result<()> {
