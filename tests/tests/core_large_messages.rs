@@ -55,9 +55,9 @@ fn play(size: usize, recycle: bool) -> Engine {
             let mut events = 0;
             while let Some(event) = engine.poll_event() {
                 events += 1;
-                let Event::Reply(reply) = event else { continue };
+                let Event::Reply(mut reply) = event else { continue };
                 let (n, ticket) = tickets.next().expect("no more than were asked for");
-                let result = ticket.decode_ref(&reply).expect("it went well");
+                let result = ticket.decode_mut(&mut reply).expect("it went well");
                 assert!(result.get() == format!("\"{}\"", text(n)), "result {n} is another one, in pieces of {size}");
                 if recycle {
                     engine.recycle(reply);

@@ -320,8 +320,8 @@ impl McpClient {
         on_progress: &mut dyn FnMut(&mcpwire_core::Progress),
     ) -> Result<M::Result, Error> {
         match self.connection.wait(ticket.key(), on_progress) {
-            Ok(Some(reply)) => {
-                let result = ticket.decode_ref(&reply);
+            Ok(Some(mut reply)) => {
+                let result = ticket.decode_mut(&mut reply);
                 self.connection.engine.recycle(reply);
                 result.map_err(|error| self.call_error(error))
             }

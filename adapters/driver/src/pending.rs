@@ -66,8 +66,8 @@ impl<M: Method> Pending<M> {
     }
 
     /// Reads the reply, in the caller's task and without the lock.
-    fn read(&self, reply: Reply) -> Result<M::Result, CallError> {
-        let result = self.ticket.decode_ref(&reply);
+    fn read(&self, mut reply: Reply) -> Result<M::Result, CallError> {
+        let result = self.ticket.decode_mut(&mut reply);
         if reply.message().is_some_and(|message| message.len() >= LARGE) {
             self.life.0.lock().engine.recycle(reply);
         }

@@ -40,27 +40,25 @@ impl<M: Method> Ticket<M> {
     /// # Errors
     /// Whatever ended the request without an answer, the server's error, or what is wrong with its answer. A reply to
     /// another ticket is an error too.
-    #[expect(clippy::needless_pass_by_value, reason = "a reply is read once; keeping it is the exception")]
-    pub fn decode(self, reply: Reply) -> Result<M::Result, CallError> {
-        self.decode_ref(&reply)
+    pub fn decode(self, mut reply: Reply) -> Result<M::Result, CallError> {
+        self.decode_mut(&mut reply)
     }
 
-    /// As [`Ticket::decode`], and leaves the reply to be given to [`Engine::recycle`](crate::stdio::Engine::recycle).
+    /// As [`Ticket::decode`], and leaves the reply to be given to [`Engine::recycle`](crate::stdio::Engine::recycle). An
+    /// error that it holds is taken out of it.
     ///
     /// # Errors
     /// As [`Ticket::decode`].
-    pub fn decode_ref(self, reply: &Reply) -> Result<M::Result, CallError> {
-        if reply.key != self.key {
-            let method = Cow::Borrowed(M::NAME);
-            return Err(CallError::WrongTicket { method });
-        }
+    pub fn decode_mut(self, reply: &mut Reply) -> Result<M::Result, CallError> {
         match &reply.outcome {
-            Outcome::Failed(error) => Err(CallError::clone(error)),
-            Outcome::Answered { message, id } => match decode::answer::<M::Result>(message, *id) {
-                Ok(Answer::Result(result)) => Ok(result),
-                Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
-                Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
-            },
+            Outcome::Answered { message, id } if reply.key == self.key => {
+                match decode::answer::<M::Result>(message, *id) {
+                    Ok(Answer::Result(result)) => Ok(result),
+                    Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
+                    Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
+                }
+            }
+            _ => Err(reply.take_error(self.key, M::NAME)),
         }
     }
 }
@@ -91,13 +89,23 @@ pub struct Reply {
 pub(crate) enum Outcome {
     /// A message of the server's that answers the request, not read yet.
     Answered { message: Vec<u8>, id: u64 },
-    /// It ended without one.
-    Failed(Box<CallError>),
+    /// It ended without one. The error is gone once the ticket has taken it.
+    Failed(Option<Box<CallError>>),
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
-        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(Box::new(error)) }
+        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(Some(Box::new(error))) }
+    }
+
+    /// Takes out why there is no answer for the ticket.
+    #[cold]
+    fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
+        match &mut self.outcome {
+            Outcome::Failed(error) if self.key == key => error.take().map(|error| *error),
+            _ => None,
+        }
+        .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
     }
 
     /// Which request it ends.
@@ -129,7 +137,7 @@ impl Reply {
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             Outcome::Answered { .. } => None,
-            Outcome::Failed(error) => Some(error),
+            Outcome::Failed(error) => error.as_deref(),
         }
     }
 }
@@ -143,7 +151,7 @@ impl fmt::Debug for Reply {
                 let shown: String = crate::text::excerpt(message);
                 s.field("message", &shown).finish()
             }
-            Outcome::Failed(error) => s.field("failed", error).finish(),
+            Outcome::Failed(_) => s.field("failed", &self.error()).finish(),
         }
     }
 }
