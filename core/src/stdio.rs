@@ -1,6 +1,7 @@
 //! [`Engine`]: a [`Session`] together with the bytes of a stream. What an adapter drives.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use serde::Serialize;
 
@@ -41,10 +42,13 @@ impl Message for Line<'_> {
 impl Engine {
     /// An engine that has sent nothing yet.
     pub fn new(config: Config) -> Self {
-        let max_message = config.max_message;
+        Engine::of(Session::new(config))
+    }
+
+    fn of(session: Session) -> Self {
         Engine {
-            session: Session::new(config),
-            receive: Receive::new(max_message),
+            receive: Receive::new(session.config().max_message),
+            session,
             transmit: Transmit::default(),
             now: Timestamp::ORIGIN,
             ended: false,
@@ -246,9 +250,21 @@ impl Engine {
         self.session.phase()
     }
 
-    /// To whom it is open; stays known after its end.
+    /// To whom it is open; stays known after its end, unless it was taken.
     pub fn server(&self) -> Option<&ServerInfo> {
         self.session.server()
+    }
+
+    /// Takes out what [`Engine::server`] shows, for who keeps it elsewhere.
+    pub fn take_server(&mut self) -> Option<ServerInfo> {
+        self.session.take_server()
+    }
+
+    /// An engine that opens the connection to a server that is started once more, after [`Event::Restart`], when `spent`
+    /// has passed since the opening began. It takes the configuration over.
+    #[must_use]
+    pub fn restarted(&mut self, spent: Duration) -> Engine {
+        Engine::of(self.session.restarted(spent))
     }
 
     /// How many requests wait for an answer.

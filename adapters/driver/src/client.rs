@@ -126,8 +126,8 @@ impl<R: Runtime> McpClient<R> {
             drop(state);
             return closed();
         }
-        let config = state.engine.config().for_restart(now.duration_since(begun));
-        state.restart(Engine::new(config), writer, process);
+        let engine = state.engine.restarted(now.duration_since(begun));
+        state.restart(engine, writer, process);
         let begun = state.engine.initialize(now);
         drop(state);
         begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;

@@ -282,8 +282,8 @@ impl State {
                 Event::Ask(ask) => self.asks.push(Asked::Asks(ask)),
                 Event::AskCancelled(key) => self.asks.push(Asked::GivesUp(key)),
                 Event::Connected => {
-                    if let Some(info) = self.engine.server() {
-                        let _ = server.set(info.clone());
+                    if let Some(info) = self.engine.take_server() {
+                        let _ = server.set(info);
                     }
                     self.opened(Opened::Connected, wakers);
                 }

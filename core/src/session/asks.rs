@@ -76,7 +76,7 @@ impl Session {
 
     /// Takes in a request of the server's.
     pub(super) fn ask(&mut self, id: WireId<'_>, method: &str, message: &[u8], out: &mut Vec<u8>) {
-        let modern = self.server.as_ref().is_some_and(|server| server.era == Era::Modern);
+        let modern = self.era == Some(Era::Modern);
         // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
         // may not be answered (basic/transports/stdio, "Sending Messages").
         let echo = id.echo().filter(|_| !modern && out.len() <= self.config.max_transmit);

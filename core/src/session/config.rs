@@ -97,10 +97,13 @@ impl Config {
     /// What is left of it for a server that is started once more after [`Event::Restart`](crate::Event::Restart), when
     /// `spent` has passed since the opening began.
     pub fn for_restart(&self, spent: Duration) -> Self {
-        let mut config = self.clone();
-        config.negotiate = Negotiate::Legacy;
-        config.connect_timeout = config.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
-        config
+        self.clone().after_restart(spent)
+    }
+
+    pub(crate) fn after_restart(mut self, spent: Duration) -> Self {
+        self.negotiate = Negotiate::Legacy;
+        self.connect_timeout = self.connect_timeout.saturating_sub(spent).max(Duration::from_millis(1));
+        self
     }
 }
 

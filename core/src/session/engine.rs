@@ -4,6 +4,8 @@ use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::mem;
+use core::time::Duration;
 
 use super::asks::Asks;
 use super::config::{Config, RequestOptions};
@@ -21,7 +23,7 @@ use crate::json::scan::{self, Member};
 use crate::method::{Method, Notice, Params, Raw};
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
-use crate::types::Extra;
+use crate::types::{Era, Extra};
 
 /// A client's side of one connection, on whole messages.
 ///
@@ -37,6 +39,7 @@ pub struct Session {
     pub(super) connect_by: Option<Timestamp>,
     pub(super) phase: Phase,
     pub(super) server: Option<ServerInfo>,
+    pub(super) era: Option<Era>,
     /// What the modern era wants in the `_meta` of each request.
     pub(super) meta: String,
     pub(super) in_flight: InFlight,
@@ -61,6 +64,7 @@ impl Session {
             connect_by: None,
             phase: Phase::New,
             server: None,
+            era: None,
             meta: String::new(),
             in_flight: InFlight::default(),
             next_id: 1,
@@ -233,9 +237,14 @@ impl Session {
         self.phase
     }
 
-    /// To whom the connection is open; stays known after its end.
+    /// To whom the connection is open; stays known after its end, unless it was taken.
     pub fn server(&self) -> Option<&ServerInfo> {
         self.server.as_ref()
+    }
+
+    /// Takes out what [`Session::server`] shows, for who keeps it elsewhere.
+    pub fn take_server(&mut self) -> Option<ServerInfo> {
+        self.server.take()
     }
 
     /// How many requests wait for an answer.
@@ -251,6 +260,12 @@ impl Session {
     /// What was left aside so far.
     pub fn stats(&self) -> Stats {
         self.stats
+    }
+
+    /// A session that opens the connection to a server that is started once more, after [`Event::Restart`], when `spent`
+    /// has passed since the opening began. It takes the configuration over.
+    pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
+        Session::new(mem::take(&mut self.config).after_restart(spent))
     }
 
     /// The configuration.

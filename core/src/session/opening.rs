@@ -90,6 +90,7 @@ impl Session {
         self.phase = Phase::Ready;
         self.connect_by = None;
         self.silent_at = None;
+        self.era = Some(server.era);
         self.server = Some(server);
         self.events.push_back(Event::Connected);
     }
