@@ -141,7 +141,7 @@ where
                         Err(error) => error,
                     };
                     let (client, tool) = (this.client, this.name);
-                    this.stage = Stage::Explaining(Box::pin(client.explain(tool, error)));
+                    this.stage = Stage::Explaining(client.explain(tool, error));
                 }
                 Stage::Explaining(explaining) => {
                     let Poll::Ready(error) = explaining.as_mut().poll(cx) else { return Poll::Pending };

@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, Json, ListTools, Method, Params, Phase, Prepared, ProtocolVersion,
-    RequestOptions, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool, ToolList,
+    CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
+    ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -23,14 +23,14 @@ use crate::pending::Pending;
 use crate::runtime::{Clock, Runtime, Streams, Timer};
 use crate::shared::{Life, RestartAttempt, Shared, Watchers};
 use crate::state::{Opened, State, Wish};
-use crate::tools::Tools;
+use crate::tools::{self, Boxed, Tools};
 
 /// A connection to one server, on the runtime `R`. Cheap to clone, and for any number of tasks at once.
 ///
 /// When the last clone is dropped, the server and all that it started are ended at once, with no runtime needed;
 /// [`McpClient::shutdown`] does it politely.
 pub struct McpClient<R> {
-    life: Arc<Life>,
+    pub(crate) life: Arc<Life>,
     runtime: PhantomData<fn() -> R>,
 }
 
@@ -62,12 +62,16 @@ impl<R: Runtime> McpClient<R> {
     ///
     /// A server without tools is no error: [`McpClient::tools`] is empty then.
     pub async fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
-        let client = Self::connect(def)?;
-        client.initialize().await?;
-        if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
-            client.list_tools().await?;
-        }
-        Ok(client)
+        // Boxed: what is awaited is compiled into whatever awaits it, and this is much.
+        let opening: Boxed<'_, Result<Self, Error>> = Box::pin(async move {
+            let client = Self::connect(def)?;
+            client.initialize().await?;
+            if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
+                client.list_tools().await?;
+            }
+            Ok(client)
+        });
+        opening.await
     }
 
     /// Opens the connection: finds out which era the server speaks, and who it is.
@@ -162,28 +166,14 @@ impl<R> McpClient<R> {
         clock: Clock,
         timer: impl Timer,
     ) -> (Self, Driver) {
-        let ConnectOptions { config, patience, stderr: follower, trace, answer } = options;
-        let Streams { reader, writer, stderr, exit } = streams;
-        let state = State::new(Engine::new(config), writer, process);
-        let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
-        let shared = Arc::new(Shared::new(definition, patience, clock, answer, state, watchers));
-        let driver = Driver::new(Arc::clone(&shared), reader, stderr, exit, Box::new(timer));
-        (McpClient { life: Arc::new(Life(shared)), runtime: PhantomData }, driver)
+        let (life, driver) = assemble(definition, process, streams, options, clock, Box::new(timer));
+        (McpClient { life: Arc::new(life), runtime: PhantomData }, driver)
     }
 
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`Tools::rejected`].
     pub async fn list_tools(&self) -> Result<Tools, Error> {
-        let changes = self.life.0.lock().tools_changes;
-        let mut list = ToolList::default();
-        list.replace(self.list_all::<ListTools>().await?);
-        let mut state = self.life.0.lock();
-        if state.tools_changes != changes {
-            // It changed while it was on its way: it is shown, and not believed.
-            list.invalidate();
-        }
-        state.tools = Arc::new(list);
-        Ok(Tools(Arc::clone(&state.tools)))
+        tools::list(&self.life).await
     }
 
     /// The tools, as they were last listed. No request is sent.
@@ -236,19 +226,7 @@ impl<R> McpClient<R> {
 
     /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
-        let params = Prepared::<M>::new(params).map_err(|error| Error::Send {
-            server: self.life.0.name().into(),
-            error,
-            process: None,
-        })?;
-        let now = self.life.0.clock.now();
-        let ticket = self.life.0.send(|state| {
-            let ticket = state.engine.request_prepared(&params, options, now)?;
-            state.expect(ticket.key(), options.progress);
-            Ok(ticket)
-        })?;
-        Ok(Pending::new(&self.life, ticket))
+        Pending::begin(&self.life, params, options)
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
@@ -341,19 +319,31 @@ impl<R> McpClient<R> {
     }
 
     /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
-    pub(crate) async fn explain(&self, tool: &str, error: CallError) -> Error {
-        let needed = self.life.0.lock().tools.is_needed_for(&error);
-        if needed {
-            // Without the list, the error stays what the server said.
-            let _ = self.list_tools().await;
-        }
-        let tools = Arc::clone(&self.life.0.lock().tools);
-        self.call_error(tools.explain(tool, error))
+    pub(crate) fn explain<'c>(&'c self, tool: &'c str, error: CallError) -> Boxed<'c, Error> {
+        tools::explain(&self.life, tool, error)
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.life.0.call_error(error)
     }
+}
+
+/// The two halves of a connection, whatever its runtime.
+fn assemble(
+    definition: Option<McpServerDef>,
+    process: Option<Process>,
+    streams: Streams,
+    options: ConnectOptions,
+    clock: Clock,
+    timer: Box<dyn Timer>,
+) -> (Life, Driver) {
+    let ConnectOptions { config, patience, stderr: follower, trace, answer } = options;
+    let Streams { reader, writer, stderr, exit } = streams;
+    let state = State::new(Engine::new(config), writer, process);
+    let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
+    let shared = Arc::new(Shared::new(definition, patience, clock, answer, state, watchers));
+    let driver = Driver::new(Arc::clone(&shared), reader, stderr, exit, timer);
+    (Life(shared), driver)
 }
 
 fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {

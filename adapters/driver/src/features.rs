@@ -1,5 +1,7 @@
 //! What servers have beside tools, one method each.
 
+use std::sync::Arc;
+
 use mcpwire_core::{
     Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams, ListPrompts,
     ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping, PingParams,
@@ -10,6 +12,8 @@ use mcpwire_process::Error;
 use serde::Serialize;
 
 use crate::client::McpClient;
+use crate::pending::Pending;
+use crate::shared::Life;
 
 impl<R> McpClient<R> {
     /// Lists what can be read, all pages. Entries that are no resources are left out and told.
@@ -70,11 +74,21 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        let mut pages = Pages::default();
-        let mut page = self.request::<M>(&ListParams { cursor: None }, &RequestOptions::new()).await?;
-        while let Some(cursor) = pages.add(page) {
-            page = self.request::<M>(&ListParams { cursor: Some(cursor) }, &RequestOptions::new()).await?;
-        }
-        Ok(pages.into_list())
+        list_all::<M>(&self.life).await
     }
+}
+
+/// As [`McpClient::list_all`].
+pub(crate) async fn list_all<M>(life: &Arc<Life>) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+where
+    M: Method<Result: PagedList>,
+    for<'a> ListParams<'a>: Params<M>,
+{
+    let options = RequestOptions::new();
+    let mut pages = Pages::default();
+    let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, &options)?.await?;
+    while let Some(cursor) = pages.add(page) {
+        page = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, &options)?.await?;
+    }
+    Ok(pages.into_list())
 }

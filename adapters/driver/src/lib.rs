@@ -32,6 +32,7 @@ mod options;
 mod pending;
 mod runtime;
 mod shared;
+mod slots;
 mod state;
 mod stop;
 mod tools;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcpwire_core::{CallError, Method, Progress, Reply, RequestKey, Ticket};
+use mcpwire_core::{CallError, Method, Params, Prepared, Progress, Reply, RequestKey, RequestOptions, Ticket};
 use mcpwire_process::Error;
 
 use crate::shared::Life;
@@ -26,6 +26,23 @@ pub struct Pending<M: Method> {
 }
 
 impl<M: Method> Pending<M> {
+    /// Sends a request.
+    pub(crate) fn begin(life: &Arc<Life>, params: &impl Params<M>, options: &RequestOptions) -> Result<Self, Error> {
+        // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
+        let params = Prepared::<M>::new(params).map_err(|error| Error::Send {
+            server: life.0.name().into(),
+            error,
+            process: None,
+        })?;
+        let now = life.0.clock.now();
+        let ticket = life.0.send(|state| {
+            let ticket = state.engine.request_prepared(&params, options, now)?;
+            state.expect(ticket.key(), options.progress);
+            Ok(ticket)
+        })?;
+        Ok(Pending::new(life, ticket))
+    }
+
     pub(crate) fn new(life: &Arc<Life>, ticket: Ticket<M>) -> Self {
         Pending { life: Arc::clone(life), ticket, done: false }
     }
@@ -44,25 +61,12 @@ impl<M: Method> Pending<M> {
         cx: &mut Context<'_>,
         on_progress: &mut dyn FnMut(&Progress),
     ) -> Poll<Result<M::Result, CallError>> {
-        // Bound first: nothing is told, and no waker dropped, with the lock.
-        let come = self.life.0.lock().take(self.ticket.key(), cx);
-        match come {
-            Come::Nothing { progress, former } => {
-                drop(former);
-                progress.iter().for_each(on_progress);
-                Poll::Pending
-            }
-            Come::Reply { progress, reply, former } => {
-                drop(former);
-                self.done = true;
-                progress.iter().for_each(on_progress);
-                Poll::Ready(self.read(reply))
-            }
-            Come::Lost => {
-                self.done = true;
-                Poll::Ready(Err(CallError::WrongTicket { method: M::NAME.into() }))
-            }
-        }
+        let come = come(&self.life, self.ticket.key(), cx, on_progress);
+        self.done = come.is_ready();
+        come.map(|reply| match reply {
+            Some(reply) => self.read(reply),
+            None => Err(CallError::WrongTicket { method: M::NAME.into() }),
+        })
     }
 
     /// Reads the reply, in the caller's task and without the lock.
@@ -73,6 +77,25 @@ impl<M: Method> Pending<M> {
         }
         result
     }
+}
+
+/// What has come for a request: its reply, or nothing if nobody knows of it.
+fn come(
+    life: &Life,
+    key: RequestKey,
+    cx: &mut Context<'_>,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Poll<Option<Reply>> {
+    // Bound first: nothing is told, and no waker dropped, with the lock.
+    let come = life.0.lock().take(key, cx);
+    let (progress, former, reply) = match come {
+        Come::Nothing { progress, former } => (progress, former, Poll::Pending),
+        Come::Reply { progress, reply, former } => (progress, former, Poll::Ready(Some(reply))),
+        Come::Lost => return Poll::Ready(None),
+    };
+    drop(former);
+    progress.iter().for_each(on_progress);
+    reply
 }
 
 impl<M: Method> Future for Pending<M> {

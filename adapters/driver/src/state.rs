@@ -1,6 +1,6 @@
 //! What is behind the lock of a connection.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -14,6 +14,7 @@ use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, S
 
 use crate::notifications::Subscribers;
 use crate::runtime::Writer;
+use crate::slots::{Slot, Slots};
 
 /// How many reports of progress may wait for the task that takes them. 64: later ones say more than earlier ones.
 const MOST_PROGRESS: usize = 64;
@@ -24,7 +25,7 @@ pub(crate) struct State {
     pub(crate) writer: Option<Writer>,
     /// Something was written that has not been flushed.
     pub(crate) unflushed: bool,
-    slots: BTreeMap<RequestKey, Slot>,
+    slots: Slots,
     /// Wakes the driver. Taken by who does it, so that it is done once.
     pub(crate) driver: Option<Waker>,
     pub(crate) opening: Opening,
@@ -79,15 +80,6 @@ pub(crate) enum Opened {
     Closed(Closed),
 }
 
-/// Where a request waits for its reply.
-#[derive(Default)]
-struct Slot {
-    reply: Option<Reply>,
-    waker: Option<Waker>,
-    /// For those who asked for it.
-    progress: Option<VecDeque<Progress>>,
-}
-
 /// What has come for a request. A waker that is of no use any more is handed out: it may be the last that holds a task, and
 /// what is dropped with that may want the lock.
 pub(crate) enum Come {
@@ -123,7 +115,7 @@ impl State {
             engine,
             writer: Some(writer),
             unflushed: false,
-            slots: BTreeMap::new(),
+            slots: Slots::default(),
             driver: None,
             opening: Opening::default(),
             pid: process.as_ref().map(Process::pid),
@@ -161,21 +153,19 @@ impl State {
     /// Makes room for the reply of a request that was sent.
     pub(crate) fn expect(&mut self, key: RequestKey, progress: bool) {
         let progress = progress.then(VecDeque::new);
-        self.slots.insert(key, Slot { reply: None, waker: None, progress });
+        self.slots.add(key, Slot { reply: None, waker: None, progress });
     }
 
     /// What has come for a request, if anything. Wakes the task when there is more.
     pub(crate) fn take(&mut self, key: RequestKey, cx: &mut Context<'_>) -> Come {
-        let Some(slot) = self.slots.get_mut(&key) else { return Come::Lost };
+        let Some(slot) = self.slots.get_mut(key) else { return Come::Lost };
         let progress = slot.progress.as_mut().map(mem::take).unwrap_or_default();
         if slot.reply.is_none() {
             let same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
             let former = if same { None } else { slot.waker.replace(cx.waker().clone()) };
             return Come::Nothing { progress, former };
         }
-        let slot = self.slots.remove(&key);
-        self.let_go();
-        match slot {
+        match self.slots.take(key) {
             Some(Slot { reply: Some(reply), waker: former, .. }) => Come::Reply { progress, reply, former },
             _ => Come::Lost,
         }
@@ -185,16 +175,7 @@ impl State {
     #[must_use]
     pub(crate) fn give_up(&mut self, key: RequestKey) -> Option<Waker> {
         self.engine.cancel(key, None);
-        let slot = self.slots.remove(&key);
-        self.let_go();
-        slot?.waker
-    }
-
-    /// Without requests, nothing is kept for them: a program may have many connections that are idle for long.
-    fn let_go(&mut self) {
-        if self.slots.is_empty() {
-            self.slots = BTreeMap::new();
-        }
+        self.slots.take(key)?.waker
     }
 
     /// Sees to it that what waits is sent. One call at a time is written where it is made; where there are many, the driver
@@ -274,7 +255,7 @@ impl State {
                 }
                 Event::Reply(reply) => {
                     // Without a slot, the caller has gone.
-                    if let Some(slot) = self.slots.get_mut(&reply.key()) {
+                    if let Some(slot) = self.slots.get_mut(reply.key()) {
                         wakers.extend(slot.waker.take());
                         slot.reply = Some(reply);
                     }
@@ -304,7 +285,7 @@ impl State {
     fn notification(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
         match &notification {
             Notification::Progress { key, progress } => {
-                if let Some(Slot { progress: Some(waiting), waker, .. }) = self.slots.get_mut(key) {
+                if let Some(Slot { progress: Some(waiting), waker, .. }) = self.slots.get_mut(*key) {
                     if waiting.len() == MOST_PROGRESS {
                         waiting.pop_front();
                     }
@@ -315,7 +296,7 @@ impl State {
             Notification::ToolsChanged => {
                 self.tools_changes += 1;
                 if self.tools.is_fresh() {
-                    Arc::make_mut(&mut self.tools).invalidate();
+                    self.tools.invalidate();
                 }
             }
             _ => {}

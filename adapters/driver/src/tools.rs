@@ -1,9 +1,18 @@
 //! [`Tools`]: the tools of a server, as they were listed at one time.
 
+use std::future::Future;
 use std::ops::Deref;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use mcpwire_core::{Rejected, Tool, ToolList};
+use mcpwire_core::{CallError, ListTools, Rejected, Tool, ToolList};
+use mcpwire_process::Error;
+
+use crate::features::list_all;
+use crate::shared::Life;
+
+/// A future that is awaited in several places, and compiled in one.
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The tools of a server, as they were listed at one time. Cheap to clone, and a slice of [`Tool`]s to look at.
 #[derive(Clone, Debug)]
@@ -36,4 +45,33 @@ impl<'t> IntoIterator for &'t Tools {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
+}
+
+/// Lists the server's tools, all pages, and keeps the list.
+pub(crate) fn list(life: &Arc<Life>) -> Boxed<'_, Result<Tools, Error>> {
+    Box::pin(async move {
+        let changes = life.0.lock().tools_changes;
+        let mut list = ToolList::default();
+        list.replace(list_all::<ListTools>(life).await?);
+        let mut state = life.0.lock();
+        if state.tools_changes != changes {
+            // It changed while it was on its way: it is shown, and not believed.
+            list.invalidate();
+        }
+        state.tools = Arc::new(list);
+        Ok(Tools(Arc::clone(&state.tools)))
+    })
+}
+
+/// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
+pub(crate) fn explain<'a>(life: &'a Arc<Life>, tool: &'a str, error: CallError) -> Boxed<'a, Error> {
+    Box::pin(async move {
+        let needed = life.0.lock().tools.is_needed_for(&error);
+        if needed {
+            // Without the list, the error stays what the server said.
+            let _ = list(life).await;
+        }
+        let tools = Arc::clone(&life.0.lock().tools);
+        life.0.call_error(tools.explain(tool, error))
+    })
 }

@@ -1,0 +1,62 @@
+//! [`Slots`]: where requests wait for their replies.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use mcpwire_core::{Progress, Reply, RequestKey};
+
+/// Where a request waits for its reply.
+#[derive(Default)]
+pub(crate) struct Slot {
+    pub(crate) reply: Option<Reply>,
+    pub(crate) waker: Option<Waker>,
+    /// For those who asked for it.
+    pub(crate) progress: Option<VecDeque<Progress>>,
+}
+
+/// The slots by their keys.
+///
+/// Keys only grow, so the table is a queue that stays sorted by itself. A slot that is taken leaves a hole; holes at the
+/// front are dropped at once, those between when they are the majority.
+#[derive(Default)]
+pub(crate) struct Slots {
+    table: VecDeque<(RequestKey, Option<Slot>)>,
+    len: usize,
+}
+
+/// Below this number holes are not worth the trouble.
+const FEW: usize = 16;
+
+impl Slots {
+    /// Adds a slot whose key is above all before it.
+    pub(crate) fn add(&mut self, key: RequestKey, slot: Slot) {
+        self.table.push_back((key, Some(slot)));
+        self.len += 1;
+    }
+
+    pub(crate) fn get_mut(&mut self, key: RequestKey) -> Option<&mut Slot> {
+        let at = self.position(key)?;
+        self.table[at].1.as_mut()
+    }
+
+    pub(crate) fn take(&mut self, key: RequestKey) -> Option<Slot> {
+        let at = self.position(key)?;
+        let slot = self.table[at].1.take()?;
+        self.len -= 1;
+        if self.len == 0 {
+            // A program may have many connections that are idle for long.
+            self.table = VecDeque::new();
+        }
+        while let Some((_, None)) = self.table.front() {
+            self.table.pop_front();
+        }
+        if self.table.len() > 2 * self.len + FEW {
+            self.table.retain(|(_, slot)| slot.is_some());
+        }
+        Some(slot)
+    }
+
+    fn position(&self, key: RequestKey) -> Option<usize> {
+        self.table.binary_search_by_key(&key, |(key, _)| *key).ok()
+    }
+}
