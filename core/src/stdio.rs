@@ -225,18 +225,25 @@ impl Engine {
         self.session.cancel(key, reason, self.transmit.buffer())
     }
 
-    /// Answers a request of the server's with an object. `false` if nobody waits for it any more: the server has given it
-    /// up, or the connection has ended.
+    /// Answers what the server asked for with an object. `false` if nobody waits for it any more: the server has given it
+    /// up, the request that it was for has ended, or the connection has.
     ///
     /// # Errors
     /// If the result does not serialise as an object; the server still waits then.
-    pub fn answer(&mut self, key: AskKey, result: &(impl Serialize + ?Sized)) -> Result<bool, SendError> {
-        self.session.answer(key, result, self.transmit.buffer())
+    pub fn answer(
+        &mut self,
+        key: AskKey,
+        result: &(impl Serialize + ?Sized),
+        now: Timestamp,
+    ) -> Result<bool, SendError> {
+        self.now = self.now.max(now);
+        self.session.answer(key, result, self.now, self.transmit.buffer())
     }
 
-    /// Refuses a request of the server's. `false` as for [`Engine::answer`].
-    pub fn refuse(&mut self, key: AskKey, error: &RpcError) -> bool {
-        self.session.refuse(key, error, self.transmit.buffer())
+    /// Refuses what the server asked for. `false` as for [`Engine::answer`].
+    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp) -> bool {
+        self.now = self.now.max(now);
+        self.session.refuse(key, error, self.now, self.transmit.buffer())
     }
 
     /// Ends the connection from this side: all requests end. What was not written yet is dropped.
@@ -267,7 +274,7 @@ impl Engine {
         Engine::of(self.session.restarted(spent))
     }
 
-    /// How many requests wait for an answer.
+    /// How many requests wait for an answer, those counted whose server waits for input.
     pub fn in_flight(&self) -> usize {
         self.session.in_flight()
     }

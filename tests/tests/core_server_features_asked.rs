@@ -155,7 +155,10 @@ fn roots_are_told() {
     let Some((_, Event::Ask(asked))) = pair.events.pop() else { panic!("no question") };
     let mut root = Root::new("file:///home/user/project");
     root.name = Some("Project".into());
-    assert_eq!(pair.engine.answer(asked.key, &ListRootsResult::new([root, Root::new("file:///tmp")])), Ok(true));
+    assert_eq!(
+        pair.engine.answer(asked.key, &ListRootsResult::new([root, Root::new("file:///tmp")]), pair.now()),
+        Ok(true)
+    );
     pair.drive();
     let roots = json!([{"uri": "file:///home/user/project", "name": "Project"}, {"uri": "file:///tmp"}]);
     assert_eq!(pair.sent.pop().expect("it is answered").message["result"], json!({"roots": roots}));
@@ -163,13 +166,13 @@ fn roots_are_told() {
 
 #[test]
 fn a_wish_for_input_is_no_empty_answer() {
-    let result = r#"{"resultType":"input_required","inputRequests":{},"requestState":"s"}"#;
+    let result = r#"{"resultType":"input_required","inputRequests":{"r":{"method":"roots/list"}},"requestState":"s"}"#;
     let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, result)));
     let (read, _) = ask::<ReadResource>(&mut pair, &ReadResourceParams { uri: "a:1" });
     let (prompt, _) = ask::<GetPrompt>(&mut pair, &GetPromptParams { name: "p", arguments: &() });
     for error in [read.err(), prompt.err()] {
         let error = error.expect("it cannot be taken");
-        assert!(matches!(&error, CallError::Invalid { .. }) && error.to_string().contains("input_required"), "{error}");
+        assert!(matches!(&error, CallError::Input { .. }) && error.to_string().contains("roots/list"), "{error}");
     }
 }
 

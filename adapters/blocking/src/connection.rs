@@ -247,12 +247,14 @@ impl Connection {
             Some(answerer) => answerer(ask),
             None => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
         };
-        let answer = answer.and_then(|result| match self.engine.answer(ask.key, &result) {
+        // Whoever answered may have taken a while.
+        let now = self.clock.now();
+        let answer = answer.and_then(|result| match self.engine.answer(ask.key, &result, now) {
             Ok(_) => Ok(()),
             Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
         });
         if let Err(error) = answer {
-            self.engine.refuse(ask.key, &error);
+            self.engine.refuse(ask.key, &error, now);
         }
     }
 

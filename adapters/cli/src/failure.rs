@@ -180,7 +180,9 @@ fn not_called(error: &CallError, ended: bool) -> Kind<'static> {
         CallError::Server { error, .. } if error.code == INVALID_PARAMS => {
             (CONNECTION_FAILED, Code::Validation, "arguments")
         }
-        CallError::Server { .. } | CallError::Invalid { .. } => (CONNECTION_FAILED, Code::Unavailable, "server"),
+        CallError::Server { .. } | CallError::Invalid { .. } | CallError::Input { .. } => {
+            (CONNECTION_FAILED, Code::Unavailable, "server")
+        }
         // A process that has ended is more than a connection that is lost.
         _ if ended => (CONNECTION_FAILED, Code::Unavailable, "server"),
         _ => (CONNECTION_FAILED, Code::Network, "connection"),

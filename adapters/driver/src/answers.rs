@@ -63,19 +63,21 @@ impl Answers {
                 (Asked::Asks(ask), Some(answer)) => self.0.push((ask.key, Arc::clone(answer).begin(ask))),
                 (Asked::Asks(ask), None) => {
                     let error = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found");
-                    shared.tell(|state| state.engine.refuse(ask.key, &error));
+                    let now = shared.clock.now();
+                    shared.tell(|state| state.engine.refuse(ask.key, &error, now));
                 }
                 (Asked::GivesUp(key), _) => self.0.retain(|(open, _)| *open != key),
             }
         }
         for (key, answer) in self.poll(cx) {
+            let now = shared.clock.now();
             shared.tell(|state| {
-                let answered = answer.and_then(|result| match state.engine.answer(key, &result) {
+                let answered = answer.and_then(|result| match state.engine.answer(key, &result, now) {
                     Ok(_) => Ok(()),
                     Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
                 });
                 if let Err(error) = answered {
-                    state.engine.refuse(key, &error);
+                    state.engine.refuse(key, &error, now);
                 }
             });
         }

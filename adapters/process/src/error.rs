@@ -79,6 +79,8 @@ pub enum ErrorKind {
     ToolNotFound,
     /// The server answered with an error.
     Server,
+    /// The server wanted input before it answers, and did not get it.
+    Input,
     /// The server's answer cannot be read.
     Protocol,
     /// The connection has ended.
@@ -103,6 +105,7 @@ impl Error {
                 CallError::Timeout { .. } => ErrorKind::Timeout,
                 CallError::Cancelled { .. } => ErrorKind::Cancelled,
                 CallError::Closed { .. } => ErrorKind::Closed,
+                CallError::Input { .. } => ErrorKind::Input,
                 CallError::WrongTicket { .. } => ErrorKind::Usage,
                 _ => ErrorKind::Protocol,
             },

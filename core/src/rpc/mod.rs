@@ -7,6 +7,7 @@ pub(crate) mod decode;
 mod error;
 mod id;
 pub(crate) mod peek;
+pub(crate) mod result_type;
 pub(crate) mod write;
 
 pub use error::{PeerError, PeerErrorKind, RpcError};

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use serde::Serialize;
 
@@ -36,21 +37,22 @@ pub(crate) enum ParamsError {
 /// Appends parameters: the text of an object.
 pub(crate) type Push<'a> = &'a dyn Fn(&mut Vec<u8>) -> Result<(), ParamsError>;
 
-/// Appends a request and its newline. On failure `out` is as it was.
+/// Appends a request and its newline. On failure `out` is as it was. Gives where in it the parameters lie, if there are any:
+/// from their brace to the end of their last member, before `_meta`.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
     method: &str,
     params: Push<'_>,
     meta: Meta<'_>,
-) -> Result<(), ParamsError> {
+) -> Result<Range<usize>, ParamsError> {
     let mut draft = Draft::new(out);
     draft.text().extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     push_number(draft.text(), id);
     draft.text().push(b',');
-    push_rest(draft.text(), method, params, meta)?;
+    let params = push_rest(draft.text(), method, params, meta)?;
     draft.finish();
-    Ok(())
+    Ok(params)
 }
 
 /// Appends a notification and its newline. On failure `out` is as it was.
@@ -117,13 +119,14 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
     push(out, b"}}\n");
 }
 
-fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) -> Result<(), ParamsError> {
+fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) -> Result<Range<usize>, ParamsError> {
     out.extend_from_slice(b"\"method\":");
     push_string(out, method);
     let before = out.len();
     out.extend_from_slice(b",\"params\":");
     let start = out.len();
     params(out)?;
+    let end = out.len() - 1;
     let has_members = out.get(skip_space(out, start + 1)) != Some(&b'}');
     if !meta.is_empty() {
         push_meta(out, has_members, meta);
@@ -132,7 +135,7 @@ fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) 
         out.truncate(before);
     }
     out.extend_from_slice(b"}\n");
-    Ok(())
+    Ok(start..end)
 }
 
 /// Puts `_meta` at the end of the object that `out` ends with.

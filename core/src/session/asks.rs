@@ -2,26 +2,35 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::mem;
 
 use serde::Serialize;
 
 use super::engine::Session;
-use super::error::SendError;
+use super::error::{InputError, SendError};
 use super::event::Event;
 use super::prepared::send_error;
 use super::server::Phase;
+use super::ticket::RequestKey;
+use crate::json::append::push_string;
 use crate::json::{Json, scan};
+use crate::rpc::write::Push;
 use crate::rpc::{RpcError, WireId, decode, write};
 use crate::text::excerpt;
-use crate::types::Era;
+use crate::time::Timestamp;
+use crate::types::{Era, InputRequest};
 
 /// Names a request of the server's for as long as the session lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AskKey(u64);
 
-/// A request of the server's, which waits for [`answer`](crate::stdio::Engine::answer) or
+/// Something that the server asks of the client, which waits for [`answer`](crate::stdio::Engine::answer) or
 /// [`refuse`](crate::stdio::Engine::refuse). Only methods that are in [`Config::answers`](super::Config::answers) become
 /// one; all others are refused at once.
+///
+/// Legacy servers ask with a request. Modern ones ask before they answer a request of the client's (2026-07-28,
+/// basic/patterns/mrtr): once all that a server wants for it is answered, that request is sent again. If one of it is
+/// refused, the request fails with [`CallError::Input`](super::CallError::Input), and the others are given up.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ask {
@@ -31,25 +40,83 @@ pub struct Ask {
     pub method: String,
     /// The details, as the server sent them.
     pub params: Option<Json>,
+    /// The request that the server wants it for; `None` if the server did not say.
+    pub during: Option<RequestKey>,
 }
 
-/// The requests of the server's that wait for an answer, and their ids as JSON text.
+/// Where an answer goes.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// To a request of the server's, of this id as JSON text.
+    Request(String),
+    /// Among the inputs that the server wants, under this name.
+    Input { of: InputOwner, name: String, method: String },
+}
+
+/// What inputs are collected for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InputOwner {
+    /// The next round of a request.
+    Round(RequestKey),
+}
+
+/// What the server asked for and has no answer to yet.
 #[derive(Debug, Default)]
 pub(super) struct Asks {
     /// Few: [`Config::max_asks`](super::Config::max_asks).
-    open: Vec<(AskKey, String)>,
+    open: Vec<(AskKey, Origin)>,
+    /// For each owner of inputs among them, what has been answered so far.
+    collected: Vec<Collected>,
     next: u64,
 }
 
+/// Answers to the inputs that the server wants together.
+#[derive(Debug)]
+struct Collected {
+    of: InputOwner,
+    missing: usize,
+    /// Members of an object.
+    answers: Vec<u8>,
+}
+
 impl Asks {
-    fn place(&self, key: AskKey) -> Option<usize> {
-        self.open.iter().position(|(open, _)| *open == key)
+    fn add(&mut self, origin: Origin) -> AskKey {
+        let key = AskKey(self.next);
+        self.next += 1;
+        self.open.push((key, origin));
+        key
+    }
+
+    fn take(&mut self, key: AskKey) -> Option<Origin> {
+        let place = self.open.iter().position(|(open, _)| *open == key)?;
+        Some(self.open.remove(place).1)
+    }
+
+    /// Takes an answer in. Once all inputs of an owner are there, gives them as an object.
+    fn collect(&mut self, of: InputOwner, name: &str, answer: &[u8]) -> Option<Vec<u8>> {
+        let place = self.collected.iter().position(|collected| collected.of == of)?;
+        let collected = &mut self.collected[place];
+        collected.answers.push(if collected.answers.is_empty() { b'{' } else { b',' });
+        push_string(&mut collected.answers, name);
+        collected.answers.push(b':');
+        collected.answers.extend_from_slice(answer);
+        collected.missing -= 1;
+        if collected.missing > 0 {
+            return None;
+        }
+        let mut answers = self.collected.remove(place).answers;
+        answers.push(b'}');
+        Some(answers)
+    }
+
+    fn holds_up_the_server(&self) -> bool {
+        self.open.iter().any(|(_, origin)| matches!(origin, Origin::Request(_)))
     }
 }
 
 impl Session {
-    /// Answers a request of the server's with an object. `false` if nobody waits for it any more: the server has given it
-    /// up, or the connection has ended.
+    /// Answers what the server asked for with an object. `false` if nobody waits for it any more: the server has given it
+    /// up, the request that it was for has ended, or the connection has.
     ///
     /// # Errors
     /// If the result does not serialise as an object; the server still waits then.
@@ -57,25 +124,110 @@ impl Session {
         &mut self,
         key: AskKey,
         result: &(impl Serialize + ?Sized),
+        now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<bool, SendError> {
-        let Some(place) = self.asks.place(key) else { return Ok(false) };
-        write::result(out, &self.asks.open[place].1, &|out| write::push_object(out, result))
-            .map_err(|error| send_error("an answer", error))?;
-        self.asks.open.remove(place);
+        self.answer_with(key, &|out| write::push_object(out, result), now, out)
+    }
+
+    fn answer_with(
+        &mut self,
+        key: AskKey,
+        result: Push<'_>,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, SendError> {
+        let Some((_, origin)) = self.asks.open.iter().find(|(open, _)| *open == key) else { return Ok(false) };
+        let mut input = Vec::new();
+        let written = match origin {
+            Origin::Request(id) => write::result(out, id, result),
+            Origin::Input { .. } => result(&mut input),
+        };
+        written.map_err(|error| send_error("an answer", error))?;
+        match self.asks.take(key) {
+            Some(Origin::Input { of, name, .. }) => {
+                if let Some(answers) = self.asks.collect(of, &name, &input) {
+                    self.inputs_answered(of, &answers, now, out);
+                }
+            }
+            _ => self.watch_asks(now),
+        }
         Ok(true)
     }
 
-    /// Refuses a request of the server's. `false` as for [`Session::answer`].
-    pub fn refuse(&mut self, key: AskKey, error: &RpcError, out: &mut Vec<u8>) -> bool {
-        let Some(place) = self.asks.place(key) else { return false };
-        let (_, id) = self.asks.open.remove(place);
-        write::error(out, &id, error.code, &error.message, error.data.as_ref());
-        true
+    /// Refuses what the server asked for. `false` as for [`Session::answer`].
+    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        match self.asks.take(key) {
+            Some(Origin::Request(id)) => {
+                write::error(out, &id, error.code, &error.message, error.data.as_ref());
+                self.watch_asks(now);
+                true
+            }
+            Some(Origin::Input { of, name, method }) => {
+                self.inputs_refused(of, InputError::Refused { name, asked: method, error: error.clone() });
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Asks for inputs that the server wants together, of which there is at least one. All or none: on failure nobody is
+    /// asked.
+    pub(super) fn ask_inputs(
+        &mut self,
+        of: InputOwner,
+        during: Option<RequestKey>,
+        inputs: Vec<InputRequest>,
+    ) -> Result<(), InputError> {
+        if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !self.offers(&input.method)) {
+            return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
+        }
+        if inputs.len() > self.config.max_asks.saturating_sub(self.asks.open.len()) {
+            return Err(InputError::TooManyInputs { limit: self.config.max_asks });
+        }
+        self.asks.collected.push(Collected { of, missing: inputs.len(), answers: Vec::new() });
+        for InputRequest { name, method, params } in inputs {
+            let key = self.asks.add(Origin::Input { of, name, method: method.clone() });
+            self.events.push_back(Event::Ask(Ask { key, method, params, during }));
+        }
+        Ok(())
+    }
+
+    /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
+    pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
+        let is_its = |origin: &Origin| matches!(origin, Origin::Input { of, .. } if *of == owner);
+        for (key, _) in self.asks.open.iter().filter(|(_, origin)| is_its(origin)) {
+            self.events.push_back(Event::AskCancelled(*key));
+        }
+        self.asks.open.retain(|(_, origin)| !is_its(origin));
+        self.asks.collected.retain(|collected| collected.of != owner);
+    }
+
+    /// All inputs of an owner are there: an object of the answers by their names, as text.
+    fn inputs_answered(&mut self, of: InputOwner, answers: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        match of {
+            InputOwner::Round(key) => self.round_answered(key, answers, now, out),
+        }
+    }
+
+    /// An input of an owner is not to be had.
+    fn inputs_refused(&mut self, of: InputOwner, error: InputError) {
+        match of {
+            InputOwner::Round(key) => self.round_refused(key, error),
+        }
+    }
+
+    fn offers(&self, method: &str) -> bool {
+        self.phase == Phase::Ready && self.config.answers.iter().any(|offered| offered == method)
+    }
+
+    /// While a legacy server waits for an answer of ours, it is not at fault that it does not answer.
+    fn watch_asks(&mut self, now: Timestamp) {
+        self.in_flight.pause(self.asks.holds_up_the_server(), now);
     }
 
     /// Takes in a request of the server's.
-    pub(super) fn ask(&mut self, id: WireId<'_>, method: &str, message: &[u8], out: &mut Vec<u8>) {
+    pub(super) fn ask(&mut self, id: WireId<'_>, method: &str, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let modern = self.era == Some(Era::Modern);
         // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
         // may not be answered (basic/transports/stdio, "Sending Messages").
@@ -84,8 +236,7 @@ impl Session {
         if method == "ping" {
             return write::empty_result(out, id);
         }
-        let offered = self.phase == Phase::Ready && self.config.answers.iter().any(|offered| offered == method);
-        if !offered {
+        if !self.offers(method) {
             write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found", None);
             return self.refused(method);
         }
@@ -97,32 +248,36 @@ impl Session {
             write::error(out, id, RpcError::INVALID_PARAMS, "Invalid params", None);
             return self.refused(method);
         };
-        let key = AskKey(self.asks.next);
-        self.asks.next += 1;
-        self.asks.open.push((key, id.to_string()));
-        self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params }));
+        let key = self.asks.add(Origin::Request(id.to_string()));
+        self.watch_asks(now);
+        self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
     }
 
     /// The server gives a request of its own up; it expects no answer any more (2025-11-25, basic/utilities/cancellation).
-    pub(super) fn ask_cancelled(&mut self, message: &[u8]) {
+    pub(super) fn ask_cancelled(&mut self, message: &[u8], now: Timestamp) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
             scan::members(params.get().as_bytes())
                 .find(|member| member.is("requestId"))
                 .map(|member| member.value.to_vec())
         });
-        match id.and_then(|id| self.asks.open.iter().position(|(_, open)| open.as_bytes() == id)) {
+        let is_it = |origin: &Origin, id: &[u8]| matches!(origin, Origin::Request(open) if open.as_bytes() == id);
+        match id.and_then(|id| self.asks.open.iter().position(|(_, origin)| is_it(origin, &id))) {
             Some(place) => {
                 let (key, _) = self.asks.open.remove(place);
+                self.watch_asks(now);
                 self.events.push_back(Event::AskCancelled(key));
             }
             None => self.stats.late += 1,
         }
     }
 
-    /// The connection has ended: nobody waits for answers.
+    /// The connection has ended: nobody waits for answers, and those who are asked for them are told.
     pub(super) fn forget_asks(&mut self) {
-        self.asks.open.clear();
+        for (key, _) in mem::take(&mut self.asks.open) {
+            self.events.push_back(Event::AskCancelled(key));
+        }
+        self.asks.collected = Vec::new();
     }
 
     fn refused(&mut self, method: &str) {

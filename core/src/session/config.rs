@@ -52,9 +52,13 @@ pub struct Config {
 
     /// How long an answer may take, counted from the request or from the last progress of it. 30 s: what the official
     /// clients' users are used to for tools, and short enough to notice a dead server.
+    ///
+    /// While the server waits for an answer of ours, be it from a person, this time does not run, and it begins anew after
+    /// that: for a modern server, for the request that the answer is for; for a legacy one, which does not say that, for all
+    /// requests.
     pub request_timeout: Duration,
-    /// How long an answer may take at all, progress or not. 1 h: a bound for servers that report progress for ever, above
-    /// what tools are known to take.
+    /// How long an answer may take at all, progress or not, with all that the server asks for meanwhile. 1 h: a bound for
+    /// servers that report progress for ever, above what tools are known to take.
     pub total_timeout: Duration,
     /// How long a silent server is waited for before `initialize` is sent as well. 5 s: a modern server that is running has
     /// answered long before, and one that is still being installed answers whatever came first.
@@ -70,8 +74,16 @@ pub struct Config {
     pub max_transmit: usize,
     /// The most requests that may wait for an answer. 65 536: beyond any use, below what costs memory that matters.
     pub max_in_flight: usize,
-    /// The most requests of the server's that may wait for an answer; more are refused. 64: a person is asked one at a time.
+    /// The most that the server may ask for at a time: further requests of its are refused, and a request of ours whose
+    /// server wants more for it fails. 64: a person is asked one at a time.
     pub max_asks: usize,
+    /// How often a request may be sent again because the server wants input, or asks for patience, before it answers. 10: a
+    /// dialogue of ten steps, and few enough for a server that never has enough.
+    pub max_rounds: u32,
+    /// The most bytes that may be kept for sending requests again: the parameters of what is on its way, and what servers
+    /// want to have back. Modern servers only. 64 MiB: one message of the greatest length. A request beyond it is sent all
+    /// the same, and fails if the server wants input for it.
+    pub max_kept: usize,
 }
 
 impl Config {
@@ -91,6 +103,8 @@ impl Config {
             max_transmit: 64 << 20,
             max_in_flight: 65_536,
             max_asks: 64,
+            max_rounds: 10,
+            max_kept: 64 << 20,
         }
     }
 

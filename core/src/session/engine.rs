@@ -15,6 +15,7 @@ use super::handshake::{Action, Handshake};
 use super::inbound::Batch;
 use super::inflight::{InFlight, Waiting};
 use super::prepared::{self, Prepared, send_error};
+use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::json::Json;
@@ -50,6 +51,7 @@ pub struct Session {
     pub(super) batch: Option<Batch>,
     pub(super) stats: Stats,
     pub(super) asks: Asks,
+    pub(super) rounds: Rounds,
 }
 
 impl Session {
@@ -73,6 +75,7 @@ impl Session {
             batch: None,
             stats: Stats::default(),
             asks: Asks::default(),
+            rounds: Rounds::default(),
         }
     }
 
@@ -176,7 +179,7 @@ impl Session {
 
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, out: &mut Vec<u8>) -> bool {
-        let Some(id) = self.in_flight.id_of(key) else { return false };
+        let Some(id) = self.in_flight.id_of(key) else { return self.cancel_round(key) };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
         self.events.push_back(Event::Reply(Reply::failed(key, CallError::Cancelled { method: waiting.method })));
@@ -198,6 +201,7 @@ impl Session {
             self.tell_cancelled(id, "timed out", out);
             self.events.push_back(Event::Reply(Reply::failed(key, error)));
         }
+        self.expire_rounds(now);
     }
 
     /// Takes in that the connection has ended: all requests end with it.
@@ -229,7 +233,10 @@ impl Session {
 
     /// When [`Session::handle_timeout`] is to be called at the latest; calling it earlier does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.connect_by, self.silent_at, self.in_flight.poll_timeout()].into_iter().flatten().min()
+        [self.connect_by, self.silent_at, self.in_flight.poll_timeout(), self.rounds.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// How far the session has come.
@@ -247,14 +254,14 @@ impl Session {
         self.server.take()
     }
 
-    /// How many requests wait for an answer.
+    /// How many requests wait for an answer, those counted whose server waits for input.
     pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
+        self.in_flight.len() + self.rounds.len()
     }
 
     /// Whether a request is one of those.
     pub fn is_waiting(&self, key: RequestKey) -> bool {
-        self.in_flight.id_of(key).is_some()
+        self.in_flight.id_of(key).is_some() || self.rounds.has(key)
     }
 
     /// What was left aside so far.
@@ -282,7 +289,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<RequestKey, SendError> {
         self.check_open(out)?;
-        if self.in_flight.len() >= self.config.max_in_flight {
+        if self.in_flight() >= self.config.max_in_flight {
             return Err(SendError::TooManyInFlight { limit: self.config.max_in_flight });
         }
         if options.meta.as_ref().is_some_and(|meta| !meta.is_object()) {
@@ -294,18 +301,19 @@ impl Session {
             progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
-        write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
+        let params = write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
+        let kept = if self.has_rounds(&method) { self.keep(&out[params], options.meta.as_ref()) } else { None };
         self.next_id += 1;
         let key = RequestKey(self.next_key);
         self.next_key += 1;
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         // A request that may be silent for longer than the total may take that long.
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
-        self.in_flight.insert(id, Waiting::new(key, method, options.progress, timeout, total, now));
+        self.in_flight.insert(id, Waiting::new(key, method, options.progress, kept, timeout, total, now));
         Ok(key)
     }
 
-    fn check_open(&self, out: &[u8]) -> Result<(), SendError> {
+    pub(super) fn check_open(&self, out: &[u8]) -> Result<(), SendError> {
         match self.phase {
             Phase::Ready if out.len() > self.config.max_transmit => {
                 Err(SendError::TransmitFull { limit: self.config.max_transmit })
@@ -333,8 +341,9 @@ impl Session {
 
     /// Gives back what is there for requests and events, if there are none.
     pub(crate) fn let_go(&mut self) {
-        if self.in_flight.len() == 0 && self.events.is_empty() {
-            self.in_flight = InFlight::default();
+        if self.in_flight() == 0 && self.events.is_empty() {
+            self.in_flight.let_go();
+            self.rounds.let_go();
             self.events = VecDeque::new();
         }
     }
@@ -347,6 +356,7 @@ impl Session {
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
             self.events.push_back(Event::Reply(Reply::failed(waiting.key, error)));
         }
+        self.close_rounds(&how);
         self.forget_asks();
         self.events.push_back(Event::Closed(how));
     }
@@ -363,7 +373,7 @@ fn merged(first: &Json, second: &Json) -> Json {
     object(of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
 }
 
-fn object<'a>(members: impl Iterator<Item = Member<'a>>) -> Json {
+pub(super) fn object<'a>(members: impl Iterator<Item = Member<'a>>) -> Json {
     let mut object = Extra::default();
     for member in members {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());

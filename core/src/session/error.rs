@@ -8,6 +8,7 @@
 //! | [`PeerError`] | the server: what is wrong with a message of its |
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,6 +16,7 @@ use core::time::Duration;
 
 use crate::printable;
 use crate::rpc::{PeerError, RpcError};
+use crate::text::excerpt;
 
 /// A method's name, in an error.
 type MethodName = Cow<'static, str>;
@@ -121,11 +123,88 @@ pub enum CallError {
         /// How it ended.
         reason: Closed,
     },
+    /// The server wanted input before it answers (2026-07-28, basic/patterns/mrtr), and did not get it. Nothing waits on its
+    /// side.
+    Input {
+        /// Which method.
+        method: MethodName,
+        /// Why it did not get it.
+        error: Box<InputError>,
+    },
     /// A reply was given to the ticket of another request.
     WrongTicket {
         /// The ticket's method.
         method: MethodName,
     },
+}
+
+/// Why a server did not get the input that it wanted before it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InputError {
+    /// This side answers no such thing: it is not in [`Config::answers`](crate::Config::answers).
+    NotOffered {
+        /// The server's name for the input.
+        name: String,
+        /// What it asked for, such as `elicitation/create`.
+        asked: String,
+    },
+    /// Whoever was asked refused.
+    Refused {
+        /// The server's name for the input.
+        name: String,
+        /// What it asked for, such as `elicitation/create`.
+        asked: String,
+        /// Why it was refused.
+        error: RpcError,
+    },
+    /// The server asked for more than [`Config::max_asks`](crate::Config::max_asks) things at a time.
+    TooManyInputs {
+        /// The limit.
+        limit: usize,
+    },
+    /// The server wanted input more than [`Config::max_rounds`](crate::Config::max_rounds) times.
+    TooManyRounds {
+        /// The limit.
+        limit: u32,
+    },
+    /// Sending the request again would have taken more than [`Config::max_kept`](crate::Config::max_kept) bytes, of all
+    /// requests together.
+    TooMuchToKeep {
+        /// The limit.
+        limit: usize,
+    },
+    /// The request could not be sent again.
+    NotSent(SendError),
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InputError::NotOffered { name, asked } => {
+                write!(f, "{} is asked for as {}, ", quoted(asked), quoted(name))?;
+                f.write_str("which this client does not answer")
+            }
+            InputError::Refused { name, asked, error } => {
+                write!(f, "{} is asked for as {}, which was refused: {error}", quoted(asked), quoted(name))
+            }
+            InputError::TooManyInputs { limit } => write!(f, "more is asked for than {limit} things at a time"),
+            InputError::TooManyRounds { limit } => {
+                write!(f, "the request was sent again {limit} times, which is the limit")
+            }
+            InputError::TooMuchToKeep { limit } => {
+                write!(f, "sending the request again would take more than the limit of {limit} bytes")
+            }
+            InputError::NotSent(error) => write!(f, "the request was not sent again: {error}"),
+        }
+    }
+}
+
+impl core::error::Error for InputError {}
+
+/// A name of the server's, bounded and printable.
+fn quoted(name: &str) -> String {
+    alloc::format!("`{}`", excerpt(name.as_bytes()))
 }
 
 impl fmt::Display for CallError {
@@ -145,6 +224,7 @@ impl fmt::Display for CallError {
             }
             CallError::Cancelled { method } => write!(f, "`{method}` was cancelled"),
             CallError::Closed { method, reason } => write!(f, "`{method}` got no answer: {reason}"),
+            CallError::Input { method, error } => write!(f, "`{method}` wants input that it did not get: {error}"),
             CallError::WrongTicket { method } => {
                 write!(f, "the reply to another request was given to a ticket of `{method}`")
             }
@@ -182,6 +262,7 @@ impl CallError {
             | CallError::Timeout { method, .. }
             | CallError::Cancelled { method }
             | CallError::Closed { method, .. }
+            | CallError::Input { method, .. }
             | CallError::WrongTicket { method } => method,
             CallError::ToolNotFound { .. } => &CALL,
         }
@@ -261,7 +342,7 @@ impl fmt::Display for ConnectError {
         match self {
             ConnectError::UnsupportedVersion { server, client } => {
                 let server = server.join(", ");
-                let server = crate::text::excerpt(server.as_bytes());
+                let server = excerpt(server.as_bytes());
                 write!(
                     f,
                     "unsupported protocol version: the server speaks {server}; this side accepts {}",

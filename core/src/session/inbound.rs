@@ -38,7 +38,7 @@ impl Session {
             self.batch = Some(Batch { bytes: message.into_bytes(), at: 0, has_messages: false });
             self.resume(now, out);
         } else if let Some(id) = self.one(message.bytes(), now, out) {
-            self.reply(id, message);
+            self.reply(id, message, now, out);
         }
     }
 
@@ -46,7 +46,7 @@ impl Session {
     fn one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
             Peek::Response { id } => return self.response(id.ours(), message, now, out),
-            Peek::Request { id, method } => self.ask(id, &method, message, out),
+            Peek::Request { id, method } => self.ask(id, &method, message, now, out),
             Peek::Notification { method } => self.notification(&method, message, now),
             Peek::OrphanError => self.orphan(message, now, out),
             Peek::Noise | Peek::Batch => self.noise(message),
@@ -54,9 +54,13 @@ impl Session {
         None
     }
 
-    fn reply(&mut self, id: u64, message: impl Message) {
+    fn reply(&mut self, id: u64, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
         match self.in_flight.remove(id) {
-            Some(waiting) => {
+            Some(waiting) if self.wants_input(&waiting, message.bytes()) => {
+                self.input_required(waiting, id, message.bytes(), now, out);
+            }
+            Some(mut waiting) => {
+                self.rounds.recycle(&mut waiting);
                 let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
                 self.events.push_back(Event::Reply(Reply { key: waiting.key, method: waiting.method, outcome }));
             }
@@ -138,7 +142,7 @@ impl Session {
             if element.first() == Some(&b'{') && self.phase != Phase::Closed {
                 batch.has_messages = true;
                 if let Some(id) = self.one(element, now, out) {
-                    self.reply(id, element);
+                    self.reply(id, element, now, out);
                 }
             }
             if self.events.len() > before {
@@ -164,7 +168,7 @@ impl Session {
                 decode::params(bytes).and_then(Result::ok).map(|log: LogMessage| Some(Notification::Log(log)))
             }
             "notifications/cancelled" => {
-                self.ask_cancelled(bytes);
+                self.ask_cancelled(bytes, now);
                 Some(None)
             }
             "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),

@@ -2,9 +2,11 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::error::{CallError, Deadline};
+use super::rounds::Kept;
 use super::ticket::RequestKey;
 use super::timers::Timers;
 use crate::time::Timestamp;
@@ -15,9 +17,14 @@ pub(crate) struct Waiting {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) wants_progress: bool,
+    /// How often it has been sent again, with the input that the server wanted.
+    pub(crate) rounds: u32,
+    /// What it takes to send it again.
+    pub(crate) kept: Option<Kept>,
     sent: Timestamp,
     timeout: Duration,
-    idle: Timestamp,
+    /// When it was sent the last time, or the server reported progress.
+    alive: Timestamp,
     total: Timestamp,
 }
 
@@ -26,24 +33,31 @@ impl Waiting {
         key: RequestKey,
         method: Cow<'static, str>,
         wants_progress: bool,
+        kept: Option<Kept>,
         timeout: Duration,
         total_timeout: Duration,
         now: Timestamp,
     ) -> Self {
-        Waiting { key, method, wants_progress, sent: now, timeout, idle: now + timeout, total: now + total_timeout }
+        let total = now + total_timeout;
+        Waiting { key, method, wants_progress, rounds: 0, kept, sent: now, timeout, alive: now, total }
     }
 
-    fn deadline(&self) -> Timestamp {
-        self.idle.min(self.total)
+    /// When it has taken too long in all.
+    pub(crate) fn total(&self) -> Timestamp {
+        self.total
     }
 
-    fn timed_out(self, now: Timestamp) -> (RequestKey, CallError) {
-        let (deadline, after) = if self.idle <= now && self.idle <= self.total {
-            (Deadline::Idle, self.timeout)
-        } else {
-            (Deadline::Total, self.total.duration_since(self.sent))
+    /// When it has been silent for too long, if the server could go on at `resumed` at the latest.
+    fn idle(&self, resumed: Timestamp) -> Timestamp {
+        self.alive.max(resumed) + self.timeout
+    }
+
+    pub(crate) fn timed_out(self, deadline: Deadline) -> CallError {
+        let after = match deadline {
+            Deadline::Idle => self.timeout,
+            Deadline::Total => self.total.duration_since(self.sent),
         };
-        (self.key, CallError::Timeout { method: self.method, after, deadline })
+        CallError::Timeout { method: self.method, after, deadline }
     }
 }
 
@@ -57,18 +71,29 @@ pub(crate) struct InFlight {
     table: VecDeque<Slot>,
     len: usize,
     timers: Timers,
+    /// Requests that have been sent again, by their keys, and the ids that they have now.
+    again: Vec<(RequestKey, u64)>,
+    /// The bytes of what is kept of them all.
+    kept: usize,
+    /// The server waits for an answer of ours: nobody can say that it is too slow.
+    paused: bool,
+    /// When it no longer did.
+    resumed: Timestamp,
 }
 
 #[derive(Debug)]
 struct Slot {
     id: u64,
-    /// Keys grow with ids.
+    /// Grows with the ids: that of the request, or, where it was sent again, one that nobody else has.
     key: RequestKey,
     waiting: Option<Waiting>,
 }
 
 /// Below this number holes are not worth the trouble.
 const FEW: usize = 16;
+
+/// The soonest that a deadline which does not run is looked at again.
+const SOON: Duration = Duration::from_millis(1);
 
 impl InFlight {
     pub(crate) fn len(&self) -> usize {
@@ -77,8 +102,22 @@ impl InFlight {
 
     /// Adds a request whose id is above all before it.
     pub(crate) fn insert(&mut self, id: u64, waiting: Waiting) {
-        self.timers.set(waiting.deadline(), id);
-        self.table.push_back(Slot { id, key: waiting.key, waiting: Some(waiting) });
+        self.put(id, waiting.key, waiting);
+    }
+
+    /// Adds a request that is sent again. `place` is a key above all before it.
+    pub(crate) fn insert_again(&mut self, id: u64, place: RequestKey, mut waiting: Waiting, now: Timestamp) {
+        waiting.alive = now;
+        waiting.rounds += 1;
+        let at = self.again.partition_point(|(key, _)| *key < waiting.key);
+        self.again.insert(at, (waiting.key, id));
+        self.put(id, place, waiting);
+    }
+
+    fn put(&mut self, id: u64, key: RequestKey, waiting: Waiting) {
+        self.timers.set(waiting.idle(self.resumed).min(waiting.total), id);
+        self.kept += waiting.kept.as_ref().map_or(0, Kept::len);
+        self.table.push_back(Slot { id, key, waiting: Some(waiting) });
         self.len += 1;
     }
 
@@ -86,12 +125,23 @@ impl InFlight {
         let at = self.position(id)?;
         let found = self.table[at].waiting.take()?;
         self.len -= 1;
+        if let Some(kept) = &found.kept {
+            self.kept -= kept.len();
+        }
+        if found.rounds > 0
+            && let Ok(at) = self.again.binary_search_by_key(&found.key, |(key, _)| *key)
+        {
+            self.again.remove(at);
+        }
         self.sweep();
         Some(found)
     }
 
     /// The id that a request has on the wire at present.
     pub(crate) fn id_of(&self, key: RequestKey) -> Option<u64> {
+        if let Ok(at) = self.again.binary_search_by_key(&key, |(key, _)| *key) {
+            return Some(self.again[at].1);
+        }
         let at = self.table.binary_search_by_key(&key, |slot| slot.key).ok()?;
         self.table[at].waiting.as_ref().map(|_| self.table[at].id)
     }
@@ -101,7 +151,7 @@ impl InFlight {
         let at = self.position(id)?;
         let waiting = self.table[at].waiting.as_mut().filter(|waiting| waiting.wants_progress)?;
         // The timer stays where it is: when it fires early, it is set anew.
-        waiting.idle = now + waiting.timeout;
+        waiting.alive = now;
         Some(waiting.key)
     }
 
@@ -110,18 +160,37 @@ impl InFlight {
         self.timers.next()
     }
 
+    /// Takes in whether the server waits for an answer of ours. The deadlines of silence do not run while it does, and begin
+    /// anew when it no longer does.
+    pub(crate) fn pause(&mut self, paused: bool, now: Timestamp) {
+        if self.paused && !paused {
+            self.resumed = self.resumed.max(now);
+        }
+        self.paused = paused;
+    }
+
+    /// The bytes of what is kept for sending requests again.
+    pub(crate) fn kept(&self) -> usize {
+        self.kept
+    }
+
     /// Takes out one request whose deadline has passed.
     pub(crate) fn expire(&mut self, now: Timestamp) -> Option<(u64, RequestKey, CallError)> {
         while let Some(id) = self.timers.fire(now) {
-            let waiting = self.position(id).and_then(|at| self.table[at].waiting.as_ref());
-            match waiting.map(Waiting::deadline) {
-                Some(deadline) if deadline <= now => {
-                    let (key, error) = self.remove(id)?.timed_out(now);
-                    return Some((id, key, error));
+            let Some(waiting) = self.position(id).and_then(|at| self.table[at].waiting.as_ref()) else { continue };
+            // In a pause the silent are looked at again after the time that they would have at least, were it over now.
+            let idle = if self.paused { now + waiting.timeout.max(SOON) } else { waiting.idle(self.resumed) };
+            let deadline = match (idle <= now, waiting.total <= now) {
+                (true, false) => Deadline::Idle,
+                (true, true) if idle <= waiting.total => Deadline::Idle,
+                (_, true) => Deadline::Total,
+                (false, false) => {
+                    self.timers.set(idle.min(waiting.total), id);
+                    continue;
                 }
-                Some(deadline) => self.timers.set(deadline, id),
-                None => {}
-            }
+            };
+            let waiting = self.remove(id)?;
+            return Some((id, waiting.key, waiting.timed_out(deadline)));
         }
         None
     }
@@ -130,6 +199,11 @@ impl InFlight {
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
         let id = self.table.front()?.id;
         self.remove(id)
+    }
+
+    /// Gives back its memory; nothing is in it.
+    pub(crate) fn let_go(&mut self) {
+        *self = InFlight { paused: self.paused, resumed: self.resumed, ..InFlight::default() };
     }
 
     fn position(&self, id: u64) -> Option<usize> {

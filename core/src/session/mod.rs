@@ -9,6 +9,7 @@
 //! | `engine` | [`Session`]: takes requests, gives events and deadlines |
 //! | `inbound` | what it does with what the server sends |
 //! | `asks` | what the server asks of the client |
+//! | `rounds` | requests that take more than one round, as the server wants input first |
 //! | `opening` | what it does to open the connection |
 //! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
@@ -23,6 +24,7 @@ mod inbound;
 mod inflight;
 mod opening;
 mod prepared;
+mod rounds;
 mod server;
 mod ticket;
 mod timers;
@@ -30,7 +32,7 @@ mod timers;
 pub use asks::{Ask, AskKey};
 pub use config::{Config, Negotiate, RequestOptions};
 pub use engine::Session;
-pub use error::{CallError, Closed, ConnectError, Deadline, SendError};
+pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError};
 pub use event::{Event, Message, Notification};
 pub use prepared::Prepared;
 pub use server::{Phase, ServerInfo, Stats};

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::lenient;
 use super::object::object;
+use super::result_type::complete;
 use super::{ClientCapabilities, Implementation, ServerCapabilities};
 use crate::json::Json;
 
@@ -38,7 +39,10 @@ object! {
 
 object! {
     /// Result of `server/discover` (2026-07-28, server/discover).
-    pub struct DiscoverResult("an object") {
+    pub struct DiscoverResult(
+        "an object",
+        finish |result: DiscoverResult| complete(result.result_type.as_deref()).map(|()| result)
+    ) {
         /// The versions that the server speaks. An answer without them is none: some servers answer whatever they do not
         /// know with an empty object.
         required supported_versions: Vec<String> = "supportedVersions",

@@ -12,6 +12,7 @@ mod capabilities;
 mod completion;
 mod content;
 mod implementation;
+mod input_required;
 mod kind;
 mod lifecycle;
 mod listed;
@@ -34,6 +35,7 @@ pub use content::{
     TextContent, UnknownContent,
 };
 pub use implementation::{Icon, Implementation};
+pub use input_required::{InputRequest, InputRequiredResult};
 pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub use listed::{Listed, Rejected};
 pub use logging::SetLevelParams;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lenient::{Mismatch, type_by};
 use super::object::object;
+use super::result_type::complete;
 use super::{ContentBlock, Icon, Listed};
 use crate::json::{Json, JsonError};
 
@@ -82,7 +83,10 @@ pub struct ListParams<'a> {
 
 object! {
     /// One page of a server's tools (`ListToolsResult`).
-    pub struct ListToolsResult("an object") {
+    pub struct ListToolsResult(
+        "an object",
+        finish |page: ListToolsResult| complete(page.result_type.as_deref()).map(|()| page)
+    ) {
         /// The tools.
         or_blank tools: Listed<Tool> = "tools",
         /// Where the next page starts; absent on the last one.

@@ -1,0 +1,101 @@
+//! The type of a result (2026-07-28, basic, "`ResultType`"), found before the result is read.
+
+use memchr::memmem;
+
+use super::peek::{usual_end, usual_start};
+use crate::json::scan::{key_text, members};
+
+/// What a response holds, as far as that decides who it is for. The decode has the last word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultType {
+    /// What was asked for, an error, or what only the caller can judge.
+    Complete,
+    /// The server wants input first.
+    InputRequired,
+}
+
+const COMPLETE: &[u8] = br#""resultType":"complete""#;
+
+/// Looks at the type of the result that a response holds.
+///
+/// Servers write the type as the first or the last member of a result, and then a comparison of a few bytes is all it takes,
+/// whatever the size. Elsewhere the key is searched for, at a fraction of what reading the message costs, and the members
+/// are looked at one by one only if it stands there with another value than `complete`. It cannot stand in a text: there its
+/// quotes have backslashes before them.
+pub(crate) fn result_type(message: &[u8]) -> ResultType {
+    let result = match usual_start(message) {
+        Some((_, start)) => &message[start..],
+        None => match usual_end(message) {
+            Some((_, range)) => &message[range],
+            None => return searched(message),
+        },
+    };
+    let is_first = result.get(1..).is_some_and(|members| members.starts_with(COMPLETE));
+    if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { searched(message) }
+}
+
+/// What stands before the brace that ends the result, and before the one that ends the message, where that is there too.
+fn before_braces(result: &[u8]) -> &[u8] {
+    let inner = result.strip_suffix(b"}").unwrap_or(result);
+    inner.strip_suffix(b"}").unwrap_or(inner)
+}
+
+#[inline(never)]
+fn searched(message: &[u8]) -> ResultType {
+    const KEY: &[u8] = br#""resultType""#;
+    let Some(at) = memmem::find(message, KEY) else { return ResultType::Complete };
+    if message[at..].starts_with(COMPLETE) {
+        return ResultType::Complete;
+    }
+    let value = members(message)
+        .find(|member| member.is("result"))
+        .and_then(|result| members(result.value).find(|member| member.is("resultType")));
+    match value.map(|member| member.value) {
+        Some([b'"', text @ .., b'"']) if key_text(text) == "input_required" => ResultType::InputRequired,
+        _ => ResultType::Complete,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    #[test]
+    fn the_type_is_found_wherever_it_stands() {
+        let texts = [
+            (r#"{"resultType":"input_required","requestState":"x"}"#, ResultType::InputRequired),
+            (r#"{"requestState":"x","resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"inputRequests":{},"resultType":"input_required","requestState":"x"}"#, ResultType::InputRequired),
+            (r#"{ "resultType" : "input\u005frequired" }"#, ResultType::InputRequired),
+            (r#"{"_meta":{"resultType":"x"},"resultType":"input_required"}"#, ResultType::InputRequired),
+            (r#"{"resultType":"complete","content":[]}"#, ResultType::Complete),
+            (r#"{"content":[],"resultType":"complete"}"#, ResultType::Complete),
+            (r#"{"content":[],"resultType":"complete","isError":false}"#, ResultType::Complete),
+            (r#"{"content":[]}"#, ResultType::Complete),
+            (r#"{"resultType":"task"}"#, ResultType::Complete),
+            (r#"{"resultType":7}"#, ResultType::Complete),
+            (r#"{"content":[{"text":"\"resultType\":\"input_required\""}]}"#, ResultType::Complete),
+            (r#"{"structuredContent":{"resultType":"input_required"}}"#, ResultType::Complete),
+            ("{}", ResultType::Complete),
+            ("null", ResultType::Complete),
+        ];
+        for (result, expected) in texts {
+            for message in [
+                format!(r#"{{"jsonrpc":"2.0","id":7,"result":{result}}}"#),
+                format!(r#"{{"result":{result},"jsonrpc":"2.0","id":7}}"#),
+                format!(r#" {{ "id":7, "result" : {result} , "jsonrpc":"2.0" }} "#),
+            ] {
+                assert_eq!(result_type(message.as_bytes()), expected, "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_result_has_no_type() {
+        for message in ["", "{", r#"{"id":1,"error":{"resultType":"input_required"}}"#, r#""resultType""#] {
+            assert_eq!(result_type(message.as_bytes()), ResultType::Complete, "{message}");
+        }
+    }
+}
