@@ -132,6 +132,12 @@ impl Engine {
         }
     }
 
+    /// Whether something that the embedder did has made an event, such as a cancel or a refusal: it is to be polled although
+    /// nothing has come in.
+    pub fn has_events(&self) -> bool {
+        self.session.has_events()
+    }
+
     /// Gives back a reply that has been read, whose memory may serve the next large message. Not needed, and it is at most
     /// 2 MiB that is kept so; worth it where large results follow one another.
     pub fn recycle(&mut self, reply: Reply) {

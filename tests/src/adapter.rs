@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_blocking::core::{CallToolResult, Config, LogMessage, Progress, Rejected, ServerInfo, Tool};
+use mcpwire_blocking::core::{
+    Ask, CallToolResult, Config, Json, LogMessage, Progress, Rejected, RpcError, ServerInfo, Tool,
+};
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
 use serde_json::{Value, json};
 
@@ -147,6 +149,25 @@ pub struct Heard {
     pub stderr: Lines,
     /// Log messages.
     pub logs: Arc<Mutex<Vec<LogMessage>>>,
+    /// What the server asked for.
+    pub asked: Arc<Mutex<Vec<String>>>,
+    /// What it is answered: to the methods that the configuration names.
+    pub answer: Option<fn(&Ask) -> Result<Json, RpcError>>,
+}
+
+impl Heard {
+    /// Answers what the server asks for, as far as anybody knows an answer.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or it is a refusal.
+    pub fn reply(&self, ask: &Ask) -> Result<Json, RpcError> {
+        self.asked.lock().expect("no test panics with it").push(ask.method.clone());
+        match self.answer {
+            Some(answer) => answer(ask),
+            None => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "nobody answers")),
+        }
+    }
 }
 
 /// An error of any adapter.

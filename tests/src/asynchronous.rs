@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use mcpwire_driver::core::{CallToolResult, Config, Json, LogMessage, Notification, Rejected, ServerInfo, Tool};
-use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport};
+use mcpwire_driver::core::{
+    Ask, CallToolResult, Config, Json, LogMessage, Notification, Rejected, RpcError, ServerInfo, Tool,
+};
+use mcpwire_driver::{Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport};
 use serde_json::Value;
 
 use crate::{Adapter, Call, Failure, Heard, Server};
@@ -208,9 +210,19 @@ pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
     }
 }
 
+/// Answers what is heard.
+struct Answering(Heard);
+
+impl Answer for Answering {
+    async fn answer(&self, ask: &Ask) -> Result<Json, RpcError> {
+        self.0.reply(ask)
+    }
+}
+
 fn options(config: &Config, heard: &Heard) -> ConnectOptions {
     let stderr = heard.stderr.clone();
-    let mut options = ConnectOptions::new(config.clone());
+    let answering = Answering(heard.clone());
+    let mut options = ConnectOptions::new(config.clone()).answer(config.answers.clone(), answering);
     options.stderr = Some(Box::new(move |line| stderr.push(line)));
     options
 }

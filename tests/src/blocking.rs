@@ -17,8 +17,10 @@ pub struct Blocking(McpClient);
 
 impl Adapter for Blocking {
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
-        let Heard { stderr, logs } = heard.clone();
-        let mut options = ConnectOptions::new(config.clone());
+        let Heard { stderr, logs, .. } = heard.clone();
+        let answering = heard.clone();
+        let mut options =
+            ConnectOptions::new(config.clone()).answer(config.answers.clone(), move |ask| answering.reply(ask));
         options.stderr = Some(Box::new(move |line| stderr.push(line)));
         options.on_event = Some(Box::new(move |event| {
             if let Event::Notification(Notification::Log(message)) = event {

@@ -182,7 +182,8 @@ impl State {
     /// writes them together. Who is to be woken for it, if anybody.
     pub(crate) fn hand_over(&mut self) -> Option<Waker> {
         if self.engine.transmit().is_empty() {
-            return None;
+            // What was done may have ended a request, or a question, all the same.
+            return if self.engine.has_events() { self.driver.take() } else { None };
         }
         // Without its waker the driver is on its way already.
         let driver = self.driver.take()?;
@@ -194,7 +195,7 @@ impl State {
         if written.is_err() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
-        if !self.has_time(self.engine.poll_timeout()) {
+        if self.engine.has_events() || !self.has_time(self.engine.poll_timeout()) {
             return Some(driver);
         }
         self.driver = Some(driver);

@@ -196,11 +196,21 @@ impl Session {
     /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
     pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
         let is_its = |origin: &Origin| matches!(origin, Origin::Input { of, .. } if *of == owner);
-        for (key, _) in self.asks.open.iter().filter(|(_, origin)| is_its(origin)) {
-            self.events.push_back(Event::AskCancelled(*key));
-        }
-        self.asks.open.retain(|(_, origin)| !is_its(origin));
+        let (its, others) = mem::take(&mut self.asks.open).into_iter().partition(|(_, origin)| is_its(origin));
+        self.asks.open = others;
         self.asks.collected.retain(|collected| collected.of != owner);
+        self.tell_given_up(its);
+    }
+
+    /// Tells those who are asked; who has not heard of the question yet does not hear of it at all.
+    fn tell_given_up(&mut self, asks: Vec<(AskKey, Origin)>) {
+        for (key, _) in asks {
+            let untold = self.events.iter().position(|event| matches!(event, Event::Ask(ask) if ask.key == key));
+            match untold {
+                Some(place) => drop(self.events.remove(place)),
+                None => self.events.push_back(Event::AskCancelled(key)),
+            }
+        }
     }
 
     /// All inputs of an owner are there: an object of the answers by their names, as text.
@@ -274,9 +284,8 @@ impl Session {
 
     /// The connection has ended: nobody waits for answers, and those who are asked for them are told.
     pub(super) fn forget_asks(&mut self) {
-        for (key, _) in mem::take(&mut self.asks.open) {
-            self.events.push_back(Event::AskCancelled(key));
-        }
+        let open = mem::take(&mut self.asks.open);
+        self.tell_given_up(open);
         self.asks.collected = Vec::new();
     }
 

@@ -231,6 +231,11 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// Whether there is an event to poll already, without anything more being taken in.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// When [`Session::handle_timeout`] is to be called at the latest; calling it earlier does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         [self.connect_by, self.silent_at, self.in_flight.poll_timeout(), self.rounds.poll_timeout()]

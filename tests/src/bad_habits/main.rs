@@ -19,6 +19,7 @@ mod json;
 mod malformed;
 mod noise;
 mod processes;
+mod rounds;
 mod server;
 mod silence;
 mod size;
@@ -128,6 +129,8 @@ const HABITS: &[Habit] = &[
         |_| Box::new(gathers::Gathers::default())),
     habit("asks", "", "asks the client for things in a call, with ids that collide with the client's own",
         |_| Box::new(asks::Asks::default())),
+    habit("rounds", "", "wants input before it answers; the tool says how often and for what",
+        |_| Box::new(rounds::Rounds)),
     habit("malformed-responses", "", "a malformed response, of the kind that the tool names",
         |_| Box::new(malformed::MalformedResponses)),
     habit("not-utf8", "", "text that is not Unicode, of the kind that the tool names",
