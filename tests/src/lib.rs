@@ -27,7 +27,7 @@ mod server;
 pub mod sim;
 mod watchdog;
 
-pub use adapter::{Adapter, Call, Failure, Heard};
+pub use adapter::{Adapter, Answering, Call, Failure, Heard};
 pub use blocking::Blocking;
 pub use canned::{Canned, KeyOrder};
 pub use counting::{Allocated, Counting, allocated};

@@ -53,6 +53,24 @@ fn nearly_json() -> impl Strategy<Value = Vec<u8>> {
     vec(select(&PARTS[..]), 0..60).prop_map(|parts| parts.concat().into_bytes())
 }
 
+/// Operations on an open modern connection, most of which have to do with the rounds of requests.
+fn rounds() -> impl Strategy<Value = Vec<u8>> {
+    let step = prop_oneof![
+        3 => (0..8u8, any::<u8>(), 0..4u8).prop_map(|(bits, timeout, name)| vec![0, bits, timeout, name, 0]),
+        1 => (0..8u8, any::<u8>()).prop_map(|(bits, timeout)| vec![1, bits, timeout, 1, 0]),
+        8 => (0..6u8, 8..17u8, 0..6u8).prop_map(|(which, result, shape)| vec![5, which, 7, result, shape]),
+        4 => (240..252u8, 0..4u8, 0..6u8).prop_map(|(what, which, answer)| vec![what, which, answer]),
+        1 => (0..4u8).prop_map(|which| vec![252, which]),
+        1 => (0..6u8).prop_map(|which| vec![4, which]),
+        1 => (0..5u8, any::<u8>()).prop_map(|(unit, time)| vec![15, unit, time]),
+        1 => Just(vec![16]),
+        2 => any::<u8>().prop_map(|n| vec![17, n]),
+        2 => Just(vec![19, 255]),
+        1 => (0..8u8).prop_map(|n| vec![10, n, 0]),
+    ];
+    vec(step, 0..60).prop_map(|steps| [vec![1], steps.concat()].concat())
+}
+
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..400)
 }
@@ -94,6 +112,11 @@ proptest! {
     #[test]
     fn any_text_is_read_as_others_read_it(text in prop_oneof![any_bytes(), nearly_json()]) {
         content::run(&text);
+    }
+
+    #[test]
+    fn any_rounds_of_requests_keep_the_promises(steps in rounds()) {
+        operations::run(&steps);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_driver::core::{Ask, Json, RpcError};
 use mcpwire_driver::{Answer, ErrorKind};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
-use mcpwire_tests::{Adapter, Call, Server, on_every_adapter, server};
+use mcpwire_tests::{Adapter, Answering, Call, Server, on_every_adapter, server};
 use serde_json::json;
 
 fn knows(ask: &Ask) -> Result<Json, RpcError> {
@@ -20,7 +20,7 @@ fn knows(ask: &Ask) -> Result<Json, RpcError> {
 }
 
 /// A server with rounds, whose client answers so.
-fn rounds(answer: fn(&Ask) -> Result<Json, RpcError>) -> Server {
+fn rounds(answer: Answering) -> Server {
     let mut server = server!("rounds --modern");
     server.config.answers = vec!["roots/list".into(), "elicitation/create".into()];
     server.heard.answer = Some(answer);

@@ -61,7 +61,7 @@ impl Manners for Rounds {
                 wire.result(message, r#""messages":[{"role":"user","content":{"type":"text","text":"prompted"}}]"#);
             }
             "resources/read" => {
-                wire.result(message, r#""contents":[{"uri":"a:b","text":"read"}],"ttlMs":0,"cacheScope":"private""#)
+                wire.result(message, r#""contents":[{"uri":"a:b","text":"read"}],"ttlMs":0,"cacheScope":"private""#);
             }
             _ => WellBehaved.other(wire, message),
         }

@@ -23,7 +23,11 @@ pub fn run(data: &[u8]) {
 }
 
 fn step(model: &mut Model, input: &mut Bytes<'_>) {
-    match input.byte() % 20 {
+    let what = input.byte();
+    if what >= 240 {
+        return answer(model, what, input);
+    }
+    match what % 20 {
         0 => call(model, input),
         1 => raw(model, input),
         2 => {
@@ -60,9 +64,20 @@ fn step(model: &mut Model, input: &mut Bytes<'_>) {
     }
 }
 
+/// Answers what the server asks for, or refuses it.
+fn answer(model: &mut Model, what: u8, input: &mut Bytes<'_>) {
+    let which = usize::from(input.byte());
+    if what >= 252 {
+        return model.refuse(which);
+    }
+    let answer = input.pick(&["{}", "{\"roots\":[]}", "{\"a\":\n{\"b\":\"\\u00e4\"}}", "[1]", "5"]);
+    model.answer(which, &Json::parse(answer).expect("it is JSON"));
+}
+
 fn call(model: &mut Model, input: &mut Bytes<'_>) {
     let options = options(input);
     let name = input.pick(&["echo", "", "a\"b\\\n\u{1f468}", "tool"]);
+    let name = &format!("{name}#{}", model.next_mark());
     let arguments = input.pick(&["{}", "{\"a\":[1,2.5,null]}", "{\n \"text\": \"\\n\"\r\n}", " {\"b\":{}} "]);
     let arguments = Json::parse(arguments).expect("it is JSON");
     let params = CallToolParams { name, arguments: &arguments };
@@ -83,6 +98,8 @@ fn raw(model: &mut Model, input: &mut Bytes<'_>) {
         "{\n\"_meta\"\n:\n{\n}\n}",
         "{\"\\u005fmeta\":{\"io.modelcontextprotocol/protocolVersion\":\"x\"}}",
     ]);
+    let marked = format!(r##"{{"requestState":"mine","name":"#{}","_meta":{{"trace":1}}}}"##, model.next_mark());
+    let params = if method == "tools/call" { &marked } else { params };
     let params = (!params.is_empty()).then(|| Json::parse(params).expect("it is JSON"));
     model.send(&options, |engine, options, now| {
         engine.request_raw(method, params.as_ref(), options, now).map(Into::into)

@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallTool, Config, Deadline, Event, ListTools, Negotiate, Notification, Phase, Ping, Raw, Reply,
-    RequestKey, RequestOptions, SendError, Ticket, Timestamp,
+    AskKey, CallError, CallTool, Config, Deadline, Era, Event, Json, ListTools, Negotiate, Notification, Phase, Ping,
+    Raw, Reply, RequestKey, RequestOptions, RpcError, SendError, Ticket, Timestamp,
 };
 
-use super::wire::Wire;
+use super::wire::{self, Wire};
 
 const MAX_MESSAGE: usize = 1000;
 const MAX_TRANSMIT: usize = 1500;
 const MAX_IN_FLIGHT: usize = 12;
+const MAX_ASKS: usize = 5;
+const MAX_ROUNDS: u32 = 3;
+const MAX_KEPT: usize = 600;
 
 /// A ticket of any of the methods that are used here.
 #[derive(Clone, Copy)]
@@ -64,6 +67,11 @@ struct Waiting {
     idle: Timestamp,
     total: Timestamp,
     cancelled: bool,
+    /// What names it in its parameters, whatever id it has.
+    mark: Option<u64>,
+    rounds: u32,
+    /// An input of its was refused.
+    refused: bool,
 }
 
 pub(super) struct Model {
@@ -72,6 +80,10 @@ pub(super) struct Model {
     waiting: BTreeMap<RequestKey, Waiting>,
     /// Ids of requests that have ended.
     ended: Vec<u64>,
+    /// What the server asks for, and the request that it is for.
+    asks: BTreeMap<AskKey, Option<RequestKey>>,
+    dead_ask: Option<AskKey>,
+    marks: u64,
     wire: Wire,
     connected: bool,
     /// The last event has been seen.
@@ -86,6 +98,10 @@ impl Model {
         config.max_message = MAX_MESSAGE;
         config.max_transmit = MAX_TRANSMIT;
         config.max_in_flight = MAX_IN_FLIGHT;
+        config.max_asks = MAX_ASKS;
+        config.max_rounds = MAX_ROUNDS;
+        config.max_kept = MAX_KEPT;
+        config.answers = vec!["roots/list".into()];
         config.request_timeout = Duration::from_millis(500);
         config.total_timeout = Duration::from_secs(5);
         let answer = match setup % 4 {
@@ -103,6 +119,9 @@ impl Model {
             now: Timestamp::ORIGIN,
             waiting: BTreeMap::new(),
             ended: Vec::new(),
+            asks: BTreeMap::new(),
+            dead_ask: None,
+            marks: 0,
             wire: Wire::default(),
             connected: false,
             over: false,
@@ -138,7 +157,9 @@ impl Model {
                 assert_eq!(self.engine.phase(), Phase::Ready);
                 assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
                 assert!(before <= MAX_TRANSMIT, "sent although the buffer is full");
-                let id = self.wire.id_of_last_request(&self.engine.transmit()[before..]);
+                let sent = &self.engine.transmit()[before..];
+                let id = self.wire.id_of_last_request(sent);
+                let mark = wire::marked(sent).map(|(_, mark)| mark);
                 let config = self.engine.config();
                 let timeout = options.timeout.unwrap_or(config.request_timeout);
                 let total = options.total_timeout.unwrap_or(config.total_timeout.max(timeout));
@@ -150,6 +171,9 @@ impl Model {
                     idle: self.now + timeout,
                     total: self.now + total,
                     cancelled: false,
+                    mark,
+                    rounds: 0,
+                    refused: false,
                 };
                 assert!(self.waiting.insert(ticket.key(), waiting).is_none(), "a key used twice");
             }
@@ -180,9 +204,82 @@ impl Model {
         }
     }
 
+    /// A number that no request was marked with.
+    pub(super) fn next_mark(&mut self) -> u64 {
+        self.marks += 1;
+        self.marks
+    }
+
+    pub(super) fn answer(&mut self, which: usize, answer: &Json) {
+        let Some((key, during)) = self.ask(which) else {
+            let gone = self.dead_ask.map(|dead| self.engine.answer(dead, answer, self.now));
+            return assert!(gone.is_none_or(|answered| answered != Ok(true)), "nobody waits for it");
+        };
+        match self.engine.answer(key, answer, self.now) {
+            Ok(answered) => {
+                assert!(answered, "it is waited for");
+                self.asked_no_more(key, during);
+            }
+            Err(error) => assert!(matches!(error, SendError::NotAnObject { .. }), "{error:?}"),
+        }
+        self.drain();
+    }
+
+    pub(super) fn refuse(&mut self, which: usize) {
+        let error = RpcError::new(-1, "no");
+        let Some((key, during)) = self.ask(which) else {
+            let gone = self.dead_ask.is_some_and(|dead| self.engine.refuse(dead, &error, self.now));
+            return assert!(!gone, "nobody waits for it");
+        };
+        if let Some(waiting) = during.and_then(|key| self.waiting.get_mut(&key)) {
+            waiting.refused = true;
+        }
+        assert!(self.engine.refuse(key, &error, self.now), "it is waited for");
+        self.asked_no_more(key, during);
+        self.drain();
+        assert!(during.is_none_or(|key| !self.waiting.contains_key(&key)), "refused, and its request goes on");
+    }
+
+    fn ask(&self, which: usize) -> Option<(AskKey, Option<RequestKey>)> {
+        self.asks.iter().nth(which % 8).map(|(key, during)| (*key, *during))
+    }
+
+    fn asked_no_more(&mut self, key: AskKey, during: Option<RequestKey>) {
+        assert!(self.asks.remove(&key).is_some(), "it was asked");
+        self.dead_ask = Some(key);
+        if during.is_none() && !self.holds_up_the_server() {
+            // A legacy server can go on.
+            for waiting in self.waiting.values_mut() {
+                waiting.idle = waiting.idle.max(self.now + waiting.timeout);
+            }
+        }
+    }
+
+    fn holds_up_the_server(&self) -> bool {
+        self.asks.values().any(Option::is_none)
+    }
+
+    fn deadline(&self, waiting: &Waiting) -> Timestamp {
+        if self.holds_up_the_server() { waiting.total } else { waiting.idle.min(waiting.total) }
+    }
+
+    /// Looks for requests that were sent again.
+    fn look_for_rounds(&mut self) {
+        for (id, mark) in self.wire.whole_lines(self.engine.transmit()).filter_map(wire::marked) {
+            let Some(waiting) = self.waiting.values_mut().find(|waiting| waiting.mark == Some(mark)) else { continue };
+            if id > waiting.id {
+                self.ended.push(waiting.id);
+                waiting.id = id;
+                waiting.rounds += 1;
+                assert!(waiting.rounds <= MAX_ROUNDS, "one round too many");
+                waiting.idle = self.now + waiting.timeout;
+            }
+        }
+    }
+
     pub(super) fn notify(&mut self, which: u8) {
         let text = if which & 1 == 0 { "{\"a\":\n1}" } else { "[1]" };
-        let params = mcpwire_core::Json::parse(text).expect("it is JSON");
+        let params = Json::parse(text).expect("it is JSON");
         let before = self.engine.transmit().len();
         if self.engine.notify_raw("notifications/x", (which & 2 == 0).then_some(&params)).is_err() {
             assert_eq!(self.engine.transmit().len(), before, "refused, and bytes left behind");
@@ -196,6 +293,7 @@ impl Model {
             assert!(taken > 0, "no room although every event was taken");
             bytes = &bytes[taken..];
             self.drain();
+            self.look_for_rounds();
         }
     }
 
@@ -204,7 +302,7 @@ impl Model {
         self.engine.handle_timeout(self.now);
         self.drain();
         for waiting in self.waiting.values() {
-            assert!(waiting.idle.min(waiting.total) > self.now, "a deadline passed, and the request still waits");
+            assert!(self.deadline(waiting) > self.now, "a deadline passed, and the request still waits");
         }
         if let Some(next) = self.engine.poll_timeout() {
             assert!(next > self.now, "the next deadline lies in the past");
@@ -242,9 +340,11 @@ impl Model {
     /// What must be so after each step.
     pub(super) fn check(&mut self) {
         self.drain();
+        self.look_for_rounds();
+        assert!(self.asks.len() <= MAX_ASKS, "one question too many");
         assert_eq!(self.engine.in_flight(), self.waiting.len());
         assert!(self.waiting.keys().all(|key| self.engine.is_waiting(*key)));
-        let first = self.waiting.values().map(|waiting| waiting.idle.min(waiting.total)).min();
+        let first = self.waiting.values().map(|waiting| self.deadline(waiting)).min();
         match (self.engine.phase(), self.engine.poll_timeout(), first) {
             (Phase::Connecting, next, None) => assert!(next.is_some(), "an opening without an end"),
             (_, Some(next), Some(first)) => assert!(next <= first, "the engine would sleep through a deadline"),
@@ -287,12 +387,25 @@ impl Model {
                 assert!(waiting.progress, "progress that nobody asked for");
                 waiting.idle = self.now + waiting.timeout;
             }
+            Event::Ask(ask) => {
+                assert!(self.asks.insert(ask.key, ask.during).is_none(), "a key used twice");
+                if let Some(key) = ask.during {
+                    let waiting = self.waiting.get_mut(&key).expect("a question for a request that has ended");
+                    // In the pause only the total deadline runs.
+                    waiting.idle = waiting.total;
+                }
+            }
+            Event::AskCancelled(key) => {
+                let during = *self.asks.get(&key).expect("nobody was asked that");
+                self.asked_no_more(key, during);
+            }
             Event::Restart => {
                 assert!(!self.connected, "a restart of an open connection");
                 self.over = true;
             }
             Event::Closed(how) => {
                 assert!(self.waiting.is_empty(), "the end came before the replies");
+                assert!(self.asks.is_empty(), "a question outlives the connection");
                 assert!(how.to_string().len() < 2000, "errors are short");
                 self.over = true;
             }
@@ -306,6 +419,7 @@ impl Model {
     fn reply(&mut self, reply: Reply) {
         let key = reply.key();
         let waiting = self.waiting.remove(&key).expect("a second reply, or one to nobody");
+        assert!(self.asks.values().all(|during| *during != Some(key)), "a question for what has ended");
         self.ended.push(waiting.id);
         self.wire.dead_key = Some(key);
         assert!(!self.engine.is_waiting(key));
@@ -323,6 +437,9 @@ impl Model {
             Some(CallError::Cancelled { .. }) => assert!(waiting.cancelled, "cancelled by nobody"),
             Some(CallError::Closed { .. }) => assert_eq!(self.engine.phase(), Phase::Closed),
             Some(CallError::Invalid { .. }) => {}
+            Some(CallError::Input { .. }) => {
+                assert_eq!(self.wire.era(), Some(Era::Modern), "a legacy server wants no input");
+            }
             Some(error) => panic!("{error:?}"),
         }
         if let Err(error) = waiting.ticket.decode(reply) {

@@ -28,6 +28,13 @@ fn answer_to(id: u64, input: &mut Bytes<'_>) -> String {
         r#"{"content":[1e999]}"#,
         "{\"a\":",
         "1e5",
+        r#"{"resultType":"complete","content":[]}"#,
+        r#"{"resultType":"input_required","requestState":"\u00e4 \"x\""}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}"#,
+        r#"{"inputRequests":{"a":{"method":"roots/list"},"b\n":{"method":"roots/list","params":{"n":1}}},"resultType":"input_required","requestState":"s"}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage"}}}"#,
+        r#"{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"},"a":5},"requestState":7}"#,
+        r#"{"resultType":"task"}"#,
     ]);
     match input.byte() % 10 {
         0..=3 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#),

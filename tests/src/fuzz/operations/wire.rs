@@ -19,6 +19,13 @@ pub(super) struct Wire {
     last_id: u64,
 }
 
+/// The id of a call, and what it was marked with.
+pub(super) fn marked(line: &[u8]) -> Option<(u64, u64)> {
+    let message: Value = serde_json::from_slice(line).ok()?;
+    let mark = message["params"]["name"].as_str()?.rsplit_once('#')?.1;
+    Some((message["id"].as_u64()?, mark.parse().ok()?))
+}
+
 impl Wire {
     /// Takes bytes that were sent.
     pub(super) fn take(&mut self, bytes: &[u8]) {
@@ -47,6 +54,15 @@ impl Wire {
             }
         }
         id
+    }
+
+    pub(super) fn era(&self) -> Option<Era> {
+        self.era
+    }
+
+    /// The lines of `pending` that are whole: the first may have begun before.
+    pub(super) fn whole_lines<'p>(&self, pending: &'p [u8]) -> impl Iterator<Item = &'p [u8]> {
+        pending.split_inclusive(|byte| *byte == b'\n').skip(usize::from(!self.part.is_empty()))
     }
 
     /// The connection is open, and `pending` bytes wait to be sent.
