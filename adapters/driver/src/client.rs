@@ -62,16 +62,19 @@ impl<R: Runtime> McpClient<R> {
     ///
     /// A server without tools is no error: [`McpClient::tools`] is empty then.
     pub async fn connect_and_initialize(def: &McpServerDef) -> Result<Self, Error> {
-        // Boxed: what is awaited is compiled into whatever awaits it, and this is much.
-        let opening: Boxed<'_, Result<Self, Error>> = Box::pin(async move {
+        Self::opened(def).await
+    }
+
+    /// Boxed, and in a function of its own: what is awaited is compiled into whatever awaits it, and this is much.
+    fn opened(def: &McpServerDef) -> Boxed<'_, Result<Self, Error>> {
+        Box::pin(async move {
             let client = Self::connect(def)?;
             client.initialize().await?;
             if client.capabilities().is_none_or(|capabilities| capabilities.tools.is_some()) {
                 client.list_tools().await?;
             }
             Ok(client)
-        });
-        opening.await
+        })
     }
 
     /// Opens the connection: finds out which era the server speaks, and who it is.
