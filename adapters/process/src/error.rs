@@ -8,7 +8,8 @@ use mcpwire_core::{CallError, ConnectError, SendError};
 use crate::{Exit, SpawnError};
 
 /// Why a call to this crate failed. It names the server, and says what the process did if that has to do with it.
-#[derive(Debug)]
+///
+/// `{:?}` shows what `{}` does: it is what a program prints whose `main` fails with it.
 #[non_exhaustive]
 pub enum Error {
     /// The server could not be started.
@@ -153,6 +154,12 @@ impl fmt::Display for Error {
             Some(process) => process.fmt(f),
             None => Ok(()),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
