@@ -112,7 +112,7 @@ pub use method::{
 pub use pages::{PagedList, Pages};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
-    Ask, AskKey, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
+    Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
     Notification, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
 };
 pub use text::{Printable, printable};

@@ -252,6 +252,11 @@ impl Engine {
         self.session.refuse(key, error, self.now, self.transmit.buffer())
     }
 
+    /// Whether the server is to be told that the roots have changed: see [`Session::tells_roots_changes`].
+    pub fn tells_roots_changes(&self) -> bool {
+        self.session.tells_roots_changes()
+    }
+
     /// Ends the connection from this side: all requests end. What was not written yet is dropped.
     pub fn close(&mut self) {
         self.transmit.clear();

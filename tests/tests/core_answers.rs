@@ -6,7 +6,7 @@ use serde_json::json;
 
 fn answering(methods: &[&str]) -> Config {
     let mut config = Config::default();
-    config.answers = methods.iter().map(ToString::to_string).collect();
+    methods.iter().for_each(|method| config.answer(method));
     config
 }
 

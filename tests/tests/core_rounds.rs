@@ -14,7 +14,9 @@ const ROOTS: &str = r#"{"method":"roots/list"}"#;
 
 fn answering() -> Config {
     let mut config = Config::default();
-    config.answers = ["roots/list", "elicitation/create", "sampling/createMessage"].map(Into::into).into();
+    for method in ["roots/list", "elicitation/create", "sampling/createMessage"] {
+        config.answer(method);
+    }
     config
 }
 

@@ -143,7 +143,7 @@ fn the_level_of_logs_is_set() {
 #[test]
 fn roots_are_told() {
     let mut config = Config::default();
-    config.answers = vec!["roots/list".into()];
+    config.answer_roots();
     let mut pair = Pair::open(config, legacy(|_, _| {}));
     pair.engine.notify::<RootsListChanged>(&()).expect("it is sent");
     pair.drive();

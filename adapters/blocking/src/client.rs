@@ -8,7 +8,8 @@ use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallToolResult, Config, ConnectError, Json, ListParams, ListTools, Method, Pages, Params,
-    ProtocolVersion, Rejected, RequestOptions, SendError, ServerCapabilities, ServerInfo, Ticket, Tool, ToolList,
+    ProtocolVersion, Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo,
+    Ticket, Tool, ToolList,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
@@ -53,12 +54,12 @@ impl McpClient {
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr, trace, answer, on_event } = options;
+        let ConnectOptions { config, patience, stderr, trace, answers, on_event } = options;
         let mut connection = spawn(def, def.configure(config), Clock::start())?;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
-        connection.answerer = answer;
+        connection.answers = answers;
         Ok(McpClient { connection, definition: Some(def.clone()), patience, tools: ToolList::default() })
     }
 
@@ -71,13 +72,13 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr: _, trace, answer, on_event } = options;
+        let ConnectOptions { config, patience, stderr: _, trace, answers, on_event } = options;
         let transport =
             Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
         let mut connection = Connection::new(Engine::new(config), Box::new(transport), None, Clock::start());
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
-        connection.answerer = answer;
+        connection.answers = answers;
         Ok(McpClient { connection, definition: None, patience, tools: ToolList::default() })
     }
 
@@ -227,6 +228,17 @@ impl McpClient {
     pub fn send_notification(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
         self.connection.engine.notify_raw(method, params).map_err(|error| self.send_error(error))?;
         self.connection.flush();
+        Ok(())
+    }
+
+    /// Changes the roots. A legacy server that was told that there are some (by [`ConnectOptions::roots`]) is told that they
+    /// have changed.
+    pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        self.connection.answers.roots = Some(roots.into_iter().collect());
+        if self.connection.engine.tells_roots_changes() {
+            self.connection.engine.notify::<RootsListChanged>(&()).map_err(|error| self.send_error(error))?;
+            self.connection.flush();
+        }
         Ok(())
     }
 

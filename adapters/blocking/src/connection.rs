@@ -8,8 +8,9 @@ use mcpwire_core::stdio::Engine;
 use mcpwire_core::{Ask, Event, Notification, Progress, Reply, RequestKey, RpcError, Timestamp};
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
+use crate::answers::Answers;
 use crate::cancel::Canceller;
-use crate::options::{Answerer, Listener};
+use crate::options::Listener;
 use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
@@ -19,7 +20,7 @@ pub(crate) struct Connection {
     pub(crate) stderr: Stderr,
     pub(crate) tracer: Option<Tracer>,
     pub(crate) listener: Option<Listener>,
-    pub(crate) answerer: Option<Answerer>,
+    pub(crate) answers: Answers,
     pub(crate) clock: Clock,
     canceller: Option<Canceller>,
     /// Replies to requests that nobody waits for yet.
@@ -43,7 +44,7 @@ impl Connection {
             stderr: Stderr::default(),
             tracer: None,
             listener: None,
-            answerer: None,
+            answers: Answers::default(),
             clock,
             canceller: None,
             replies: BTreeMap::new(),
@@ -205,7 +206,7 @@ impl Connection {
         successor.stderr = self.stderr.take_over();
         successor.tracer = self.tracer.take();
         successor.listener = self.listener.take();
-        successor.answerer = self.answerer.take();
+        successor.answers = std::mem::take(&mut self.answers);
         Ok(())
     }
 
@@ -243,10 +244,7 @@ impl Connection {
     }
 
     fn answer(&mut self, ask: &Ask) {
-        let answer = match &mut self.answerer {
-            Some(answerer) => answerer(ask),
-            None => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
-        };
+        let answer = self.answers.answer(ask);
         // Whoever answered may have taken a while.
         let now = self.clock.now();
         let answer = answer.and_then(|result| match self.engine.answer(ask.key, &result, now) {

@@ -23,6 +23,7 @@
 //! | [`Canceller`] | ending a wait from another thread |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
 
+mod answers;
 mod call;
 mod cancel;
 mod client;

@@ -3,16 +3,18 @@
 use std::fmt;
 
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::{Ask, Config, Event, Json, RpcError};
+use mcpwire_core::{
+    Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Event,
+    Json, Root, RpcError,
+};
 
 use mcpwire_process::Follower;
 use mcpwire_process::Watcher;
 
+use crate::answers::Answers;
+
 /// Called with each event that is no reply: notifications, log messages, and what was left aside.
 pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;
-
-/// Answers a request of the server's.
-pub(crate) type Answerer = Box<dyn FnMut(&Ask) -> Result<Json, RpcError> + Send>;
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with).
 ///
@@ -40,8 +42,8 @@ pub struct ConnectOptions {
     pub stderr: Option<Follower>,
     /// Called with each message as it goes over the wire.
     pub trace: Option<Watcher>,
-    /// Answers what the server asks for, and which methods that is, set by [`ConnectOptions::answer`].
-    pub(crate) answer: Option<Answerer>,
+    /// Who answers what the server asks for.
+    pub(crate) answers: Answers,
     /// Called with each event that is no reply, in order, by the thread that waits for an answer.
     pub on_event: Option<Listener>,
 }
@@ -52,9 +54,70 @@ impl ConnectOptions {
         ConnectOptions { config, ..ConnectOptions::default() }
     }
 
-    /// Sets who answers what servers ask for while a call waits, and which methods that is: with an object, or a refusal.
-    /// What servers may ask is up to [`Config::capabilities`]: declare there what is answered here. The thread that waits
-    /// for the server calls it, so the server waits as long as it takes.
+    /// Says who asks the person that uses the program, where a server wants a form filled in (2026-07-28,
+    /// client/elicitation). The server is told that it may ask for that.
+    ///
+    /// What was accepted has the form's defaults filled in, and is checked against the form, before it is sent: the server
+    /// never gets an answer that does not fit. One that does not is told to [`ConnectOptions::on_answer_error`], and the
+    /// server is refused. The person must see which server asks, and be able to decline.
+    ///
+    /// ```
+    /// use mcpwire_blocking::ConnectOptions;
+    /// use mcpwire_blocking::core::ElicitResult;
+    ///
+    /// let options = ConnectOptions::default().on_elicitation(|form| {
+    ///     println!("{}", form.message);
+    ///     Ok(ElicitResult::accept(&[("name", "Ada")].into_iter().collect::<std::collections::BTreeMap<_, _>>()).unwrap())
+    /// });
+    /// ```
+    pub fn on_elicitation(
+        mut self,
+        handler: impl FnMut(&ElicitForm) -> Result<ElicitResult, RpcError> + Send + 'static,
+    ) -> Self {
+        self.config.answer_elicitation(true, self.answers.url.is_some());
+        self.answers.form = Some(Box::new(handler));
+        self
+    }
+
+    /// Says who asks the person that uses the program, where a server wants an address visited (from 2025-11-25). The server
+    /// is told that it may ask for that.
+    ///
+    /// The whole address is to be shown, and visited only if the person agrees; to accept says that, not that the visit is
+    /// over.
+    pub fn on_url_elicitation(
+        mut self,
+        handler: impl FnMut(&ElicitUrl) -> Result<ElicitAction, RpcError> + Send + 'static,
+    ) -> Self {
+        self.config.answer_elicitation(self.answers.form.is_some(), true);
+        self.answers.url = Some(Box::new(handler));
+        self
+    }
+
+    /// Says who asks a language model where a server wants that (2026-07-28, client/sampling; deprecated from there on). The
+    /// server is told that it may ask for that, without tools; where they may be used as well, declare it before by
+    /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
+    pub fn on_sampling(
+        mut self,
+        handler: impl FnMut(&CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send + 'static,
+    ) -> Self {
+        self.config.answer_sampling();
+        self.answers.sampling = Some(Box::new(handler));
+        self
+    }
+
+    /// Tells servers which folders matter (2026-07-28, client/roots; deprecated from there on).
+    /// [`McpClient::set_roots`](crate::McpClient::set_roots) changes them later.
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.config.answer_roots();
+        self.answers.roots = Some(roots.into_iter().collect());
+        self
+    }
+
+    /// Sets who answers other requests of servers', or these in another way, and which methods that is: with an object, or
+    /// a refusal. May be called several times; for a method that is named twice, the last counts, and what answers that
+    /// alone goes before. The capability of a method of the protocol is declared with it, unless
+    /// [`Config::capabilities`] say more. The thread that waits for the server calls it, so the server waits as long as it
+    /// takes.
     ///
     /// ```
     /// use mcpwire_blocking::ConnectOptions;
@@ -68,8 +131,16 @@ impl ConnectOptions {
         methods: impl IntoIterator<Item = S>,
         answer: impl FnMut(&Ask) -> Result<Json, RpcError> + Send + 'static,
     ) -> Self {
-        self.config.answers = methods.into_iter().map(Into::into).collect();
-        self.answer = Some(Box::new(answer));
+        let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
+        methods.iter().for_each(|method| self.config.answer(method));
+        self.answers.others.push((methods, Box::new(answer)));
+        self
+    }
+
+    /// Says who is told of requests that could not be answered: what a handler answered did not fit, or it refused. The
+    /// server has been told the same.
+    pub fn on_answer_error(mut self, f: impl FnMut(&Ask, &RpcError) + Send + 'static) -> Self {
+        self.answers.on_error = Some(Box::new(f));
         self
     }
 }

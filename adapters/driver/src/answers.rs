@@ -37,7 +37,7 @@ pub trait Answer: Send + Sync + 'static {
     fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Json, RpcError>> + Send;
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
 /// Any [`Answer`].
 pub(crate) trait AnyAnswer: Send + Sync {
@@ -59,14 +59,9 @@ impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
     pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
         for asked in asks {
-            match (asked, &shared.answer) {
-                (Asked::Asks(ask), Some(answer)) => self.0.push((ask.key, Arc::clone(answer).begin(ask))),
-                (Asked::Asks(ask), None) => {
-                    let error = RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found");
-                    let now = shared.clock.now();
-                    shared.tell(|state| state.engine.refuse(ask.key, &error, now));
-                }
-                (Asked::GivesUp(key), _) => self.0.retain(|(open, _)| *open != key),
+            match asked {
+                Asked::Asks(ask) => self.0.push((ask.key, shared.handlers.begin(ask))),
+                Asked::GivesUp(key) => self.0.retain(|(open, _)| *open != key),
             }
         }
         for (key, answer) in self.poll(cx) {

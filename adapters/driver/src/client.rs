@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
-    ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
+    CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
+    RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -248,6 +248,17 @@ impl<R> McpClient<R> {
         self.life.0.send(|state| state.engine.notify_raw(method, params))
     }
 
+    /// Changes the roots. A legacy server that was told that there are some (by [`ConnectOptions::roots`]) is told that they
+    /// have changed.
+    pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
+        let shared = &self.life.0;
+        shared.handlers.set_roots(roots.into_iter().collect());
+        shared.send(|state| match state.engine.tells_roots_changes() {
+            true => state.engine.notify::<RootsListChanged>(&()),
+            false => Ok(()),
+        })
+    }
+
     /// What the server tells unasked, from now on. Any number may listen.
     pub fn notifications(&self) -> Notifications {
         let mut state = self.life.0.lock();
@@ -340,11 +351,11 @@ fn assemble(
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> (Life, Driver) {
-    let ConnectOptions { config, patience, stderr: follower, trace, answer } = options;
+    let ConnectOptions { config, patience, stderr: follower, trace, handlers } = options;
     let Streams { reader, writer, stderr, exit } = streams;
     let state = State::new(Engine::new(config), writer, process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
-    let shared = Arc::new(Shared::new(definition, patience, clock, answer, state, watchers));
+    let shared = Arc::new(Shared::new(definition, patience, clock, handlers, state, watchers));
     let driver = Driver::new(Arc::clone(&shared), reader, stderr, exit, timer);
     (Life(shared), driver)
 }

@@ -27,6 +27,7 @@ mod call;
 mod client;
 mod driver;
 mod features;
+mod handlers;
 mod notifications;
 mod options;
 mod pending;

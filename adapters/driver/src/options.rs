@@ -1,13 +1,18 @@
 //! What a connection may have of its own.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
-use mcpwire_core::Config;
 use mcpwire_core::shutdown::Patience;
+use mcpwire_core::{
+    Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
+    RpcError,
+};
 use mcpwire_process::{Follower, Watcher};
 
-use crate::answers::{Answer, AnyAnswer};
+use crate::answers::Answer;
+use crate::handlers::Handlers;
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with) and [`McpClient::over`](crate::McpClient::over).
 ///
@@ -25,7 +30,8 @@ pub struct ConnectOptions {
     pub stderr: Option<Follower>,
     /// Called with each message as it goes over the wire.
     pub trace: Option<Watcher>,
-    pub(crate) answer: Option<Arc<dyn AnyAnswer>>,
+    /// Who answers what the server asks for.
+    pub(crate) handlers: Handlers,
 }
 
 impl ConnectOptions {
@@ -34,11 +40,82 @@ impl ConnectOptions {
         ConnectOptions { config, ..ConnectOptions::default() }
     }
 
-    /// Sets who answers what servers ask for, and which methods that is. What servers may ask is up to
-    /// [`Config::capabilities`]: declare there what is answered here.
+    /// Says who asks the person that uses the program, where a server wants a form filled in (2026-07-28,
+    /// client/elicitation). The server is told that it may ask for that.
+    ///
+    /// What was accepted has the form's defaults filled in, and is checked against the form, before it is sent: the server
+    /// never gets an answer that does not fit. One that does not is told to [`ConnectOptions::on_answer_error`], and the
+    /// server is refused. The person must see which server asks, and be able to decline.
+    ///
+    /// The future is polled by the task that drives the connection, as that of an [`Answer`] is: it may take its time, and
+    /// must not block the thread.
+    ///
+    /// ```
+    /// use mcpwire_driver::ConnectOptions;
+    /// use mcpwire_driver::core::ElicitResult;
+    ///
+    /// let options = ConnectOptions::default().on_elicitation(|form| async move {
+    ///     println!("{}", form.message);
+    ///     Ok(ElicitResult::accept(&[("name", "Ada")].into_iter().collect::<std::collections::BTreeMap<_, _>>()).unwrap())
+    /// });
+    /// ```
+    pub fn on_elicitation<F>(mut self, handler: impl Fn(ElicitForm) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+    {
+        self.config.answer_elicitation(true, self.handlers.url.is_some());
+        self.handlers.form = Some(Box::new(move |form| Box::pin(handler(form))));
+        self
+    }
+
+    /// Says who asks the person that uses the program, where a server wants an address visited (from 2025-11-25). The server
+    /// is told that it may ask for that.
+    ///
+    /// The whole address is to be shown, and visited only if the person agrees; to accept says that, not that the visit is
+    /// over.
+    pub fn on_url_elicitation<F>(mut self, handler: impl Fn(ElicitUrl) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
+    {
+        self.config.answer_elicitation(self.handlers.form.is_some(), true);
+        self.handlers.url = Some(Box::new(move |url| Box::pin(handler(url))));
+        self
+    }
+
+    /// Says who asks a language model where a server wants that (2026-07-28, client/sampling; deprecated from there on). The
+    /// server is told that it may ask for that, without tools; where they may be used as well, declare it before by
+    /// [`ClientCapabilities::with_sampling`](mcpwire_core::ClientCapabilities::with_sampling).
+    pub fn on_sampling<F>(mut self, handler: impl Fn(CreateMessageParams) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
+    {
+        self.config.answer_sampling();
+        self.handlers.sampling = Some(Box::new(move |params| Box::pin(handler(params))));
+        self
+    }
+
+    /// Tells servers which folders matter (2026-07-28, client/roots; deprecated from there on).
+    /// [`McpClient::set_roots`](crate::McpClient::set_roots) changes them later.
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.config.answer_roots();
+        self.handlers.set_roots(roots.into_iter().collect());
+        self
+    }
+
+    /// Sets who answers other requests of servers', or these in another way, and which methods that is. May be called
+    /// several times; for a method that is named twice, the last counts, and what answers that alone goes before. The
+    /// capability of a method of the protocol is declared with it, unless [`Config::capabilities`] say more.
     pub fn answer<S: Into<String>>(mut self, methods: impl IntoIterator<Item = S>, answer: impl Answer) -> Self {
-        self.config.answers = methods.into_iter().map(Into::into).collect();
-        self.answer = Some(Arc::new(answer));
+        let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
+        methods.iter().for_each(|method| self.config.answer(method));
+        self.handlers.others.push((methods, Arc::new(answer)));
+        self
+    }
+
+    /// Says who is told of requests that could not be answered: what a handler answered did not fit, or it refused. The
+    /// server is told the same.
+    pub fn on_answer_error(mut self, f: impl Fn(&Ask, &RpcError) + Send + Sync + 'static) -> Self {
+        self.handlers.on_error = Some(Arc::new(f));
         self
     }
 }

@@ -9,7 +9,7 @@ use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{CallError, SendError, ServerInfo};
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 
-use crate::answers::AnyAnswer;
+use crate::handlers::Handlers;
 use crate::runtime::Clock;
 use crate::state::{Opened, State, Wish, wait};
 
@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) patience: Patience,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
-    pub(crate) answer: Option<Arc<dyn AnyAnswer>>,
+    pub(crate) handlers: Handlers,
     pub(crate) server: OnceLock<ServerInfo>,
     state: Mutex<State>,
     /// Those who watch, while no driver has them.
@@ -41,12 +41,12 @@ impl Shared {
         definition: Option<McpServerDef>,
         patience: Patience,
         clock: Clock,
-        answer: Option<Arc<dyn AnyAnswer>>,
+        handlers: Handlers,
         state: State,
         watchers: Watchers,
     ) -> Self {
         let (state, watchers) = (Mutex::new(state), Mutex::new(watchers));
-        Shared { definition, patience, clock, answer, server: OnceLock::new(), state, watchers }
+        Shared { definition, patience, clock, handlers, server: OnceLock::new(), state, watchers }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -41,6 +41,11 @@ impl RpcError {
     /// The server does not speak the protocol version of the request (2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
+    /// A person has to visit an address first (2025-11-25): see [`RpcError::required_elicitations`].
+    pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+    /// The person who uses the client does not want it: what clients answer to `sampling/createMessage` then.
+    pub const USER_REJECTED: i64 = -1;
+
     /// An error as a scripted server would send it.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         RpcError { code, message: message.into(), data: None }

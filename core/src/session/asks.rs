@@ -182,6 +182,11 @@ impl Session {
         if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !self.offers(&input.method)) {
             return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
         }
+        for InputRequest { name, method, params } in &inputs {
+            if let Err(error) = self.config.capabilities.allow(method, params.as_ref()) {
+                return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
+            }
+        }
         if inputs.len() > self.config.max_asks.saturating_sub(self.asks.open.len()) {
             return Err(InputError::TooManyInputs { limit: self.config.max_asks });
         }
@@ -258,6 +263,10 @@ impl Session {
             write::error(out, id, RpcError::INVALID_PARAMS, "Invalid params", None);
             return self.refused(method);
         };
+        if let Err(error) = self.config.capabilities.allow(method, params.as_ref()) {
+            write::error(out, id, error.code, &error.message, None);
+            return self.refused(method);
+        }
         let key = self.asks.add(Origin::Request(id.to_string()));
         self.watch_asks(now);
         self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));

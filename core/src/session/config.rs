@@ -41,8 +41,8 @@ pub struct Config {
     /// What the client can do, as servers are told. Empty by default: nothing that servers could ask for.
     pub capabilities: ClientCapabilities,
     /// The methods that servers may ask for and that the embedder answers, such as `roots/list`: each such request becomes
-    /// an [`Event::Ask`](crate::Event::Ask). All others are refused at once. None by default. Servers only ask for what
-    /// [`Config::capabilities`] declare.
+    /// an [`Event::Ask`](crate::Event::Ask). All others are refused at once, and so is what [`Config::capabilities`] do not
+    /// declare. None by default; [`Config::answer`] adds one.
     pub answers: Vec<String>,
     /// Which era to speak.
     pub negotiate: Negotiate,

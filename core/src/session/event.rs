@@ -8,7 +8,7 @@ use super::error::Closed;
 use super::ticket::{Reply, RequestKey};
 use crate::json::Json;
 use crate::rpc::RpcError;
-use crate::types::{LogMessage, Progress};
+use crate::types::{ElicitationComplete, LogMessage, Progress};
 
 /// Something that happened, in the order in which the server sent it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +62,8 @@ pub enum Notification {
     PromptsChanged,
     /// The list of resources has changed.
     ResourcesChanged,
+    /// What a person was sent to an address for is done (2025-11-25).
+    ElicitationComplete(ElicitationComplete),
     /// Anything else.
     Other {
         /// Its method.

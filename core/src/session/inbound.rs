@@ -174,6 +174,9 @@ impl Session {
             "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),
             "notifications/prompts/list_changed" => Some(Some(Notification::PromptsChanged)),
             "notifications/resources/list_changed" => Some(Some(Notification::ResourcesChanged)),
+            "notifications/elicitation/complete" => decode::params(bytes)
+                .and_then(Result::ok)
+                .map(|complete| Some(Notification::ElicitationComplete(complete))),
             _ => decode::params(bytes)
                 .map(|params| Some(Notification::Other { method: method.to_string(), params: params.ok() })),
         };

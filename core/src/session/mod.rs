@@ -10,6 +10,7 @@
 //! | `inbound` | what it does with what the server sends |
 //! | `asks` | what the server asks of the client |
 //! | `rounds` | requests that take more than one round, as the server wants input first |
+//! | `requested` | the same as types, and the rule of what may be asked |
 //! | `opening` | what it does to open the connection |
 //! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
@@ -24,6 +25,7 @@ mod inbound;
 mod inflight;
 mod opening;
 mod prepared;
+mod requested;
 mod rounds;
 mod server;
 mod ticket;
@@ -35,5 +37,6 @@ pub use engine::Session;
 pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError};
 pub use event::{Event, Message, Notification};
 pub use prepared::Prepared;
+pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
 pub use ticket::{Reply, RequestKey, Ticket};

@@ -9,8 +9,14 @@ pub(crate) mod object;
 
 mod call_result;
 mod capabilities;
+mod client_capabilities;
 mod completion;
 mod content;
+mod elicitation;
+mod elicitation_check;
+mod elicitation_formats;
+mod elicitation_schema;
+mod elicitation_text;
 mod implementation;
 mod input_required;
 mod kind;
@@ -23,16 +29,28 @@ mod resource_contents;
 mod resources;
 mod result_type;
 mod roots;
+mod sampling;
+mod sampling_content;
 mod tools;
 mod version;
+mod words;
 
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
+pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
 };
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
     TextContent, UnknownContent,
+};
+pub use elicitation::{
+    ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete,
+};
+pub use elicitation_check::{FieldError, FieldProblem, FormError};
+pub use elicitation_schema::{
+    BooleanSchema, Choices, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
+    MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
 };
 pub use implementation::{Icon, Implementation};
 pub use input_required::{InputRequest, InputRequiredResult};
@@ -47,5 +65,10 @@ pub use resources::{
     ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
+    ToolChoice, ToolChoiceMode,
+};
+pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -69,12 +69,13 @@ impl Extra {
 ///
 /// Each member is `required` (without it the object is rejected), `optional` (an `Option`; `null` and values of another
 /// type count as absent), `or_default` (the type's default stands for the same, and is not written) or `or_blank` (the
-/// default stands for the same, and is written: the specification wants the member). `finish` names a function that has
-/// the last word on the object.
+/// default stands for the same, and is written: the specification wants the member). `tag` is a member that always has the
+/// same text: it is written first, and whoever reads the object has looked at it already. `finish` names a function that
+/// has the last word on the object.
 macro_rules! object {
     (
         $(#[$meta:meta])*
-        pub struct $Name:ident($expected:literal $(, finish $finish:expr)?) {
+        pub struct $Name:ident($expected:literal $(, tag $tag:literal = $text:literal)? $(, finish $finish:expr)?) {
             $( $(#[$field_meta:meta])* $how:ident $field:ident: $ty:ty = $key:literal, )*
         }
     ) => {
@@ -101,6 +102,7 @@ macro_rules! object {
                     $( let mut $field: Option<$crate::types::object::object!(@slot $how $ty)> = None; )*
                     let mut extra = $crate::types::Extra::default();
                     reader.members(&mut |name, reader| match name {
+                        $( $tag => reader.raw().map(drop), )?
                         $( $key => $crate::types::object::object!(@read $how $field reader), )*
                         _ => extra.keep(name, reader),
                     })?;
@@ -125,6 +127,7 @@ macro_rules! object {
                 fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                     use serde::ser::SerializeMap;
                     let mut map = serializer.serialize_map(None)?;
+                    $( map.serialize_entry($tag, $text)?; )?
                     $( $crate::types::object::object!(@write $how $ty, self $field $key map); )*
                     for (name, value) in self.extra.iter() {
                         map.serialize_entry(name, value)?;

@@ -1,4 +1,6 @@
 //! Roots: the folders that the client tells servers of (2026-07-28, client/roots).
+//!
+//! Deprecated from 2026-07-28 on: folders are to be told by the arguments of tools or the server's configuration.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -101,7 +101,7 @@ impl Model {
         config.max_asks = MAX_ASKS;
         config.max_rounds = MAX_ROUNDS;
         config.max_kept = MAX_KEPT;
-        config.answers = vec!["roots/list".into()];
+        config.answer("roots/list");
         config.request_timeout = Duration::from_millis(500);
         config.total_timeout = Duration::from_secs(5);
         let answer = match setup % 4 {

@@ -1,0 +1,68 @@
+//! Who answers what servers ask for.
+
+use std::fmt;
+
+use mcpwire_core::{
+    Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
+    ElicitUrl, Json, ListRootsResult, Root, RpcError,
+};
+
+/// Answers any request of the server's.
+type Answerer = Box<dyn FnMut(&Ask) -> Result<Json, RpcError> + Send>;
+
+type OnForm = Box<dyn FnMut(&ElicitForm) -> Result<ElicitResult, RpcError> + Send>;
+type OnUrl = Box<dyn FnMut(&ElicitUrl) -> Result<ElicitAction, RpcError> + Send>;
+type OnSampling = Box<dyn FnMut(&CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send>;
+type OnError = Box<dyn FnMut(&Ask, &RpcError) + Send>;
+
+/// All who answer. Those that answer one thing go before those that answer anything.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) form: Option<OnForm>,
+    pub(crate) url: Option<OnUrl>,
+    pub(crate) sampling: Option<OnSampling>,
+    pub(crate) roots: Option<Vec<Root>>,
+    /// By the methods that they answer.
+    pub(crate) others: Vec<(Vec<String>, Answerer)>,
+    /// Told of what could not be answered.
+    pub(crate) on_error: Option<OnError>,
+}
+
+impl Answers {
+    /// The answer to a request, or what to refuse it with.
+    pub(crate) fn answer(&mut self, ask: &Ask) -> Result<Json, RpcError> {
+        let answer = self.find(ask);
+        if let (Err(error), Some(on_error)) = (&answer, &mut self.on_error) {
+            on_error(ask, error);
+        }
+        answer
+    }
+
+    fn find(&mut self, ask: &Ask) -> Result<Json, RpcError> {
+        match (ask.request()?, self) {
+            (AskRequest::Elicit(ElicitParams::Form(form)), Answers { form: Some(handler), .. }) => {
+                form.answer(handler(&form)?)
+            }
+            (AskRequest::Elicit(ElicitParams::Url(url)), Answers { url: Some(handler), .. }) => {
+                url.answer(handler(&url)?)
+            }
+            (AskRequest::Sample(params), Answers { sampling: Some(handler), .. }) => handler(&params)?.answer(),
+            (AskRequest::ListRoots, Answers { roots: Some(roots), .. }) => {
+                ListRootsResult::new(roots.iter().cloned()).answer()
+            }
+            (_, Answers { others, .. }) => {
+                let answerer = others.iter_mut().rev().find(|(methods, _)| methods.contains(&ask.method));
+                match answerer {
+                    Some((_, answerer)) => answerer(ask),
+                    None => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Answers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answers").field("roots", &self.roots).finish_non_exhaustive()
+    }
+}

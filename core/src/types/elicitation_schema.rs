@@ -1,0 +1,389 @@
+//! What a form asks for: a flat object of fields (2026-07-28, client/elicitation, "Requested Schema").
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::lenient::{self, Hoped, Lenient, Mismatch};
+use super::object::object;
+use super::words::words;
+use crate::json::Json;
+use crate::json::read::{self, Reader};
+
+object! {
+    /// The fields of a form, in the server's order.
+    pub struct FormSchema("a schema", tag "type" = "object") {
+        /// The fields.
+        or_blank properties: FormFields = "properties",
+        /// The names of those that must be filled in.
+        or_default required: Vec<String> = "required",
+    }
+}
+
+impl FormSchema {
+    /// The fields, each with whether it must be filled in.
+    pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
+        let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
+        self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
+    }
+
+    /// The field of this name.
+    pub fn field(&self, name: &str) -> Option<&FormField> {
+        self.properties.0.iter().find(|field| field.name == name)
+    }
+}
+
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FormField {
+    /// The name that the answer has it under.
+    pub name: String,
+    /// What it takes.
+    pub schema: FieldSchema,
+}
+
+impl FormField {
+    /// The name to show: the title where there is one.
+    pub fn display_name(&self) -> &str {
+        self.schema.title().unwrap_or(&self.name)
+    }
+}
+
+/// Fields in the order in which the server sent them: the order in which they are asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FormFields(pub Vec<FormField>);
+
+impl Lenient for FormFields {
+    const EXPECTED: &'static str = "an object of fields";
+
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        if reader.next_byte() != Some(b'{') {
+            return lenient::pass_over(reader).map(Err);
+        }
+        let mut fields: Vec<FormField> = Vec::new();
+        // Of a name that comes twice, the last counts; the first has the place.
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        reader.members(&mut |name, reader| {
+            let schema = FieldSchema::read(reader)?;
+            match places.get(name) {
+                Some(at) => fields[*at].schema = schema,
+                None => {
+                    places.insert(name.into(), fields.len());
+                    fields.push(FormField { name: name.into(), schema });
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Ok(FormFields(fields)))
+    }
+}
+
+impl Serialize for FormFields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for field in &self.0 {
+            map.serialize_entry(&field.name, &field.schema)?;
+        }
+        map.end()
+    }
+}
+
+/// What a field takes (`PrimitiveSchemaDefinition`).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum FieldSchema {
+    /// A text.
+    String(StringSchema),
+    /// A number.
+    Number(NumberSchema),
+    /// Yes or no.
+    Boolean(BooleanSchema),
+    /// One of several.
+    Enum(Box<EnumSchema>),
+    /// Any of several (from 2025-11-25).
+    MultiSelect(Box<MultiSelectSchema>),
+    /// Anything else, as it came. Answers to it are not checked.
+    Unknown(Json),
+}
+
+object! {
+    /// A field that takes a text.
+    pub struct StringSchema("a schema", tag "type" = "string") {
+        /// The name that people read.
+        optional title: String = "title",
+        /// What it is for.
+        optional description: String = "description",
+        /// The least number of characters.
+        optional min_length: u64 = "minLength",
+        /// The greatest number of characters.
+        optional max_length: u64 = "maxLength",
+        /// What the text must look like.
+        optional format: StringFormat = "format",
+        /// What it is if nobody says (from 2025-11-25).
+        optional default: String = "default",
+    }
+}
+
+words! {
+    /// What a text must look like. Formats that the specification does not have are not checked.
+    pub enum StringFormat {
+        /// An address of electronic mail.
+        Email = "email",
+        /// An address with its scheme (RFC 3986).
+        Uri = "uri",
+        /// A day, such as `2026-07-28` (RFC 3339).
+        Date = "date",
+        /// A time with its day and zone, such as `2026-07-28T12:00:00Z` (RFC 3339).
+        DateTime = "date-time",
+    }
+}
+
+object! {
+    /// A field that takes a number.
+    pub struct NumberSchema("a schema", finish number_default) {
+        /// Whether it must be a whole number.
+        or_blank kind: NumberKind = "type",
+        /// The name that people read.
+        optional title: String = "title",
+        /// What it is for.
+        optional description: String = "description",
+        /// The least.
+        optional minimum: f64 = "minimum",
+        /// The greatest.
+        optional maximum: f64 = "maximum",
+        /// What it is if nobody says: a number, as the server wrote it (from 2025-11-25).
+        optional default: Json = "default",
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it has the last word on an object, and says yes")]
+fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
+    let is_number = |json: &Json| json.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    Ok(NumberSchema { default: schema.default.filter(is_number), ..schema })
+}
+
+words! {
+    /// Which numbers.
+    pub enum NumberKind {
+        /// Any.
+        Number = "number",
+        /// Whole ones.
+        Integer = "integer",
+    }
+}
+
+object! {
+    /// A field that takes yes or no.
+    pub struct BooleanSchema("a schema", tag "type" = "boolean") {
+        /// The name that people read.
+        optional title: String = "title",
+        /// What it is for.
+        optional description: String = "description",
+        /// What it is if nobody says.
+        optional default: bool = "default",
+    }
+}
+
+object! {
+    /// A field that takes one of several values, in all shapes that the revisions have for it; [`EnumSchema::choices`] is
+    /// the same for all.
+    pub struct EnumSchema("a schema", tag "type" = "string") {
+        /// The name that people read.
+        optional title: String = "title",
+        /// What it is for.
+        optional description: String = "description",
+        /// The values, where they have no titles, or those of `enumNames`.
+        or_default values: Vec<String> = "enum",
+        /// The titles of those values (2025-06-18; later revisions have `oneOf`).
+        or_default names: Vec<String> = "enumNames",
+        /// The values with their titles (from 2025-11-25).
+        or_default one_of: Vec<EnumOption> = "oneOf",
+        /// What it is if nobody says (from 2025-11-25).
+        optional default: String = "default",
+    }
+}
+
+impl EnumSchema {
+    /// What there is to choose from: values and their titles.
+    pub fn choices(&self) -> Choices<'_> {
+        Choices { values: &self.values, names: &self.names, titled: &self.one_of }
+    }
+}
+
+object! {
+    /// A value to choose, with its title.
+    pub struct EnumOption("an option") {
+        /// The value.
+        required value: String = "const",
+        /// The title; the value itself where the server sent none.
+        optional title: String = "title",
+    }
+}
+
+object! {
+    /// A field that takes any of several values (from 2025-11-25).
+    pub struct MultiSelectSchema("a schema", tag "type" = "array") {
+        /// The name that people read.
+        optional title: String = "title",
+        /// What it is for.
+        optional description: String = "description",
+        /// The least number of values.
+        optional min_items: u64 = "minItems",
+        /// The greatest number of values.
+        optional max_items: u64 = "maxItems",
+        /// What there is to choose from.
+        required items: MultiSelectItems = "items",
+        /// What it is if nobody says.
+        optional default: Vec<String> = "default",
+    }
+}
+
+object! {
+    /// What there is to choose from in a [`MultiSelectSchema`].
+    pub struct MultiSelectItems("a schema") {
+        /// The values, where they have no titles.
+        or_default values: Vec<String> = "enum",
+        /// The values with their titles.
+        or_default any_of: Vec<EnumOption> = "anyOf",
+    }
+}
+
+impl MultiSelectSchema {
+    /// What there is to choose from: values and their titles.
+    pub fn choices(&self) -> Choices<'_> {
+        Choices { values: &self.items.values, names: &[], titled: &self.items.any_of }
+    }
+}
+
+/// What there is to choose from.
+#[derive(Clone, Copy, Debug)]
+pub struct Choices<'a> {
+    values: &'a [String],
+    names: &'a [String],
+    titled: &'a [EnumOption],
+}
+
+impl<'a> Choices<'a> {
+    /// Each value with its title, which is the value itself where there is no other.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        // Names that do not belong to the values one by one may belong to others.
+        let names = if self.names.len() == self.values.len() { self.names } else { &[] };
+        let plain =
+            self.values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
+        let titled =
+            self.titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
+        plain.chain(titled)
+    }
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        self.values.len() + self.titled.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether this is one of the values.
+    pub fn contains(self, value: &str) -> bool {
+        self.iter().any(|(known, _)| known == value)
+    }
+}
+
+impl FieldSchema {
+    /// The name that people read.
+    pub fn title(&self) -> Option<&str> {
+        match self {
+            FieldSchema::String(schema) => schema.title.as_deref(),
+            FieldSchema::Number(schema) => schema.title.as_deref(),
+            FieldSchema::Boolean(schema) => schema.title.as_deref(),
+            FieldSchema::Enum(schema) => schema.title.as_deref(),
+            FieldSchema::MultiSelect(schema) => schema.title.as_deref(),
+            FieldSchema::Unknown(_) => None,
+        }
+    }
+
+    /// What it is for.
+    pub fn description(&self) -> Option<&str> {
+        match self {
+            FieldSchema::String(schema) => schema.description.as_deref(),
+            FieldSchema::Number(schema) => schema.description.as_deref(),
+            FieldSchema::Boolean(schema) => schema.description.as_deref(),
+            FieldSchema::Enum(schema) => schema.description.as_deref(),
+            FieldSchema::MultiSelect(schema) => schema.description.as_deref(),
+            FieldSchema::Unknown(_) => None,
+        }
+    }
+
+    /// What it is if nobody says.
+    pub fn default_value(&self) -> Option<Json> {
+        match self {
+            FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::Number(schema) => schema.default.clone(),
+            FieldSchema::Boolean(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::Enum(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::MultiSelect(schema) => schema.default.as_ref().map(json_of),
+            FieldSchema::Unknown(raw) => {
+                let default = raw.member_text("default").filter(|text| *text != "null")?;
+                Some(Json::trusted(default))
+            }
+        }
+    }
+
+    /// Reads the schema of a field. Any value is one: what is none that is known is kept.
+    fn read(reader: &mut Reader<'_>) -> read::Result<FieldSchema> {
+        let raw = reader.raw()?;
+        Ok(FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw))))
+    }
+
+    fn known(raw: &str) -> Option<FieldSchema> {
+        let json = Json::trusted(raw);
+        let has = |name| json.member_text(name).is_some_and(|text| text.starts_with('['));
+        let kind: Option<String> = json.member_text("type").and_then(lenient::from_str);
+        match kind.as_deref() {
+            // Some servers leave out the type of what is a choice of texts.
+            Some("string") | None if has("enum") || has("oneOf") => {
+                let schema: Box<EnumSchema> = lenient::from_str(raw)?;
+                Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
+            }
+            Some("string") => lenient::from_str(raw).map(FieldSchema::String),
+            Some("number" | "integer") => lenient::from_str(raw).map(FieldSchema::Number),
+            Some("boolean") => lenient::from_str(raw).map(FieldSchema::Boolean),
+            Some("array") => {
+                let schema: Box<MultiSelectSchema> = lenient::from_str(raw)?;
+                Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::MultiSelect)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Text, booleans and lists of text can always be written.
+fn json_of(value: &impl Serialize) -> Json {
+    Json::from_value(value).unwrap_or_default()
+}
+
+impl<'de> Deserialize<'de> for FieldSchema {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::json::hand_over::deserialize(deserializer, FieldSchema::read)
+    }
+}
+
+impl Serialize for FieldSchema {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            FieldSchema::String(schema) => schema.serialize(serializer),
+            FieldSchema::Number(schema) => schema.serialize(serializer),
+            FieldSchema::Boolean(schema) => schema.serialize(serializer),
+            FieldSchema::Enum(schema) => schema.serialize(serializer),
+            FieldSchema::MultiSelect(schema) => schema.serialize(serializer),
+            FieldSchema::Unknown(raw) => raw.serialize(serializer),
+        }
+    }
+}

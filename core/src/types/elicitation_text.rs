@@ -1,0 +1,97 @@
+//! From what a person typed to the value of a field.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Choices, FieldProblem, FieldSchema, NumberKind};
+use crate::json::Json;
+
+impl FieldSchema {
+    /// The value that a person means who typed this, if the field takes it.
+    ///
+    /// A number may have spaces around it; yes and no may be said in several ways; a choice is named by its value, its title
+    /// or its number from 1 on, and several are separated by commas. What a field takes that is of no known kind is JSON, or
+    /// else text.
+    ///
+    /// ```
+    /// use mcpwire_core::{FieldSchema, Json};
+    ///
+    /// let color: FieldSchema = Json::parse(r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}"##)?.decode()?;
+    /// assert_eq!(color.parse_text("green").unwrap().get(), r##""#0f0""##);
+    /// assert_eq!(color.parse_text("1").unwrap().get(), r##""#f00""##);
+    /// assert_eq!(color.parse_text("blue").unwrap_err().to_string(), "must be one of the choices, not blue");
+    /// # Ok::<(), mcpwire_core::JsonError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
+        let value = match self {
+            FieldSchema::String(_) => string(text),
+            FieldSchema::Number(schema) => number(text.trim()).ok_or(FieldProblem::Type {
+                expected: if schema.kind == NumberKind::Integer { "a whole number" } else { "a number" },
+                found: "text",
+            })?,
+            FieldSchema::Boolean(_) => match yes_or_no(text.trim()) {
+                Some(yes) => Json::trusted(if yes { "true" } else { "false" }),
+                None => return Err(FieldProblem::Type { expected: "yes or no", found: "text" }),
+            },
+            FieldSchema::Enum(schema) => string(choice(schema.choices(), text.trim())?),
+            FieldSchema::MultiSelect(schema) => {
+                let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                let mut values: Vec<&str> = Vec::new();
+                for part in parts {
+                    let value = choice(schema.choices(), part)?;
+                    if !values.contains(&value) {
+                        values.push(value);
+                    }
+                }
+                Json::from_value(&values).unwrap_or_default()
+            }
+            FieldSchema::Unknown(_) => Json::parse(text).unwrap_or_else(|_| string(text)),
+        };
+        self.validate(value.get()).map(|()| value)
+    }
+}
+
+fn string(text: &str) -> Json {
+    // Text can always be written.
+    Json::from_value(text).unwrap_or_default()
+}
+
+/// A number in JSON's spelling, or in one that people have.
+fn number(text: &str) -> Option<Json> {
+    let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
+    let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
+    if !looks_like_one(text) {
+        return None;
+    }
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    Json::parse(text).ok().or_else(|| Json::from_value(&value).ok())
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    let is = |words: [&str; 5]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
+    if is(["yes", "y", "true", "on", "1"]) {
+        Some(true)
+    } else if is(["no", "n", "false", "off", "0"]) {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// The value of the choice that a text names: by its value, then by its title, then by its place.
+fn choice<'a>(choices: Choices<'a>, text: &str) -> Result<&'a str, FieldProblem> {
+    let lower = text.to_lowercase();
+    let place = || text.parse::<usize>().ok().and_then(|place| choices.iter().nth(place.checked_sub(1)?));
+    choices
+        .iter()
+        .find(|(value, _)| *value == text)
+        .or_else(|| {
+            choices.iter().find(|(value, title)| title.to_lowercase() == lower || value.to_lowercase() == lower)
+        })
+        .or_else(place)
+        .map(|(value, _)| value)
+        .ok_or_else(|| FieldProblem::NotAChoice { found: String::from(text) })
+}
