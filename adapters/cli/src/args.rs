@@ -137,6 +137,12 @@ pub(crate) struct Options {
     /// Write every message to FILE as JSON Lines, with its time and direction
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Answer what the server asks from FILE, not at the terminal (a JSON object of elicitation, sampling and roots)
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) answers: Option<PathBuf>,
+    /// Tell the server that this folder matters; can be repeated
+    #[arg(long = "root", global = true, value_name = "DIR")]
+    pub(crate) roots: Vec<String>,
     /// Print one JSON document on stdout; an error is one JSON object on stderr
     #[arg(long, global = true)]
     pub(crate) json: bool,

@@ -4,6 +4,7 @@
 //! it answers at once is answered on the reading thread; each call of `slow` has a thread of its own, so that other
 //! requests are served meanwhile. It ends when its input ends, whatever is still running.
 
+mod asks;
 mod outbox;
 mod revision;
 mod slow;
@@ -16,6 +17,7 @@ use std::io::{self, BufRead, Write};
 
 use serde_json::{Map, Value, json};
 
+use self::asks::Asks;
 use self::outbox::Outbox;
 use self::revision::Revision;
 use self::slow::SlowCalls;
@@ -27,7 +29,8 @@ const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
 const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `add` answer at once, `slow` takes its time and \
-                            reports progress, `fail` reports an error, `weather` invents its data.";
+                            reports progress, `fail` reports an error, `weather` invents its data, \
+                            `greet` asks the user who they are.";
 
 /// Serves standard input until it ends.
 pub(crate) fn run() -> io::Result<()> {
@@ -40,7 +43,13 @@ fn serve(
     output: impl Write + Send + 'static,
     log: impl Write + Send + 'static,
 ) -> io::Result<()> {
-    let mut server = Server { outbox: Outbox::new(output), slow_calls: SlowCalls::new(log), negotiated: None };
+    let mut server = Server {
+        outbox: Outbox::new(output),
+        slow_calls: SlowCalls::new(log),
+        asks: Asks::default(),
+        negotiated: None,
+        can_be_asked: false,
+    };
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
         let received = server.receive(line.trim_ascii());
@@ -56,8 +65,11 @@ fn serve(
 struct Server {
     outbox: Outbox,
     slow_calls: SlowCalls,
+    asks: Asks,
     /// What `initialize` agreed on; `None` until a legacy client has shaken hands.
     negotiated: Option<Revision>,
+    /// Whether a legacy client has said that its user can be asked.
+    can_be_asked: bool,
 }
 
 /// What becomes of a request: an answer now, or one that a thread sends later.
@@ -115,10 +127,7 @@ impl Server {
             Some(params) => params.as_object(),
         };
         match (method, message.get("id")) {
-            (Some(method), None) => {
-                self.notification(method, params.unwrap_or(&no_params));
-                Ok(())
-            }
+            (Some(method), None) => self.notification(method, params.unwrap_or(&no_params)),
             (Some(method), Some(id)) if id.is_string() || id.is_i64() || id.is_u64() => {
                 let answer = params
                     .ok_or_else(|| Failure::new(INVALID_PARAMS, "params must be an object"))
@@ -129,8 +138,13 @@ impl Server {
                     Err(failure) => self.refuse(id, failure),
                 }
             }
-            // This server asks its client nothing, so an answer belongs to nobody.
-            (None, Some(_)) if message.get("result").is_some() || message.get("error").is_some() => Ok(()),
+            (None, Some(_)) if message.get("result").is_some() || message.get("error").is_some() => {
+                match self.asks.answered(message) {
+                    Some((call, result)) => self.outbox.result(&call, &result),
+                    // An answer to nothing belongs to nobody.
+                    None => Ok(()),
+                }
+            }
             _ => {
                 let failure = Failure::new(INVALID_REQUEST, "a request has a method and a string or integer id");
                 self.refuse(&Value::Null, failure)
@@ -142,12 +156,17 @@ impl Server {
         self.outbox.error(id, failure.code, &failure.message, failure.data)
     }
 
-    fn notification(&mut self, method: &str, params: &Map<String, Value>) {
+    fn notification(&mut self, method: &str, params: &Map<String, Value>) -> io::Result<()> {
         if method == "notifications/cancelled"
             && let Some(id) = params.get("requestId")
         {
             self.slow_calls.cancel(id, params.get("reason").and_then(Value::as_str));
+            if let Some(question) = self.asks.cancel(id) {
+                let params = json!({ "requestId": question, "reason": "the call was cancelled" });
+                return self.outbox.notification("notifications/cancelled", &params);
+            }
         }
+        Ok(())
     }
 
     fn request(&mut self, method: &str, params: &Map<String, Value>, id: &Value) -> Result<Answer, Failure> {
@@ -186,6 +205,7 @@ impl Server {
             .ok_or_else(|| Failure::new(INVALID_PARAMS, "protocolVersion must be a string"))?;
         let revision = Revision::negotiate(requested);
         self.negotiated = Some(revision);
+        self.can_be_asked = asks::can_be_asked(params.get("capabilities"));
         Ok(json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities(),
@@ -208,6 +228,18 @@ impl Server {
         };
         match tools::call(name, arguments)? {
             Outcome::Done(output) => Ok(Answer::Now(output.into_result(revision))),
+            Outcome::Greet if revision.is_modern() => {
+                if asks::can_be_asked(revision::client_capabilities(params)) {
+                    return asks::modern(params, revision).map(Answer::Now);
+                }
+                Ok(Answer::Now(asks::cannot_be_asked().into_result(revision)))
+            }
+            Outcome::Greet if !self.can_be_asked => Ok(Answer::Now(asks::cannot_be_asked().into_result(revision))),
+            Outcome::Greet => {
+                // A client that is gone ends the server through its input.
+                let _ = self.asks.ask(&self.outbox, id, revision);
+                Ok(Answer::Later)
+            }
             Outcome::Slow(length) => {
                 let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
                 self.slow_calls.start(self.outbox.clone(), revision, id.clone(), token, length);

@@ -2,6 +2,7 @@
 
 mod args;
 mod arguments;
+mod asks;
 mod commands;
 mod demo_server;
 mod failure;

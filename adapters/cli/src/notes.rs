@@ -28,6 +28,7 @@ pub(crate) struct Notes {
 /// What is being waited for.
 struct Running {
     bar: ProgressBar,
+    what: String,
     /// Dropped when it is over.
     _over: mpsc::Sender<()>,
 }
@@ -57,7 +58,7 @@ impl Notes {
                 shown.enable_steady_tick(Duration::from_millis(100));
             }
         });
-        *self.running() = Some(Running { bar, _over: over });
+        *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }
 
     /// Shows how far it is.
@@ -90,6 +91,20 @@ impl Notes {
         if let Some(running) = self.running().take() {
             running.bar.finish_and_clear();
         }
+    }
+
+    /// Does something that needs the terminal for itself: the bar is away meanwhile.
+    pub(crate) fn aside<T>(&self, f: impl FnOnce() -> T) -> T {
+        let running = self.running().take();
+        let what = running.map(|running| {
+            running.bar.finish_and_clear();
+            running.what
+        });
+        let result = f();
+        if let Some(what) = what {
+            self.start(&what);
+        }
+        result
     }
 
     /// A log message of the server.

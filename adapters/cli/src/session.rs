@@ -8,6 +8,7 @@ use mcpwire_blocking::core::{CallToolResult, Config, Event, Json, LoggingLevel, 
 use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, ShutdownReport};
 
 use crate::args::{Connection, Options, Stderr, Variable};
+use crate::asks::Asks;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -26,9 +27,11 @@ impl<'a> Session<'a> {
     /// Starts the server. From then on an interrupt ends it.
     pub(crate) fn start(connection: &Connection, options: &'a Options) -> Result<Self, Failure> {
         let definition = definition(connection, options)?;
+        let asks = Asks::prepare(options)?;
         let notes = Notes::new(options.quiet || options.json);
         let interrupt = Interrupt::install();
         let connect_options = connect_options(options, &notes)?;
+        let connect_options = asks.declare(connect_options, definition.display_name(), &notes, &interrupt);
         let client = McpClient::connect_with(&definition, connect_options)
             .map_err(|error| Failure::of(&error, options.stderr))?;
         let mut session = Self { options, notes, client, interrupt, reports: Arc::default() };

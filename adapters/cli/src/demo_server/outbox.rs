@@ -28,6 +28,10 @@ impl Outbox {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "error": error }))
     }
 
+    pub(super) fn request(&self, id: &str, method: &str, params: &Value) -> io::Result<()> {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+    }
+
     pub(super) fn notification(&self, method: &str, params: &Value) -> io::Result<()> {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
     }

@@ -82,6 +82,11 @@ impl Revision {
     }
 }
 
+/// What a modern client says in its request that it can do.
+pub(super) fn client_capabilities(params: &Map<String, Value>) -> Option<&Value> {
+    params.get("_meta")?.get(CLIENT_CAPABILITIES)
+}
+
 /// The revision that a request speaks: the one in its `_meta`, else the one that the handshake agreed on.
 pub(super) fn of_request(
     negotiated: Option<Revision>,

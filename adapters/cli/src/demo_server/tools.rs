@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::revision::Revision;
-use super::{Failure, INVALID_PARAMS};
+use super::{Failure, INVALID_PARAMS, asks};
 
 /// The longest that `slow` waits.
 const LONGEST: Duration = Duration::from_secs(3600);
@@ -15,6 +15,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 pub(super) enum Outcome {
     Done(Output),
     Slow(Duration),
+    Greet,
 }
 
 /// The result of a tool, in no revision's words yet.
@@ -34,7 +35,7 @@ impl Output {
         Self { structured: Some(value), ..Self::text(text) }
     }
 
-    fn error(text: impl Into<String>) -> Self {
+    pub(super) fn error(text: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
@@ -121,11 +122,12 @@ fn all() -> Vec<Value> {
                 "demo": { "const": true, "description": "This is made up." },
             }), &["city", "temperature", "conditions", "humidity", "demo"]),
         }),
+        asks::tool(),
     ]
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "takes what json! makes")]
-fn object(properties: Value, required: &[&str]) -> Value {
+pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
@@ -143,6 +145,7 @@ pub(super) fn call(name: &str, arguments: &Map<String, Value>) -> Result<Outcome
             None => Ok(Outcome::Done(Output::error(DEFAULT_FAILURE))),
             Some(_) => text(arguments, "message").map(|message| Outcome::Done(Output::error(message))),
         },
+        "greet" => Ok(Outcome::Greet),
         "weather" => text(arguments, "city").map(|city| Outcome::Done(weather(city))),
         _ => {
             return Err(Failure::new(INVALID_PARAMS, format!("Unknown tool: {name}")));

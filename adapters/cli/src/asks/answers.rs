@@ -1,0 +1,254 @@
+//! `--answers FILE`: what servers are answered where nobody is asked.
+//!
+//! ```json
+//! {
+//!   "elicitation": [
+//!     {"message": "your name", "action": "accept", "content": {"name": "Ada"}},
+//!     {"action": "decline", "repeat": true}
+//!   ],
+//!   "sampling": [{"message": "capital", "text": "Paris."}],
+//!   "roots": ["file:///home/me/project", "."]
+//! }
+//! ```
+//!
+//! An entry answers a question whose message contains its `message`, or any question if it has none. Of those that fit,
+//! the first that has not been used is; one with `repeat` is never used up. A question that no entry fits is dismissed.
+
+use std::fs;
+use std::path::Path;
+
+use mcpwire_blocking::core::{
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitResult, Json, Root, RpcError,
+};
+use serde::Deserialize;
+
+use super::roots;
+use crate::failure::Failure;
+
+/// The file, as far as it has not been used up.
+pub(super) struct Answers {
+    elicitation: Vec<Elicitation>,
+    sampling: Vec<Sampling>,
+    pub(super) roots: Vec<Root>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    elicitation: Vec<Elicitation>,
+    #[serde(default)]
+    sampling: Vec<Sampling>,
+    #[serde(default)]
+    roots: Vec<Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Elicitation {
+    message: Option<String>,
+    #[serde(default)]
+    repeat: bool,
+    action: Action,
+    content: Option<Json>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Accept,
+    Decline,
+    Cancel,
+}
+
+/// What a language model would say: a text, a whole result, or nothing.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sampling {
+    message: Option<String>,
+    #[serde(default)]
+    repeat: bool,
+    text: Option<String>,
+    model: Option<String>,
+    result: Option<CreateMessageResult>,
+    #[serde(default)]
+    reject: bool,
+}
+
+/// What the two kinds of entries have in common.
+trait Entry {
+    fn message(&self) -> Option<&str>;
+    fn is_repeated(&self) -> bool;
+}
+
+impl Entry for Elicitation {
+    fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    fn is_repeated(&self) -> bool {
+        self.repeat
+    }
+}
+
+impl Entry for Sampling {
+    fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    fn is_repeated(&self) -> bool {
+        self.repeat
+    }
+}
+
+impl Answers {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let wrong = |what: String| Failure::usage("answers", format!("{} {what}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| wrong(format!("could not be read: {error}")))?;
+        Self::parse(&text).map_err(|what| wrong(format!("is no file of answers: {what}")))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let json = Json::parse(text).map_err(|error| error.to_string())?;
+        if !json.is_object() {
+            return Err("it must be an object".to_owned());
+        }
+        let File { elicitation, sampling, roots } = json.decode().map_err(|error| error.to_string())?;
+        for entry in &sampling {
+            let ways = [entry.text.is_some(), entry.result.is_some(), entry.reject];
+            if ways.iter().filter(|way| **way).count() != 1 {
+                return Err("an entry of `sampling` must have one of `text`, `result` and `reject`".to_owned());
+            }
+        }
+        let roots = roots.iter().map(root).collect::<Result<_, _>>()?;
+        Ok(Self { elicitation, sampling, roots })
+    }
+
+    pub(super) fn has_sampling(&self) -> bool {
+        !self.sampling.is_empty()
+    }
+
+    /// The answer to a question of this message.
+    pub(super) fn elicitation(&mut self, message: &str) -> Option<ElicitResult> {
+        next(&mut self.elicitation, message, |entry| {
+            let mut result = ElicitResult::of(match entry.action {
+                Action::Accept => ElicitAction::Accept,
+                Action::Decline => ElicitAction::Decline,
+                Action::Cancel => ElicitAction::Cancel,
+            });
+            result.content.clone_from(&entry.content);
+            result
+        })
+    }
+
+    /// The answer to a conversation, by the text of its last message.
+    pub(super) fn sampling(&mut self, params: &CreateMessageParams) -> Option<Result<CreateMessageResult, RpcError>> {
+        let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
+        next(&mut self.sampling, &last, |entry| {
+            let model = entry.model.as_deref().unwrap_or("mcpwire-answers");
+            match (&entry.result, &entry.text) {
+                (Some(result), _) => Ok(result.clone()),
+                (None, Some(text)) => Ok(CreateMessageResult::text(model, text)),
+                (None, None) => Err(RpcError::new(RpcError::USER_REJECTED, "the user rejected the request")),
+            }
+        })
+    }
+}
+
+/// Uses the first entry that fits.
+fn next<E: Entry, A>(entries: &mut Vec<E>, message: &str, answer: impl FnOnce(&E) -> A) -> Option<A> {
+    let fits = |entry: &E| entry.message().is_none_or(|part| message.contains(part));
+    let at = entries.iter().position(fits)?;
+    let answer = answer(&entries[at]);
+    if !entries[at].is_repeated() {
+        entries.remove(at);
+    }
+    Some(answer)
+}
+
+/// A path, an address, or a whole root.
+fn root(json: &Json) -> Result<Root, String> {
+    if json.is_object() {
+        return json.decode().map_err(|error| error.to_string());
+    }
+    let text: String = json.decode().map_err(|_| "a root must be a path, an address or an object".to_owned())?;
+    roots::of_text(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Answers {
+        Answers::parse(text).unwrap_or_else(|what| panic!("{text}: {what}"))
+    }
+
+    fn said(answers: &mut Answers, message: &str) -> String {
+        answers.elicitation(message).map_or("none".to_owned(), |result| {
+            result.action.to_string() + &result.content.map(|content| content.get().to_owned()).unwrap_or_default()
+        })
+    }
+
+    #[test]
+    fn entries_are_used_in_order_and_once() {
+        let mut answers = parse(r#"{"elicitation":[{"action":"accept","content":{"a":1}},{"action":"decline"}]}"#);
+        let all: Vec<String> = (0..3).map(|_| said(&mut answers, "x")).collect();
+        assert_eq!(all, [r#"accept{"a":1}"#, "decline", "none"]);
+    }
+
+    #[test]
+    fn entries_with_a_message_wait_for_theirs() {
+        let mut answers = parse(
+            r#"{"elicitation":[{"message":"name","action":"accept"},{"message":"age","action":"cancel","repeat":true},{"action":"decline"}]}"#,
+        );
+        let all: Vec<String> = ["age?", "age?", "color?", "your name?", "your name?"]
+            .iter()
+            .map(|message| said(&mut answers, message))
+            .collect();
+        assert_eq!(all, ["cancel", "cancel", "decline", "accept", "none"]);
+    }
+
+    #[test]
+    fn a_model_says_what_the_file_says() {
+        let mut answers = parse(
+            r#"{"sampling":[{"message":"capital","text":"Paris."},{"result":{"role":"assistant","content":[],"model":"m"}},{"reject":true}]}"#,
+        );
+        let params = |text: &str| -> CreateMessageParams {
+            let text = format!(
+                r#"{{"messages":[{{"role":"user","content":{{"type":"text","text":"{text}"}}}}],"maxTokens":9}}"#
+            );
+            Json::parse(text).expect("it is JSON").decode().expect("it is a request")
+        };
+        assert!(matches!(answers.sampling(&params("other")), Some(Ok(result)) if result.model == "m"));
+        assert!(
+            matches!(answers.sampling(&params("the capital?")), Some(Ok(result)) if result.content.text() == "Paris.")
+        );
+        assert!(matches!(answers.sampling(&params("x")), Some(Err(error)) if error.code == RpcError::USER_REJECTED));
+        assert!(answers.sampling(&params("x")).is_none());
+    }
+
+    #[test]
+    fn roots_are_addresses_or_objects() {
+        let answers = parse(r#"{"roots":["file:///a",{"uri":"file:///b","name":"B"}]}"#);
+        let names: Vec<_> = answers.roots.iter().map(|root| (root.uri.as_str(), root.name.as_deref())).collect();
+        assert_eq!(names, [("file:///a", None), ("file:///b", Some("B"))]);
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_said() {
+        for (text, what) in [
+            ("[]", "object"),
+            ("{", "ends"),
+            (r#"{"elicitations":[]}"#, "elicitations"),
+            (r#"{"elicitation":[{"action":"shrug"}]}"#, "shrug"),
+            (r#"{"elicitation":[{}]}"#, "action"),
+            (r#"{"sampling":[{}]}"#, "must have one of"),
+            (r#"{"sampling":[{"text":"a","reject":true}]}"#, "must have one of"),
+            (r#"{"roots":[7]}"#, "a root must be"),
+            (r#"{"roots":[{"name":"x"}]}"#, "uri"),
+        ] {
+            let error = Answers::parse(text).err().unwrap_or_default();
+            assert!(error.contains(what), "{text}: {error}");
+        }
+    }
+}

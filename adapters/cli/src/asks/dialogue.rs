@@ -1,0 +1,253 @@
+//! Questions of a server, put to the person at the terminal.
+//!
+//! A form is asked for field by field, shown as a whole, and sent when the person says so. An address is shown with its
+//! host, and never opened. All that the server wrote is made safe to show.
+
+use std::fmt::Write as _;
+
+use mcpwire_blocking::core::{
+    Choices, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, FieldSchema, FormField, Json, NumberKind, printable,
+};
+use owo_colors::OwoColorize;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::terminal::{Terminal, Typed};
+use crate::text;
+
+/// More choices than these are not listed: their names do as well.
+const MOST_CHOICES: usize = 50;
+
+/// How a dialogue is left before its end.
+struct Left(ElicitAction);
+
+/// What was filled in: names of fields and their values.
+struct Filled<'f>(Vec<(&'f str, Json)>);
+
+/// Has a form filled in.
+pub(super) fn form(terminal: &mut dyn Terminal, server: &str, form: &ElicitForm) -> ElicitResult {
+    let mut intro = introduction(server, "asks", &form.message);
+    intro.push_str(
+        &"  Enter takes what stands in brackets; !decline says no, !cancel dismisses.\n".dimmed().to_string(),
+    );
+    terminal.show(&intro);
+    fill_in(terminal, form).unwrap_or_else(|Left(action)| action.into())
+}
+
+fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResult, Left> {
+    let mut filled = Filled(Vec::new());
+    loop {
+        let mut answers = Filled(Vec::new());
+        for (field, is_required) in form.requested_schema.fields() {
+            let before = filled.get(&field.name).or_else(|| field.schema.default_value());
+            if let Some(value) = one(terminal, field, is_required, before)? {
+                answers.0.push((&field.name, value));
+            }
+        }
+        filled = answers;
+        let result = ElicitResult::accept(&filled).and_then(|result| match form.complete(result) {
+            Ok(result) => Ok(Ok(result)),
+            Err(error) => Ok(Err(error)),
+        });
+        match result {
+            Ok(Ok(result)) if agrees(terminal, &result)? => return Ok(result),
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => terminal.show(&format!("  {} {error}\n", "not yet:".red())),
+            Err(_) => return Err(Left(ElicitAction::Cancel)),
+        }
+    }
+}
+
+/// One field, until what was typed fits.
+fn one(
+    terminal: &mut dyn Terminal,
+    field: &FormField,
+    is_required: bool,
+    before: Option<Json>,
+) -> Result<Option<Json>, Left> {
+    terminal.show(&question(field, is_required));
+    let brackets = before.as_ref().map(|value| format!(" [{}]", shown(&field.schema, value))).unwrap_or_default();
+    loop {
+        terminal.show(&format!("  {}{brackets}: ", text::line(&field.name).cyan()));
+        let typed = word(terminal)?;
+        let wrong = match (typed.as_str(), &before) {
+            ("", Some(value)) => return Ok(Some(value.clone())),
+            ("", None) if !is_required => return Ok(None),
+            ("", None) if !matches!(field.schema, FieldSchema::MultiSelect(_)) => "must be filled in".to_owned(),
+            (typed, _) => match field.schema.parse_text(typed) {
+                Ok(value) => return Ok(Some(value)),
+                Err(problem) => problem.to_string(),
+            },
+        };
+        terminal.show(&format!("  {} {wrong}\n", "not so:".red()));
+    }
+}
+
+/// Shows the answers, and asks whether they are to be sent; `false` asks for all of them once more.
+fn agrees(terminal: &mut dyn Terminal, result: &ElicitResult) -> Result<bool, Left> {
+    let content = result.content.as_ref().map_or("{}", Json::get);
+    terminal.show(&format!("\n  To be sent: {}\n", text::json_for_terminals(content)));
+    loop {
+        terminal.show("  Send it? yes, edit, decline or cancel [yes]: ");
+        match word(terminal)?.trim().to_lowercase().as_str() {
+            "" | "y" | "yes" => return Ok(true),
+            "e" | "edit" => return Ok(false),
+            "n" | "no" | "d" | "decline" => return Err(Left(ElicitAction::Decline)),
+            "c" | "cancel" => return Err(Left(ElicitAction::Cancel)),
+            _ => {}
+        }
+    }
+}
+
+/// What is typed, or how the dialogue is left. A text that starts with a `!` has two.
+fn word(terminal: &mut dyn Terminal) -> Result<String, Left> {
+    match terminal.read() {
+        Typed::End => Err(Left(ElicitAction::Cancel)),
+        Typed::Line(line) => match line.trim() {
+            "!decline" => Err(Left(ElicitAction::Decline)),
+            "!cancel" => Err(Left(ElicitAction::Cancel)),
+            _ if line.starts_with("!!") => Ok(line[1..].to_owned()),
+            _ => Ok(line),
+        },
+    }
+}
+
+/// Shows an address, and asks whether it will be visited.
+pub(super) fn url(terminal: &mut dyn Terminal, server: &str, url: &ElicitUrl) -> ElicitAction {
+    let mut page = introduction(server, "wants you to visit an address", &url.message);
+    let host = url.host().map_or_else(|| "none".to_owned(), text::line);
+    let _ = write!(page, "  address: {}\n  host:    {}\n", text::line(&url.url), host.bold());
+    for warning in warnings(url) {
+        let _ = writeln!(page, "  {} {warning}", "careful:".red());
+    }
+    page.push_str("  It is not opened for you. Open it yourself, in a browser, if you trust it.\n");
+    terminal.show(&page);
+    loop {
+        terminal.show("  Will you? yes, no or cancel: ");
+        match word(terminal) {
+            Err(Left(action)) => return action,
+            Ok(line) => match line.trim().to_lowercase().as_str() {
+                "y" | "yes" => return ElicitAction::Accept,
+                "n" | "no" | "d" | "decline" => return ElicitAction::Decline,
+                "c" | "cancel" => return ElicitAction::Cancel,
+                _ => {}
+            },
+        }
+    }
+}
+
+/// What makes an address suspicious (2026-07-28, client/elicitation, "Safe URL Handling").
+fn warnings(url: &ElicitUrl) -> Vec<&'static str> {
+    let host = url.host().unwrap_or_default().to_lowercase();
+    let is_local = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
+    let authority = url.url.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or_default());
+    [
+        (host.is_empty(), "it names no host"),
+        (!url.url.starts_with("https://") && !is_local, "it is not https: others can read along"),
+        (host.split('.').any(|label| label.starts_with("xn--")), "its host is spelled in other letters (punycode)"),
+        (!url.url.is_ascii(), "it has letters that may look like others"),
+        (authority.contains('@'), "what stands before the @ is not its host"),
+    ]
+    .into_iter()
+    .filter_map(|(is, warning)| is.then_some(warning))
+    .collect()
+}
+
+fn introduction(server: &str, does: &str, message: &str) -> String {
+    let mut page = format!("{} {} {does}:\n", "?".green(), server.bold());
+    for line in printable(message).to_string().lines() {
+        let _ = writeln!(page, "  {}", text::line(line));
+    }
+    page
+}
+
+/// What a field is, before it is asked for.
+fn question(field: &FormField, is_required: bool) -> String {
+    let necessity = if is_required { ", required" } else { "" };
+    let kind = format!("({}{necessity})", takes(&field.schema));
+    let mut page = format!("\n  {} {}\n", text::line(field.display_name()).bold(), kind.dimmed());
+    if let Some(description) = field.schema.description() {
+        let _ = writeln!(page, "  {}", text::line(description));
+    }
+    let choices = match &field.schema {
+        FieldSchema::Enum(schema) => schema.choices(),
+        FieldSchema::MultiSelect(schema) => schema.choices(),
+        _ => return page,
+    };
+    for (at, (value, title)) in choices.iter().take(MOST_CHOICES).enumerate() {
+        let value_too = if value == title { String::new() } else { format!(" ({})", text::line(value)) };
+        let _ = writeln!(page, "    {:>2}. {}{}", at + 1, text::line(title), value_too.dimmed());
+    }
+    if choices.len() > MOST_CHOICES {
+        let _ = writeln!(page, "    ... and {} more", choices.len() - MOST_CHOICES);
+    }
+    page
+}
+
+/// What a field takes, in words.
+fn takes(schema: &FieldSchema) -> String {
+    match schema {
+        FieldSchema::String(schema) => {
+            let kind = schema.format.as_ref().map_or_else(|| "text".to_owned(), |format| text::line(format.as_str()));
+            kind + &range(schema.min_length, schema.max_length, " characters")
+        }
+        FieldSchema::Number(schema) => {
+            let kind = if schema.kind == NumberKind::Integer { "whole number" } else { "number" };
+            kind.to_owned() + &range(schema.minimum, schema.maximum, "")
+        }
+        FieldSchema::Boolean(_) => "yes or no".to_owned(),
+        FieldSchema::Enum(_) => "one of these, by name or number".to_owned(),
+        FieldSchema::MultiSelect(schema) => {
+            "any of these, with commas between".to_owned() + &range(schema.min_items, schema.max_items, "")
+        }
+        _ => "JSON or text".to_owned(),
+    }
+}
+
+fn range(min: Option<impl ToString>, max: Option<impl ToString>, unit: &str) -> String {
+    match (min, max) {
+        (None, None) => String::new(),
+        (Some(min), None) => format!(", at least {}{unit}", min.to_string()),
+        (None, Some(max)) => format!(", at most {}{unit}", max.to_string()),
+        (Some(min), Some(max)) => format!(", {} to {}{unit}", min.to_string(), max.to_string()),
+    }
+}
+
+/// A value as a person would type it.
+fn shown(schema: &FieldSchema, value: &Json) -> String {
+    let title = |choices: Choices<'_>, value: &str| {
+        choices
+            .iter()
+            .find(|(known, _)| *known == value)
+            .map_or_else(|| text::line(value), |(_, title)| text::line(title))
+    };
+    match (schema, value.decode::<String>(), value.decode::<Vec<String>>()) {
+        (FieldSchema::Enum(schema), Ok(value), _) => title(schema.choices(), &value),
+        (FieldSchema::MultiSelect(schema), _, Ok(values)) => {
+            values.iter().map(|value| title(schema.choices(), value)).collect::<Vec<_>>().join(", ")
+        }
+        (FieldSchema::Boolean(_), ..) => if value.get() == "true" { "yes" } else { "no" }.to_owned(),
+        (_, Ok(value), _) => text::line(&value),
+        _ => text::json_for_terminals(value.get()).to_string(),
+    }
+}
+
+impl Filled<'_> {
+    fn get(&self, name: &str) -> Option<Json> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    }
+}
+
+impl Serialize for Filled<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+#[path = "dialogue/tests.rs"]
+mod tests;
