@@ -74,8 +74,11 @@ impl<'de> Deserialize<'de> for SamplingContents {
 
 impl Serialize for SamplingContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let [block] = &**self {
-            return block.serialize(serializer);
+        match &**self {
+            // What is no object is only read as one of several.
+            [SamplingContent::Unknown(block)] if !block.raw.is_object() => {}
+            [block] => return block.serialize(serializer),
+            _ => {}
         }
         let mut blocks = serializer.serialize_seq(Some(self.len()))?;
         for block in &**self {

@@ -1,0 +1,41 @@
+//! A server that asks the user something in the middle of a call.
+//!
+//! ```text
+//! cargo run --example elicitation
+//! ```
+//!
+//! The name of a user comes from the first argument; without one, the user is not there.
+
+mod demo;
+
+use std::env;
+use std::error::Error;
+
+use mcpwire_blocking::core::{Config, ElicitForm, ElicitResult, Negotiate, RpcError, printable};
+use mcpwire_blocking::{ConnectOptions, McpClient};
+use serde_json::json;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut config = Config::new("elicitation-example", "1.0");
+    config.negotiate = Negotiate::Legacy;
+    // That the user can be asked is declared with whoever asks. `on_url_elicitation` is for addresses to be visited.
+    let options = ConnectOptions::new(config).on_elicitation(ask);
+
+    let mut client = McpClient::connect_with(&demo::server(), options)?;
+    client.initialize()?;
+    println!("{}", client.call_tool("greet", json!({}))?.text());
+    client.shutdown()?;
+    Ok(())
+}
+
+/// A real program shows the form: who asks, what for, each field with its title, and a way to say no.
+fn ask(form: &ElicitForm) -> Result<ElicitResult, RpcError> {
+    println!("the server asks: {}", printable(&form.message));
+    for (field, is_required) in form.requested_schema.fields() {
+        println!("  {}{}", printable(field.display_name()), if is_required { " (required)" } else { "" });
+    }
+    let Some(name) = env::args().nth(1) else { return Ok(ElicitResult::cancel()) };
+    // What is left out takes its default; an answer that does not fit the form is not sent.
+    ElicitResult::accept(&json!({ "first_name": name }))
+        .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
+}
