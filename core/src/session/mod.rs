@@ -10,11 +10,14 @@
 //! | `inbound` | what it does with what the server sends |
 //! | `asks` | what the server asks of the client |
 //! | `rounds` | requests that take more than one round, as the server wants input first |
+//! | `subscriptions` | what the server tells of changes, for those who asked for it |
+//! | `caching` | what is kept of the server's answers |
 //! | `opening` | what it does to open the connection |
 //! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
 
 mod asks;
+mod caching;
 mod config;
 mod engine;
 mod error;
@@ -26,6 +29,7 @@ mod opening;
 mod prepared;
 mod rounds;
 mod server;
+mod subscriptions;
 mod ticket;
 mod timers;
 
@@ -36,4 +40,5 @@ pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError
 pub use event::{Event, Message, Notification};
 pub use prepared::Prepared;
 pub use server::{Phase, ServerInfo, Stats};
+pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey};
 pub use ticket::{Reply, RequestKey, Ticket};

@@ -23,6 +23,7 @@ mod resource_contents;
 mod resources;
 mod result_type;
 mod roots;
+mod subscriptions;
 mod tools;
 mod version;
 
@@ -47,5 +48,8 @@ pub use resources::{
     ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use roots::{ListRootsResult, Root};
+pub use subscriptions::{
+    SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
+};
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};
