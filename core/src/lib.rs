@@ -77,6 +77,7 @@
 //! | [`shutdown`] | the ladder on which a process is ended |
 //! | `tool_list` | [`ToolList`]: a server's tools, and whether the list still holds |
 //! | [`Pages`] | a list that comes in pages |
+//! | [`Cache`] | answers that are kept for as long as they hold |
 //! | [`Ending`] | when a stream is at its end |
 
 #![no_std]
@@ -86,6 +87,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod cache;
 mod ending;
 mod extract;
 mod frame;
@@ -101,19 +103,21 @@ mod time;
 mod tool_list;
 mod types;
 
+pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError};
 pub use method::{
     CallTool, CallToolRaw, Complete, Discover, DiscoverParams, GetPrompt, Initialize, ListPrompts,
     ListResourceTemplates, ListResources, ListTools, Method, Notice, Params, Ping, PingParams, Raw, ReadResource,
-    RootsListChanged, SetLevel, Subscribe, Unsubscribe,
+    RootsListChanged, SetLevel, Subscribe, SubscriptionsListen, Unsubscribe,
 };
 pub use pages::{PagedList, Pages};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
-    Notification, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats, Ticket,
+    Notification, Phase, Prepared, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session,
+    Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, Ticket,
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;

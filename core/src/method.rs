@@ -10,7 +10,7 @@ use crate::types::{
     CallToolParams, CallToolResult, CompleteParams, CompleteResult, DiscoverResult, GetPromptParams, GetPromptResult,
     InitializeParams, InitializeResult, ListParams, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, ReadResourceParams, ReadResourceResult, SetLevelParams, SubscribeParams,
-    UnsubscribeParams,
+    SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams,
 };
 
 /// A request that the server answers.
@@ -95,6 +95,9 @@ methods! {
     Subscribe = "resources/subscribe", SubscribeParams<'_> => Json;
     /// Asks not to be told any more (legacy).
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json;
+    /// Opens a subscription (from 2026-07-28). The engine sends it, see [`Session::subscribe`](crate::Session::subscribe); sent
+    /// as a plain request, it has a deadline, and its notifications are told like all others.
+    SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult;
     /// Lists prompts, a page at a time.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult;
     /// Asks what an argument of a prompt or resource template may become.

@@ -11,9 +11,10 @@ use crate::method::{Method, Notice, Params, Raw};
 use crate::rpc::RpcError;
 use crate::session::{
     AskKey, Closed, Config, Event, Message, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo,
-    Session, Stats, Ticket,
+    Session, Stats, SubscribeOptions, SubscriptionEvent, SubscriptionKey, Ticket,
 };
 use crate::time::Timestamp;
+use crate::types::SubscriptionFilter;
 
 /// The client's side of a byte stream: a child's pipes, a socket, anything that carries a message a line.
 ///
@@ -132,6 +133,13 @@ impl Engine {
         }
     }
 
+    /// Whether the answer to a request of this method may be one that is kept: then what the server has told by now should
+    /// have been taken in first.
+    #[inline]
+    pub fn keeps_answers_to<M: Method>(&self) -> bool {
+        self.session.keeps_answers_to::<M>()
+    }
+
     /// Whether something that the embedder did has made an event, such as a cancel or a refusal: it is to be polled although
     /// nothing has come in.
     pub fn has_events(&self) -> bool {
@@ -229,6 +237,36 @@ impl Engine {
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>) -> bool {
         self.session.cancel(key, reason, self.transmit.buffer())
+    }
+
+    /// Asks to be told of changes. See [`Session::subscribe`].
+    ///
+    /// # Errors
+    /// If nothing was sent: the connection is not open, or a limit is reached.
+    pub fn subscribe(
+        &mut self,
+        wanted: &SubscriptionFilter,
+        options: &SubscribeOptions,
+        now: Timestamp,
+    ) -> Result<SubscriptionKey, SendError> {
+        self.now = self.now.max(now);
+        self.session.subscribe(wanted, options, self.now, self.transmit.buffer())
+    }
+
+    /// Ends a subscription, and forgets what was still to be taken. The server is told. `false` if it was over already.
+    pub fn unsubscribe(&mut self, key: SubscriptionKey) -> bool {
+        self.session.unsubscribe(key, self.transmit.buffer())
+    }
+
+    /// How many subscriptions there are, with those that are over and not taken to their end.
+    #[inline]
+    pub fn subscriptions(&self) -> usize {
+        self.session.subscriptions()
+    }
+
+    /// Takes what a subscription has to tell. After [`SubscriptionEvent::Ended`] it is forgotten.
+    pub fn poll_subscription(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
+        self.session.poll_subscription(key)
     }
 
     /// Answers what the server asked for with an object. `false` if nobody waits for it any more: the server has given it

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, Progress, Rejected, RpcError, ServerInfo, Tool,
+    Ask, CallToolResult, Config, Json, LogMessage, Progress, Rejected, RpcError, ServerInfo, SubscribeOptions,
+    SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
 };
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
 use serde_json::{Value, json};
@@ -31,6 +32,18 @@ pub trait Adapter: Sized {
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure;
     /// Any method; the result as JSON text.
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
+    /// Subscribes. What the server agreed to.
+    fn subscribe(
+        &mut self,
+        wanted: &SubscriptionFilter,
+        options: SubscribeOptions,
+    ) -> Result<SubscriptionFilter, Failure>;
+    /// The next change on the last subscription; `None` when it is over.
+    fn next_change(&mut self) -> Option<SubscriptionEvent>;
+    /// Why the last subscription is over.
+    fn end_of_subscription(&self) -> Option<SubscriptionEnd>;
+    /// Gives up the last subscription.
+    fn unsubscribe(&mut self);
     /// What the server said of itself.
     fn server_info(&self) -> Option<ServerInfo>;
     /// Whether the server's process lives.

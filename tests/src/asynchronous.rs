@@ -10,9 +10,12 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, Notification, Rejected, RpcError, ServerInfo, Tool,
+    Ask, CallToolResult, Config, Json, LogMessage, Notification, Rejected, RpcError, ServerInfo, SubscribeOptions,
+    SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
 };
-use mcpwire_driver::{Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport};
+use mcpwire_driver::{
+    Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport, Subscription,
+};
 use serde_json::Value;
 
 use crate::{Adapter, Call, Failure, Heard, Server};
@@ -43,7 +46,8 @@ macro_rules! on_every_async_adapter {
 
 /// A client, and the runtime it is on.
 pub struct Async<H: Host> {
-    // Before its runtime: the client goes first.
+    // Before its runtime: the client goes first, and what keeps it alive.
+    subscription: Option<Subscription>,
     client: McpClient<H::Runtime>,
     logs: Arc<Mutex<Vec<LogMessage>>>,
     notifications: Notifications,
@@ -66,7 +70,7 @@ impl<H: Host> Async<H> {
         let host = H::start();
         let client = host.enter(|| McpClient::connect_with(def, options))?;
         let notifications = client.notifications();
-        Ok(Self { client, logs: Arc::clone(&heard.logs), notifications, host })
+        Ok(Self { subscription: None, client, logs: Arc::clone(&heard.logs), notifications, host })
     }
 
     /// Runs what needs more than one call at a time, with a clone of the client.
@@ -155,6 +159,32 @@ impl<H: Host> Adapter for Async<H> {
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
         Ok(self.run(async |client| client.send_raw(method, params.as_ref()).await)?.get().to_owned())
+    }
+
+    fn subscribe(
+        &mut self,
+        wanted: &SubscriptionFilter,
+        options: SubscribeOptions,
+    ) -> Result<SubscriptionFilter, Failure> {
+        let subscription = self.run(async |client| client.subscribe_with(wanted, options).await)?;
+        let acknowledged = subscription.acknowledged().clone();
+        self.subscription = Some(subscription);
+        Ok(acknowledged)
+    }
+
+    fn next_change(&mut self) -> Option<SubscriptionEvent> {
+        let mut subscription = self.subscription.take().expect("there is one");
+        let next = self.run(async |_| subscription.next().await);
+        self.subscription = Some(subscription);
+        next
+    }
+
+    fn end_of_subscription(&self) -> Option<SubscriptionEnd> {
+        self.subscription.as_ref().expect("there is one").end().cloned()
+    }
+
+    fn unsubscribe(&mut self) {
+        self.subscription.take().expect("there is one").close();
     }
 
     fn server_info(&self) -> Option<ServerInfo> {

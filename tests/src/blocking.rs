@@ -4,16 +4,16 @@ use std::thread;
 
 use mcpwire_blocking::core::{
     CallTool, CallToolParams, CallToolResult, Config, Event, Json, Notification, Rejected, RequestOptions, ServerInfo,
-    Ticket, Tool,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Ticket, Tool,
 };
-use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport};
+use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport, Subscription};
 use serde_json::Value;
 
 use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard};
 
 /// A client of `mcpwire-blocking`.
-pub struct Blocking(McpClient);
+pub struct Blocking(McpClient, Option<Subscription>);
 
 impl Adapter for Blocking {
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
@@ -27,7 +27,7 @@ impl Adapter for Blocking {
                 logs.lock().unwrap().push(message.clone());
             }
         }));
-        Ok(Self(McpClient::connect_with(def, options)?))
+        Ok(Self(McpClient::connect_with(def, options)?, None))
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {
@@ -85,6 +85,30 @@ impl Adapter for Blocking {
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
         Ok(self.0.send_raw(method, params.as_ref())?.get().to_owned())
+    }
+
+    fn subscribe(
+        &mut self,
+        wanted: &SubscriptionFilter,
+        options: SubscribeOptions,
+    ) -> Result<SubscriptionFilter, Failure> {
+        let subscription = self.0.subscribe_with(wanted, options)?;
+        let acknowledged = subscription.acknowledged().clone();
+        self.1 = Some(subscription);
+        Ok(acknowledged)
+    }
+
+    fn next_change(&mut self) -> Option<SubscriptionEvent> {
+        let subscription = self.1.as_mut().expect("there is one");
+        subscription.next(&mut self.0).expect("the wait is not cancelled")
+    }
+
+    fn end_of_subscription(&self) -> Option<SubscriptionEnd> {
+        self.1.as_ref().expect("there is one").end().cloned()
+    }
+
+    fn unsubscribe(&mut self) {
+        self.1.take().expect("there is one").close(&mut self.0);
     }
 
     fn server_info(&self) -> Option<ServerInfo> {

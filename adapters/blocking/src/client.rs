@@ -7,9 +7,8 @@ use std::time::Duration;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, Config, ConnectError, Json, ListParams, ListTools, Method, Pages, Params,
-    ProtocolVersion, Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo,
-    Ticket, Tool, ToolList,
+    CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Params, ProtocolVersion, Rejected,
+    RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Tool, ToolList,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
@@ -18,6 +17,7 @@ use crate::call::Call;
 use crate::cancel::Canceller;
 use crate::connection::{Connection, Opened};
 use crate::options::ConnectOptions;
+use crate::subscription::Unwanted;
 use crate::transport::{Clock, Threads, Transport};
 
 /// A connection to one server. The thread that calls it does all the work: there is no runtime, and on Unix no other
@@ -39,11 +39,13 @@ use crate::transport::{Clock, Threads, Transport};
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
 pub struct McpClient {
-    connection: Connection,
+    pub(crate) connection: Connection,
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
     patience: Patience,
     tools: ToolList,
+    /// Subscriptions whose handles have gone.
+    pub(crate) unwanted: Unwanted,
 }
 
 impl McpClient {
@@ -60,7 +62,13 @@ impl McpClient {
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
         connection.answers = answers;
-        Ok(McpClient { connection, definition: Some(def.clone()), patience, tools: ToolList::default() })
+        Ok(McpClient {
+            connection,
+            definition: Some(def.clone()),
+            patience,
+            tools: ToolList::default(),
+            unwanted: Unwanted::default(),
+        })
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
@@ -79,7 +87,13 @@ impl McpClient {
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
         connection.answers = answers;
-        Ok(McpClient { connection, definition: None, patience, tools: ToolList::default() })
+        Ok(McpClient {
+            connection,
+            definition: None,
+            patience,
+            tools: ToolList::default(),
+            unwanted: Unwanted::default(),
+        })
     }
 
     /// Starts a server, opens the connection and lists the tools.
@@ -129,15 +143,13 @@ impl McpClient {
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`McpClient::rejected_tools`].
     pub fn list_tools(&mut self) -> Result<&[Tool], Error> {
-        let options = RequestOptions::new();
-        let mut pages = Pages::default();
-        let mut page = self.request::<ListTools>(&ListParams { cursor: None }, &options)?;
+        self.list_tools_with(&RequestOptions::new())
+    }
+
+    fn list_tools_with(&mut self, options: &RequestOptions) -> Result<&[Tool], Error> {
         // A change that was told before the first answer is in the answer.
-        self.connection.tools_changed = false;
-        while let Some(cursor) = pages.add(page) {
-            page = self.request::<ListTools>(&ListParams { cursor: Some(cursor) }, &options)?;
-        }
-        self.tools.replace(pages.into_list());
+        let tools = self.list_pages::<ListTools>(options, |client| client.connection.tools_changed = false)?;
+        self.tools.replace(tools);
         // Lists are larger than most answers, and what comes next may be long in coming.
         self.connection.engine.shrink();
         Ok(self.tools())
@@ -198,6 +210,11 @@ impl McpClient {
     /// Sends a request of a typed method without waiting. Any number may be under way; [`McpClient::wait`] takes their
     /// results in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Ticket<M>, Error> {
+        self.unsubscribe_unwanted();
+        if self.connection.engine.keeps_answers_to::<M>() {
+            // That they do not hold any more may have been told and not been heard yet.
+            self.connection.catch_up();
+        }
         let now = self.connection.now();
         self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))
     }
@@ -245,6 +262,7 @@ impl McpClient {
     /// Takes in what the server tells unasked, for `duration`. While no call waits, nothing is read, and a server that has
     /// much to tell has to wait.
     pub fn listen(&mut self, duration: Duration) -> Result<(), Error> {
+        self.unsubscribe_unwanted();
         let until = self.connection.now() + duration;
         self.connection.listen(until).map_err(|error| self.io_error(error))
     }
@@ -345,8 +363,8 @@ impl McpClient {
     /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
     pub(crate) fn explain(&mut self, tool: &str, error: CallError) -> Error {
         if self.tool_list().is_needed_for(&error) {
-            // Without the list, the error stays what the server said.
-            let _ = self.list_tools();
+            // Without the list, the error stays what the server said. An error is reason to doubt what was kept.
+            let _ = self.list_tools_with(&RequestOptions::new().fresh());
         }
         let error = self.tool_list().explain(tool, error);
         self.call_error(error)
@@ -372,7 +390,7 @@ impl McpClient {
         Error::Send { server: self.name().into(), error, process }
     }
 
-    fn io_error(&self, error: io::Error) -> Error {
+    pub(crate) fn io_error(&self, error: io::Error) -> Error {
         Error::Io { server: self.name().into(), error }
     }
 

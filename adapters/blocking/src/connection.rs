@@ -5,7 +5,9 @@ use std::io;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Ask, Event, Notification, Progress, Reply, RequestKey, RpcError, Timestamp};
+use mcpwire_core::{
+    Ask, Event, Notification, Progress, Reply, RequestKey, RpcError, SubscriptionEvent, SubscriptionKey, Timestamp,
+};
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
 use crate::answers::Answers;
@@ -108,6 +110,33 @@ impl Connection {
             } else {
                 self.turn(None)?;
             }
+        }
+    }
+
+    /// Drives the engine until a subscription has something to tell; `Ok(None)` if that takes longer than `until`, `Err` of
+    /// nothing if the wait was cancelled.
+    pub(crate) fn next_of(
+        &mut self,
+        key: SubscriptionKey,
+        until: Option<Timestamp>,
+    ) -> io::Result<Result<Option<SubscriptionEvent>, ()>> {
+        loop {
+            while let Some(event) = self.engine.poll_event() {
+                self.event(event, None, &mut |_| {});
+            }
+            let event = self.engine.poll_subscription(key);
+            if event.is_some() {
+                // A deadline that has passed has left a word for the server behind.
+                self.flush();
+                return Ok(Ok(event));
+            }
+            if until.is_some_and(|until| self.now() >= until) {
+                return Ok(Ok(None));
+            }
+            if self.was_cancelled() {
+                return Ok(Err(()));
+            }
+            self.turn(until)?;
         }
     }
 

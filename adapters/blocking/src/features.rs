@@ -1,10 +1,10 @@
 //! What servers have beside tools, one method each.
 
 use mcpwire_core::{
-    Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams, ListPrompts,
-    ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping, PingParams,
-    Prompt, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, SetLevel,
-    SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+    CallError, Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
+    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping,
+    PingParams, Prompt, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource,
+    ResourceTemplate, SetLevel, SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -70,10 +70,62 @@ impl McpClient {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
+        self.list_all_with::<M>(&RequestOptions::new())
+    }
+
+    /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
+    ///
+    /// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh
+    /// pages (2026-07-28, server/utilities/caching, "Interaction with Pagination").
+    pub fn list_all_with<M>(
+        &mut self,
+        options: &RequestOptions,
+    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    where
+        M: Method<Result: PagedList>,
+        for<'a> ListParams<'a>: Params<M>,
+    {
+        self.list_pages::<M>(options, |_| {})
+    }
+
+    /// As [`McpClient::list_all_with`]. `begun` is called when the first page is there.
+    pub(crate) fn list_pages<M>(
+        &mut self,
+        options: &RequestOptions,
+        begun: fn(&mut Self),
+    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    where
+        M: Method<Result: PagedList>,
+        for<'a> ListParams<'a>: Params<M>,
+    {
+        let kept = self.engine().stats().cached;
+        let mut options = options.clone();
+        loop {
+            match self.walk::<M>(&options, begun) {
+                Err(Error::Call { error: CallError::Server { .. }, .. })
+                    if !options.fresh && self.engine().stats().cached > kept =>
+                {
+                    options.fresh = true;
+                }
+                walked => return walked,
+            }
+        }
+    }
+
+    fn walk<M>(
+        &mut self,
+        options: &RequestOptions,
+        begun: fn(&mut Self),
+    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    where
+        M: Method<Result: PagedList>,
+        for<'a> ListParams<'a>: Params<M>,
+    {
         let mut pages = Pages::default();
-        let mut page = self.request::<M>(&ListParams { cursor: None }, &RequestOptions::new())?;
+        let mut page = self.request::<M>(&ListParams { cursor: None }, options)?;
+        begun(self);
         while let Some(cursor) = pages.add(page) {
-            page = self.request::<M>(&ListParams { cursor: Some(cursor) }, &RequestOptions::new())?;
+            page = self.request::<M>(&ListParams { cursor: Some(cursor) }, options)?;
         }
         Ok(pages.into_list())
     }

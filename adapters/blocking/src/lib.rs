@@ -19,6 +19,7 @@
 //! |---|---|
 //! | [`McpServerDef`] | how a server is started |
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
+//! | [`Subscription`] | being told of changes |
 //! | [`ConnectOptions`] | who this client is, its limits, who is told what |
 //! | [`Canceller`] | ending a wait from another thread |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
@@ -30,6 +31,7 @@ mod client;
 mod connection;
 mod features;
 mod options;
+mod subscription;
 mod transport;
 
 pub use call::Call;
@@ -41,3 +43,4 @@ pub use mcpwire_process::{
     SpawnErrorKind, inherited_names,
 };
 pub use options::ConnectOptions;
+pub use subscription::{Changes, Subscription};

@@ -89,6 +89,19 @@ pub(crate) enum Command {
         #[command(flatten)]
         connection: Connection,
     },
+    /// Print what a server tells, as it tells it: changes of its lists and of resources, and log messages
+    #[command(
+        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | -- COMMAND [ARG]...)",
+        after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\
+            Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully."
+    )]
+    Listen {
+        /// Also tell when this resource changes; can be repeated
+        #[arg(long = "resource", value_name = "URI")]
+        resources: Vec<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
     /// Serve the demo's tools on standard input and output
     #[command(hide = true)]
     DemoServer,

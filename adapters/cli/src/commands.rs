@@ -3,6 +3,7 @@
 mod call;
 mod demo;
 mod info;
+mod listen;
 mod prompts;
 mod resources;
 mod tools;
@@ -15,6 +16,8 @@ use crate::demo_server;
 use crate::failure::{Failure, SERVER_FAILED};
 use crate::session::Session;
 
+pub(crate) use listen::Printer;
+
 /// What is done once there is a server, with all that it needs.
 enum Task<'a> {
     Demo,
@@ -25,6 +28,7 @@ enum Task<'a> {
     Read { uri: &'a str },
     Prompts,
     Prompt { name: &'a str, arguments: Json },
+    Listen { resources: &'a [String], printer: Printer },
 }
 
 /// Runs a command and says the exit status.
@@ -33,12 +37,16 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
         failure.report(options.json);
         failure.exit()
     };
-    let (task, connection) = match prepare(command) {
+    let (task, connection) = match prepare(command, options.json) {
         Ok(Some(prepared)) => prepared,
         Ok(None) => return serve(),
         Err(failure) => return told(failure),
     };
-    let mut session = match Session::start(&connection, options) {
+    let printer = match &task {
+        Task::Listen { printer, .. } => Some(printer),
+        _ => None,
+    };
+    let mut session = match Session::start(&connection, options, printer) {
         Ok(session) => session,
         Err(failure) => return told(failure),
     };
@@ -52,7 +60,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
 }
 
 /// Reads what the command needs before a server is started for it. One needs none: it is the server.
-fn prepare(command: &Command) -> Result<Option<(Task<'_>, Connection)>, Failure> {
+fn prepare(command: &Command, json: bool) -> Result<Option<(Task<'_>, Connection)>, Failure> {
     Ok(Some(match command {
         Command::DemoServer => return Ok(None),
         Command::Demo => (Task::Demo, Connection::to_demo()),
@@ -68,6 +76,9 @@ fn prepare(command: &Command) -> Result<Option<(Task<'_>, Connection)>, Failure>
         Command::Prompt { name, arguments, connection } => {
             let arguments = arguments::read(arguments.as_deref())?;
             (Task::Prompt { name, arguments }, connection.clone())
+        }
+        Command::Listen { resources, connection } => {
+            (Task::Listen { resources, printer: Printer::new(json) }, connection.clone())
         }
     }))
 }
@@ -93,6 +104,7 @@ impl Task<'_> {
             Self::Read { uri } => resources::read(session, uri),
             Self::Prompts => prompts::list(session),
             Self::Prompt { name, arguments } => prompts::get(session, name, arguments),
+            Self::Listen { resources, printer } => listen::run(session, resources, printer),
         }
     }
 }

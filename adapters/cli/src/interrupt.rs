@@ -54,6 +54,13 @@ impl Interrupt {
         self.shared.pressed.load(Ordering::SeqCst)
     }
 
+    /// Cancels what is waited for, as if an interrupt had, which it was not.
+    pub(crate) fn cancel(&self) {
+        if let Some(server) = &*self.server() {
+            server.canceller.cancel();
+        }
+    }
+
     fn press(&self) {
         let again = self.shared.pressed.swap(true, Ordering::SeqCst);
         match &*self.server() {

@@ -17,6 +17,12 @@ pub(crate) fn page(
     write(&mut out).and_then(|()| out.flush()).map_err(|error| Failure::output(&error))
 }
 
+/// Writes a line at once.
+pub(crate) fn line(line: &str) -> io::Result<()> {
+    let mut out = AutoStream::auto(io::stdout().lock());
+    writeln!(out, "{line}").and_then(|()| out.flush())
+}
+
 /// Writes the one JSON document of `--json`.
 pub(crate) fn json(document: &impl Serialize) -> Result<(), Failure> {
     let json = Json::from_value(document).map_err(|error| Failure::output(&io::Error::other(error.to_string())))?;

@@ -9,6 +9,7 @@ use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef
 
 use crate::args::{Connection, Options, Stderr, Variable};
 use crate::asks::Asks;
+use crate::commands::Printer;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -24,13 +25,23 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts the server. From then on an interrupt ends it.
-    pub(crate) fn start(connection: &Connection, options: &'a Options) -> Result<Self, Failure> {
+    /// Starts the server. From then on an interrupt ends it. What the server tells is told on standard error, or by the
+    /// printer.
+    pub(crate) fn start(
+        connection: &Connection,
+        options: &'a Options,
+        printer: Option<&Printer>,
+    ) -> Result<Self, Failure> {
         let definition = definition(connection, options)?;
         let asks = Asks::prepare(options)?;
         let notes = Notes::new(options.quiet || options.json);
         let interrupt = Interrupt::install();
-        let connect_options = connect_options(options, &notes)?;
+        let mut connect_options = connect_options(options, &notes)?;
+        if let Some(printer) = printer.cloned() {
+            let interrupt = interrupt.clone();
+            connect_options.config.log_level = Some(LoggingLevel::Info);
+            connect_options.on_event = Some(Box::new(move |event: &Event| printer.print(event, &interrupt)));
+        }
         let connect_options = asks.declare(connect_options, definition.display_name(), &notes, &interrupt);
         let client = McpClient::connect_with(&definition, connect_options)
             .map_err(|error| Failure::of(&error, options.stderr))?;
@@ -56,6 +67,17 @@ impl<'a> Session<'a> {
             return Err(Failure::interrupted());
         }
         answer.map_err(|error| Failure::of(&error, self.options.stderr))
+    }
+
+    /// A line on standard error, unless it is to be quiet.
+    pub(crate) fn note(&self, line: &str) {
+        if self.notes.are_shown() {
+            self.notes.line(line);
+        }
+    }
+
+    pub(crate) fn was_interrupted(&self) -> bool {
+        self.interrupt.was_pressed()
     }
 
     fn watch(&mut self) -> Result<(), Failure> {

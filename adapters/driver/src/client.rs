@@ -176,7 +176,7 @@ impl<R> McpClient<R> {
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`Tools::rejected`].
     pub async fn list_tools(&self) -> Result<Tools, Error> {
-        tools::list(&self.life).await
+        tools::list(&self.life, false).await
     }
 
     /// The tools, as they were last listed. No request is sent.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mcpwire_core::{
-    Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams, ListPrompts,
-    ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping, PingParams,
-    Prompt, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, SetLevel,
-    SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+    CallError, Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
+    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping,
+    PingParams, Prompt, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource,
+    ResourceTemplate, SetLevel, SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -74,21 +74,55 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        list_all::<M>(&self.life).await
+        list_all::<M>(&self.life, RequestOptions::new()).await
+    }
+
+    /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
+    pub async fn list_all_with<M>(
+        &self,
+        options: &RequestOptions,
+    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    where
+        M: Method<Result: PagedList>,
+        for<'a> ListParams<'a>: Params<M>,
+    {
+        list_all::<M>(&self.life, options.clone()).await
     }
 }
 
-/// As [`McpClient::list_all`].
-pub(crate) async fn list_all<M>(life: &Arc<Life>) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+/// As [`McpClient::list_all_with`].
+///
+/// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh pages
+/// (2026-07-28, server/utilities/caching, "Interaction with Pagination").
+pub(crate) async fn list_all<M>(
+    life: &Arc<Life>,
+    mut options: RequestOptions,
+) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
 where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    let options = RequestOptions::new();
+    let cached = || life.0.lock().engine.stats().cached;
+    let before = cached();
+    loop {
+        match walk::<M>(life, &options).await {
+            Err(Error::Call { error: CallError::Server { .. }, .. }) if !options.fresh && cached() > before => {
+                options.fresh = true;
+            }
+            walked => return walked,
+        }
+    }
+}
+
+async fn walk<M>(life: &Arc<Life>, options: &RequestOptions) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+where
+    M: Method<Result: PagedList>,
+    for<'a> ListParams<'a>: Params<M>,
+{
     let mut pages = Pages::default();
-    let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, &options)?.await?;
+    let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, options)?.await?;
     while let Some(cursor) = pages.add(page) {
-        page = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, &options)?.await?;
+        page = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, options)?.await?;
     }
     Ok(pages.into_list())
 }

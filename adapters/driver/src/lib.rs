@@ -17,7 +17,7 @@
 //! | where | what |
 //! |---|---|
 //! | [`McpClient`], [`Call`], [`Pending`] | using a server |
-//! | [`Notifications`], [`Tools`] | what it tells, what it has |
+//! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
 //! | [`ConnectOptions`], [`Answer`] | who this client is, its limits, who watches, who answers the server |
 //! | [`Runtime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 //! | [`Driver`] | the loop |
@@ -36,6 +36,7 @@ mod shared;
 mod slots;
 mod state;
 mod stop;
+mod subscription;
 mod tools;
 
 pub use answers::Answer;
@@ -52,4 +53,5 @@ pub use notifications::Notifications;
 pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Reader, Runtime, Streams, Timer, Writer};
+pub use subscription::Subscription;
 pub use tools::Tools;

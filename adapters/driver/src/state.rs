@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    Ask, AskKey, Closed, Event, Notification, Phase, Progress, Reply, RequestKey, SendError, ServerInfo, Timestamp,
-    ToolList,
+    Ask, AskKey, Closed, Event, Notification, Phase, Progress, Reply, RequestKey, SendError, ServerInfo,
+    SubscriptionKey, Timestamp, ToolList,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
 
@@ -38,6 +38,8 @@ pub(crate) struct State {
     /// How often the server said that its list of tools has changed.
     pub(crate) tools_changes: u64,
     pub(crate) subscribers: Subscribers,
+    /// Who waits for what a subscription has to tell.
+    pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
     /// What the server has asked for, and whether it still wants to know, for the driver to take.
     pub(crate) asks: Vec<Asked>,
     pub(crate) wish: Wish,
@@ -125,6 +127,7 @@ impl State {
             tools: Arc::default(),
             tools_changes: 0,
             subscribers: Subscribers::default(),
+            subscriptions: Vec::new(),
             asks: Vec::new(),
             wish: Wish::Live,
             report: None,
@@ -178,11 +181,17 @@ impl State {
         self.slots.take(key)?.waker
     }
 
+    /// Nobody waits any more for what a subscription has to tell. What woke the task that did.
+    pub(crate) fn forget_subscriber(&mut self, key: SubscriptionKey) -> Option<Waker> {
+        let at = self.subscriptions.iter().position(|(waiting, _)| *waiting == key)?;
+        Some(self.subscriptions.swap_remove(at).1)
+    }
+
     /// Sees to it that what waits is sent. One call at a time is written where it is made; where there are many, the driver
     /// writes them together. Who is to be woken for it, if anybody.
     pub(crate) fn hand_over(&mut self) -> Option<Waker> {
         if self.engine.transmit().is_empty() {
-            // What was done may have ended a request, or a question, all the same.
+            // What was done may have ended a request, or a question, all the same; or its answer was there already.
             return if self.engine.has_events() { self.driver.take() } else { None };
         }
         // Without its waker the driver is on its way already.
@@ -261,6 +270,7 @@ impl State {
                         slot.reply = Some(reply);
                     }
                 }
+                Event::Subscription(key) => wakers.extend(self.forget_subscriber(key)),
                 Event::Ask(ask) => self.asks.push(Asked::Asks(ask)),
                 Event::AskCancelled(key) => self.asks.push(Asked::GivesUp(key)),
                 Event::Connected => {

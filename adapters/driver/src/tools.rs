@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcpwire_core::{CallError, ListTools, Rejected, Tool, ToolList};
+use mcpwire_core::{CallError, ListTools, Rejected, RequestOptions, Tool, ToolList};
 use mcpwire_process::Error;
 
 use crate::features::list_all;
@@ -47,12 +47,14 @@ impl<'t> IntoIterator for &'t Tools {
     }
 }
 
-/// Lists the server's tools, all pages, and keeps the list.
-pub(crate) fn list(life: &Arc<Life>) -> Boxed<'_, Result<Tools, Error>> {
+/// Lists the server's tools, all pages, and keeps the list. `fresh` asks for all of them anew.
+pub(crate) fn list(life: &Arc<Life>, fresh: bool) -> Boxed<'_, Result<Tools, Error>> {
     Box::pin(async move {
+        let mut options = RequestOptions::new();
+        options.fresh = fresh;
         let changes = life.0.lock().tools_changes;
         let mut list = ToolList::default();
-        list.replace(list_all::<ListTools>(life).await?);
+        list.replace(list_all::<ListTools>(life, options).await?);
         let mut state = life.0.lock();
         if state.tools_changes != changes {
             // It changed while it was on its way: it is shown, and not believed.
@@ -68,8 +70,8 @@ pub(crate) fn explain<'a>(life: &'a Arc<Life>, tool: &'a str, error: CallError) 
     Box::pin(async move {
         let needed = life.0.lock().tools.is_needed_for(&error);
         if needed {
-            // Without the list, the error stays what the server said.
-            let _ = list(life).await;
+            // Without the list, the error stays what the server said. An error is reason to doubt what was kept.
+            let _ = list(life, true).await;
         }
         let tools = Arc::clone(&life.0.lock().tools);
         life.0.call_error(tools.explain(tool, error))

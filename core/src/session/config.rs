@@ -5,6 +5,7 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
 
@@ -66,6 +67,11 @@ pub struct Config {
     /// How long the opening may take. 60 s: package runners download the server first.
     pub connect_timeout: Duration,
 
+    /// How much is kept of the answers of a modern server, for as long as it says that they hold
+    /// (2026-07-28, server/utilities/caching). 4 MiB: ten times the longest list of tools seen in the field. 512 answers: an agent
+    /// reads fewer documents in a sitting. A day at most: what a server says by mistake is not for ever.
+    /// [`CacheLimits::NONE`] asks the server each time.
+    pub cache: CacheLimits,
     /// The longest message that is taken in, in bytes. 64 MiB: ten times the largest results seen in the field, and what a
     /// small machine can hold twice. A longer one fails its own request only.
     pub max_message: usize,
@@ -74,6 +80,8 @@ pub struct Config {
     pub max_transmit: usize,
     /// The most requests that may wait for an answer. 65 536: beyond any use, below what costs memory that matters.
     pub max_in_flight: usize,
+    /// The most subscriptions at a time. 256: a program has a few, and each may hold some hundred KiB of what nobody takes.
+    pub max_subscriptions: usize,
     /// The most that the server may ask for at a time: further requests of its are refused, and a request of ours whose
     /// server wants more for it fails. 64: a person is asked one at a time.
     pub max_asks: usize,
@@ -99,9 +107,11 @@ impl Config {
             total_timeout: Duration::from_secs(3600),
             probe_timeout: Duration::from_secs(5),
             connect_timeout: Duration::from_secs(60),
+            cache: CacheLimits::new(4 << 20, 512, Duration::from_secs(24 * 3600)),
             max_message: 64 << 20,
             max_transmit: 64 << 20,
             max_in_flight: 65_536,
+            max_subscriptions: 256,
             max_asks: 64,
             max_rounds: 10,
             max_kept: 64 << 20,
@@ -140,6 +150,10 @@ pub struct RequestOptions {
     pub progress: bool,
     /// Members to put into the request's `_meta`: an object.
     pub meta: Option<Json>,
+    /// Ask the server, also if an earlier answer still holds.
+    pub fresh: bool,
+    /// If no answer comes, or an error does, take an earlier answer that holds no more, where there is one.
+    pub stale_if_error: bool,
 }
 
 impl RequestOptions {
@@ -163,6 +177,18 @@ impl RequestOptions {
     /// Asks for reports of progress.
     pub fn progress(mut self) -> Self {
         self.progress = true;
+        self
+    }
+
+    /// Asks the server, also if an earlier answer still holds.
+    pub fn fresh(mut self) -> Self {
+        self.fresh = true;
+        self
+    }
+
+    /// Takes an earlier answer that holds no more, rather than an error.
+    pub fn stale_if_error(mut self) -> Self {
+        self.stale_if_error = true;
         self
     }
 

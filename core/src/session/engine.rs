@@ -8,6 +8,7 @@ use core::mem;
 use core::time::Duration;
 
 use super::asks::Asks;
+use super::caching::{Caching, LookedUp};
 use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
@@ -17,7 +18,9 @@ use super::inflight::{InFlight, Waiting};
 use super::prepared::{self, Prepared, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
+use super::subscriptions::Subscriptions;
 use super::ticket::{Reply, RequestKey, Ticket};
+use crate::cache::is_cacheable;
 use crate::json::Json;
 use crate::json::append::{push, push_number, push_string};
 use crate::json::scan::{self, Member};
@@ -52,11 +55,14 @@ pub struct Session {
     pub(super) stats: Stats,
     pub(super) asks: Asks,
     pub(super) rounds: Rounds,
+    pub(super) subscriptions: Subscriptions,
+    pub(super) caching: Caching,
 }
 
 impl Session {
     /// A session that has sent nothing yet.
     pub fn new(config: Config) -> Self {
+        let caching = Caching::new(config.cache);
         Session {
             handshake: Handshake::new(config.negotiate),
             config,
@@ -76,6 +82,8 @@ impl Session {
             stats: Stats::default(),
             asks: Asks::default(),
             rounds: Rounds::default(),
+            subscriptions: Subscriptions::default(),
+            caching,
         }
     }
 
@@ -102,7 +110,9 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<M>, SendError> {
-        self.send(Cow::Borrowed(M::NAME), &|out| prepared::push(out, params), options, now, out).map(Ticket::new)
+        let cacheable = const { is_cacheable(M::NAME) };
+        let push: Push<'_> = &|out| prepared::push(out, params);
+        self.send(Cow::Borrowed(M::NAME), cacheable, push, options, now, out).map(Ticket::new)
     }
 
     /// As [`Session::request`], with parameters that are text already.
@@ -120,7 +130,8 @@ impl Session {
             out.extend_from_slice(params.text());
             Ok(())
         };
-        self.send(Cow::Borrowed(M::NAME), &copy, options, now, out).map(Ticket::new)
+        let cacheable = const { is_cacheable(M::NAME) };
+        self.send(Cow::Borrowed(M::NAME), cacheable, &copy, options, now, out).map(Ticket::new)
     }
 
     /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
@@ -135,15 +146,18 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
+        let cacheable = is_cacheable(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
-            return self.send(method, &|out| write::push_object(out, &()), options, now, out).map(Ticket::new);
+            let none: Push<'_> = &|out| write::push_object(out, &());
+            return self.send(method, cacheable, none, options, now, out).map(Ticket::new);
         };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
-            return self.send(method, &|out| write::push_object(out, params), options, now, out).map(Ticket::new);
+            let push: Push<'_> = &|out| write::push_object(out, params);
+            return self.send(method, cacheable, push, options, now, out).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
             Some(first) => merged(first, &meta),
@@ -151,7 +165,8 @@ impl Session {
         });
         let options = RequestOptions { meta, ..options.clone() };
         let params = without_meta(params);
-        self.send(method, &|out| write::push_object(out, &params), &options, now, out).map(Ticket::new)
+        let push: Push<'_> = &|out| write::push_object(out, &params);
+        self.send(method, cacheable, push, &options, now, out).map(Ticket::new)
     }
 
     /// Sends a notification.
@@ -197,9 +212,12 @@ impl Session {
             let action = self.handshake.silence();
             self.act(action, now, out);
         }
+        if self.subscriptions.poll_timeout().is_some_and(|at| at <= now) {
+            self.subscriptions_due(now, out);
+        }
         while let Some((id, key, error)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
-            self.events.push_back(Event::Reply(Reply::failed(key, error)));
+            self.finish(id, Reply::failed(key, error), now);
         }
         self.expire_rounds(now);
     }
@@ -231,6 +249,13 @@ impl Session {
         self.events.pop_front()
     }
 
+    /// Whether the answer to a request of this method may be one that is kept: then what the server has told by now should
+    /// have been taken in first.
+    #[inline]
+    pub fn keeps_answers_to<M: Method>(&self) -> bool {
+        self.caching.keeps() && const { is_cacheable(M::NAME) }
+    }
+
     /// Whether there is an event to poll already, without anything more being taken in.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
@@ -238,7 +263,8 @@ impl Session {
 
     /// When [`Session::handle_timeout`] is to be called at the latest; calling it earlier does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.connect_by, self.silent_at, self.in_flight.poll_timeout(), self.rounds.poll_timeout()]
+        let rounds = self.rounds.poll_timeout();
+        [self.connect_by, self.silent_at, self.in_flight.poll_timeout(), rounds, self.subscriptions.poll_timeout()]
             .into_iter()
             .flatten()
             .min()
@@ -288,6 +314,7 @@ impl Session {
     fn send(
         &mut self,
         method: Cow<'static, str>,
+        cacheable: bool,
         params: Push<'_>,
         options: &RequestOptions,
         now: Timestamp,
@@ -299,6 +326,13 @@ impl Session {
         }
         if options.meta.as_ref().is_some_and(|meta| !meta.is_object()) {
             return Err(SendError::NotAnObject { method: method.into_owned() });
+        }
+        let mut pending = None;
+        if cacheable {
+            match self.look_up(&method, params, options, now)? {
+                LookedUp::Answered(key) => return Ok(key),
+                LookedUp::ToSend(found) => pending = found,
+            }
         }
         let id = self.next_id;
         let meta = Meta {
@@ -315,6 +349,9 @@ impl Session {
         // A request that may be silent for longer than the total may take that long.
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
         self.in_flight.insert(id, Waiting::new(key, method, options.progress, kept, timeout, total, now));
+        if let Some(pending) = pending {
+            self.caching.expect(id, pending, &self.in_flight);
+        }
         Ok(key)
     }
 
@@ -329,7 +366,7 @@ impl Session {
         }
     }
 
-    fn tell_cancelled(&mut self, id: u64, reason: &str, out: &mut Vec<u8>) {
+    pub(super) fn tell_cancelled(&mut self, id: u64, reason: &str, out: &mut Vec<u8>) {
         if out.len() <= self.config.max_transmit {
             let params = |out: &mut Vec<u8>| {
                 push(out, b"{\"requestId\":");
@@ -357,12 +394,15 @@ impl Session {
         self.phase = Phase::Closed;
         self.connect_by = None;
         self.silent_at = None;
-        while let Some(waiting) = self.in_flight.pop() {
+        while let Some((id, waiting)) = self.in_flight.pop() {
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
-            self.events.push_back(Event::Reply(Reply::failed(waiting.key, error)));
+            // Nothing is kept of it, whatever the time.
+            self.finish(id, Reply::failed(waiting.key, error), Timestamp::ORIGIN);
         }
         self.close_rounds(&how);
+        self.end_caching();
         self.forget_asks();
+        self.end_subscriptions(&how);
         self.events.push_back(Event::Closed(how));
     }
 }

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 
 use super::asks::{Ask, AskKey};
 use super::error::Closed;
+use super::subscriptions::SubscriptionKey;
 use super::ticket::{Reply, RequestKey};
 use crate::json::Json;
 use crate::rpc::RpcError;
-use crate::types::{ElicitationComplete, LogMessage, Progress};
+use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated};
 
 /// Something that happened, in the order in which the server sent it.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +21,9 @@ pub enum Event {
     Reply(Reply),
     /// The server told something.
     Notification(Notification),
+    /// There is something to take from a subscription, with
+    /// [`Session::poll_subscription`](super::Session::poll_subscription), until there is nothing left. Not told again before.
+    Subscription(SubscriptionKey),
     /// The server asks for something that is in [`Config::answers`](super::Config::answers): it is to be answered or refused.
     Ask(Ask),
     /// The server gives up what it asked for: an answer is not expected any more, and would not be sent.
@@ -64,6 +68,8 @@ pub enum Notification {
     ResourcesChanged,
     /// What a person was sent to an address for is done (2025-11-25).
     ElicitationComplete(ElicitationComplete),
+    /// A resource that is watched has changed.
+    ResourceUpdated(ResourceUpdated),
     /// Anything else.
     Other {
         /// Its method.

@@ -15,7 +15,7 @@ use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress};
+use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress, ResourceUpdated};
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -62,8 +62,9 @@ impl Session {
             Some(mut waiting) => {
                 self.rounds.recycle(&mut waiting);
                 let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                self.events.push_back(Event::Reply(Reply { key: waiting.key, method: waiting.method, outcome }));
+                self.finish(id, Reply { key: waiting.key, method: waiting.method, outcome }, now);
             }
+            None if self.subscription_answered(id, message.bytes(), now) => {}
             None if id < self.next_id => self.stats.late += 1,
             None => self.stats.foreign += 1,
         }
@@ -168,7 +169,9 @@ impl Session {
                 decode::params(bytes).and_then(Result::ok).map(|log: LogMessage| Some(Notification::Log(log)))
             }
             "notifications/cancelled" => {
-                self.ask_cancelled(bytes, now);
+                if !self.subscription_cancelled(bytes, now) {
+                    self.ask_cancelled(bytes, now);
+                }
                 Some(None)
             }
             "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),
@@ -177,14 +180,29 @@ impl Session {
             "notifications/elicitation/complete" => decode::params(bytes)
                 .and_then(Result::ok)
                 .map(|complete| Some(Notification::ElicitationComplete(complete))),
-            _ => decode::params(bytes)
-                .map(|params| Some(Notification::Other { method: method.to_string(), params: params.ok() })),
+            "notifications/resources/updated" => match decode::params::<ResourceUpdated>(bytes) {
+                Some(Ok(updated)) => Some(Some(Notification::ResourceUpdated(updated))),
+                _ => other(method, bytes).map(Some),
+            },
+            _ => other(method, bytes).map(Some),
         };
         match read {
-            Some(Some(notification)) => self.events.push_back(Event::Notification(notification)),
+            Some(Some(notification)) => self.tell(notification, bytes, now),
             Some(None) => {}
             None => self.noise(bytes),
         }
+    }
+
+    fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
+        if !self.caching.is_idle() {
+            self.caching.heard(&notification);
+        }
+        // What it means to a subscription is told after it.
+        let before = self.events.len();
+        if !self.subscriptions.is_empty() {
+            self.tell_subscribers(&notification, bytes, now);
+        }
+        self.events.insert(before, Event::Notification(notification));
     }
 
     /// An error that names no request. While the probe is all that was sent, it is the answer to that.
@@ -216,12 +234,17 @@ impl Session {
             self.act(action, now, out);
         } else if let Some(waiting) = self.in_flight.remove(id) {
             let error = CallError::Invalid { method: waiting.method, error };
-            self.events.push_back(Event::Reply(Reply::failed(waiting.key, error)));
+            self.finish(id, Reply::failed(waiting.key, error), now);
         } else {
-            return false;
+            return self.subscription_overlong(id, error, now);
         }
         true
     }
+}
+
+/// What is not known, or not as it should be.
+fn other(method: &str, bytes: &[u8]) -> Option<Notification> {
+    decode::params(bytes).map(|params| Notification::Other { method: method.to_string(), params: params.ok() })
 }
 
 /// Reads the answer to one of the two requests that open a connection.

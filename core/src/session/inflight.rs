@@ -196,9 +196,14 @@ impl InFlight {
     }
 
     /// Takes out the oldest request.
-    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+    pub(crate) fn pop(&mut self) -> Option<(u64, Waiting)> {
         let id = self.table.front()?.id;
-        self.remove(id)
+        self.remove(id).map(|waiting| (id, waiting))
+    }
+
+    /// Whether a request of that id waits.
+    pub(crate) fn has(&self, id: u64) -> bool {
+        self.position(id).is_some_and(|at| self.table[at].waiting.is_some())
     }
 
     /// Gives back its memory; nothing is in it.

@@ -11,11 +11,14 @@
 //! | `asks` | what the server asks of the client |
 //! | `rounds` | requests that take more than one round, as the server wants input first |
 //! | `requested` | the same as types, and the rule of what may be asked |
+//! | `subscriptions` | what the server tells of changes, for those who asked for it |
+//! | `caching` | what is kept of the server's answers |
 //! | `opening` | what it does to open the connection |
 //! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
 
 mod asks;
+mod caching;
 mod config;
 mod engine;
 mod error;
@@ -28,6 +31,7 @@ mod prepared;
 mod requested;
 mod rounds;
 mod server;
+mod subscriptions;
 mod ticket;
 mod timers;
 
@@ -39,4 +43,5 @@ pub use event::{Event, Message, Notification};
 pub use prepared::Prepared;
 pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
+pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey};
 pub use ticket::{Reply, RequestKey, Ticket};

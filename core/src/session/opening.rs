@@ -91,6 +91,7 @@ impl Session {
         self.connect_by = None;
         self.silent_at = None;
         self.era = Some(server.era);
+        self.note_capabilities(server.capabilities.as_ref());
         self.server = Some(server);
         self.events.push_back(Event::Connected);
     }

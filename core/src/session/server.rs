@@ -51,6 +51,8 @@ pub struct Stats {
     pub late: u64,
     /// Answers to requests that were never sent.
     pub foreign: u64,
+    /// Requests that were answered with what was kept of an earlier answer.
+    pub cached: u64,
     /// Requests of the server's that were refused.
     pub refused: u64,
 }

@@ -31,6 +31,7 @@ mod result_type;
 mod roots;
 mod sampling;
 mod sampling_content;
+mod subscriptions;
 mod tools;
 mod version;
 mod words;
@@ -70,5 +71,8 @@ pub use sampling::{
     ToolChoice, ToolChoiceMode,
 };
 pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
+pub use subscriptions::{
+    SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
+};
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -11,6 +11,7 @@
 mod answers;
 mod asks;
 mod blocks;
+mod changes;
 mod client;
 mod death;
 mod gathers;
@@ -145,6 +146,8 @@ const HABITS: &[Habit] = &[
     habit("bad-tools", "", "malformed tools among good ones", |_| Box::new(tools::BadTools)),
     habit("changing-tools", "", "a list of one tool, which is another after each call",
         |_| Box::new(tools::ChangingTools::default())),
+    habit("changes", "HOW", "tells of changes to those who subscribe; `ends` ends subscriptions at once, `silent` ignores them",
+        |a| Box::new(changes::Changes::new(a.text("")))),
     habit("pages", "N", "N tools, each on a page of its own", |a| Box::new(tools::Pages(a.number(3)))),
     habit("circular-pages", "N", "the same, and after the last comes the first again",
         |a| Box::new(tools::CircularPages(a.number(3)))),

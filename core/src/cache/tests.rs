@@ -1,0 +1,211 @@
+use alloc::format;
+use alloc::string::String;
+
+use super::key::LONGEST_PARAMS;
+use super::*;
+use crate::json::Json;
+
+const ME: CacheContext = CacheContext(1);
+const OTHER: CacheContext = CacheContext(2);
+
+fn at(millis: u64) -> Timestamp {
+    Timestamp::from_origin(Duration::from_millis(millis))
+}
+
+fn limits() -> CacheLimits {
+    CacheLimits::new(64 * 1024, 16, Duration::from_secs(3600))
+}
+
+fn key(method: &str, params: &str) -> CacheKey {
+    CacheKey::new(method, params, None).expect("it may be kept")
+}
+
+fn answer(hints: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"tools":[],{hints}"resultType":"complete"}}}}"#)
+}
+
+fn keeps(hints: &str) -> bool {
+    Cache::new(limits()).put(key("tools/list", "{}"), ME, answer(hints).as_bytes(), 7, at(0))
+}
+
+#[test]
+fn a_time_to_live_is_a_number_above_none() {
+    for (ttl, kept) in [
+        ("1", true),
+        ("300000", true),
+        ("3e5", true),
+        ("1000.0", true),
+        ("1152921504606846976", true),
+        ("1e300", true),
+        ("99999999999999999999999", true),
+        ("0", false),
+        ("-0", false),
+        ("0.5", false),
+        ("-1", false),
+        ("-1e300", false),
+        ("null", false),
+        ("\"5000\"", false),
+        ("true", false),
+        ("[5000]", false),
+    ] {
+        assert_eq!(keeps(&format!(r#""ttlMs":{ttl},"#)), kept, "{ttl}");
+    }
+    assert!(!keeps(""));
+}
+
+#[test]
+fn it_is_fresh_for_so_long_and_no_longer() {
+    let mut cache = Cache::new(limits());
+    let list = key("tools/list", "{}");
+    assert!(cache.put(list.clone(), ME, answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(500)));
+    assert_eq!(cache.fresh(&list, ME, at(1499)).map(|answer| answer.id), Some(7));
+    assert_eq!(cache.fresh(&list, ME, at(1500)), None);
+    assert!(cache.stale(&list, ME).is_some());
+}
+
+#[test]
+fn for_ever_is_as_long_as_the_limit() {
+    let mut cache = Cache::new(limits());
+    let list = key("tools/list", "{}");
+    cache.put(list.clone(), ME, answer(r#""ttlMs":1152921504606846976,"#).as_bytes(), 7, at(0));
+    assert!(cache.fresh(&list, ME, at(3_599_999)).is_some());
+    assert!(cache.fresh(&list, ME, at(3_600_000)).is_none());
+}
+
+#[test]
+fn only_what_is_public_is_shared() {
+    for (scope, shared) in [
+        (r#""cacheScope":"public","#, true),
+        (r#""cacheScope":"private","#, false),
+        ("", false),
+        (r#""cacheScope":1,"#, false),
+    ] {
+        let mut cache = Cache::new(limits());
+        let list = key("tools/list", "{}");
+        cache.put(list.clone(), ME, answer(&format!(r#""ttlMs":1000,{scope}"#)).as_bytes(), 7, at(0));
+        assert!(cache.fresh(&list, ME, at(1)).is_some());
+        assert_eq!(cache.fresh(&list, OTHER, at(1)).is_some(), shared, "{scope}");
+        assert_eq!(cache.stale(&list, OTHER).is_some(), shared, "{scope}");
+    }
+}
+
+#[test]
+fn what_was_public_and_is_private_now_is_private() {
+    let mut cache = Cache::new(limits());
+    let list = key("tools/list", "{}");
+    cache.put(list.clone(), ME, answer(r#""ttlMs":9,"cacheScope":"public","#).as_bytes(), 1, at(0));
+    cache.put(list.clone(), ME, answer(r#""ttlMs":9,"#).as_bytes(), 2, at(0));
+    assert_eq!(cache.len(), 1);
+    assert_eq!(cache.stale(&list, OTHER), None);
+}
+
+#[test]
+fn keys_are_the_method_and_what_the_answer_depends_on() {
+    let same = [
+        (key("resources/read", r#"{"uri":"a","x":1}"#), key("resources/read", r#"{ "x":1, "uri":"a" }"#)),
+        (
+            CacheKey::new("tools/list", "{}", Some(&Json::trusted(r#"{"traceparent":"00-1"}"#))).expect("kept"),
+            key("tools/list", "{}"),
+        ),
+    ];
+    for (a, b) in same {
+        assert_eq!(a, b);
+    }
+    let meta = |text: &str| CacheKey::new("tools/list", "{}", Some(&Json::trusted(text))).expect("kept");
+    let all = [
+        key("tools/list", "{}"),
+        key("prompts/list", "{}"),
+        key("tools/list", r#"{"cursor":"1"}"#),
+        key("tools/list", r#"{"cursor":"2"}"#),
+        key("tools/list", r#"{"cursor":"","x":1}"#),
+        meta(r#"{"acme/tenant":"1"}"#),
+        meta(r#"{"acme/tenant":"2"}"#),
+    ];
+    for (at, a) in all.iter().enumerate() {
+        assert!(all[at + 1..].iter().all(|b| a != b), "{a:?}");
+    }
+    for (method, params) in [
+        ("tools/call", "{}"),
+        ("prompts/get", "{}"),
+        ("resources/read", r#"{"uri":"a","requestState":"s"}"#),
+        ("resources/read", r#"{"uri":"a","inputResponses":{}}"#),
+    ] {
+        assert_eq!(CacheKey::new(method, params, None), None, "{method} {params}");
+    }
+    assert_eq!(CacheKey::new("tools/list", &format!(r#"{{"cursor":"{}"}}"#, "x".repeat(LONGEST_PARAMS)), None), None);
+}
+
+#[test]
+fn what_is_no_complete_result_is_not_kept() {
+    for message in [
+        r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"","ttlMs":1000}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"result":{"ttlMs":1000,"resultType":"input_required"}}"#,
+        r#"{"jsonrpc":"2.0","id":7,"result":{"ttlMs":1000,"resultType":"complete"}"#,
+        r#"{"jsonrpc":"2.0","id":7,"result":{"ttlMs":1000,"x":nonsense}}"#,
+        "",
+    ] {
+        let mut cache = Cache::new(limits());
+        assert!(!cache.put(key("tools/list", "{}"), ME, message.as_bytes(), 7, at(0)), "{message}");
+    }
+}
+
+#[test]
+fn ten_thousand_addresses_are_bounded() {
+    let mut cache = Cache::new(limits());
+    for number in 0..10_000u32 {
+        let key = key("resources/read", &format!(r#"{{"uri":"test://{number}"}}"#));
+        cache.put(key, ME, answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
+        assert!(cache.len() <= 16 && cache.bytes() <= 64 * 1024);
+    }
+    // The last ones stay.
+    assert!(cache.fresh(&key("resources/read", r#"{"uri":"test://9999"}"#), ME, at(1)).is_some());
+    cache.discard("resources/read");
+    assert_eq!((cache.len(), cache.bytes()), (0, 0));
+}
+
+#[test]
+fn one_answer_does_not_drive_out_all_others() {
+    let mut cache = Cache::new(limits());
+    let list = key("tools/list", "{}");
+    cache.put(list.clone(), ME, answer(r#""ttlMs":100000,"#).as_bytes(), 7, at(0));
+    let huge = format!(r#"{{"id":7,"result":{{"ttlMs":100000,"text":"{}"}}}}"#, "x".repeat(60 << 20));
+    assert!(!cache.put(key("resources/read", r#"{"uri":"a"}"#), ME, huge.as_bytes(), 7, at(0)));
+    assert!(cache.fresh(&list, ME, at(1)).is_some());
+    assert!(cache.bytes() < 1024);
+    // What it would have replaced is gone all the same: it is older.
+    assert!(!cache.put(list.clone(), ME, huge.as_bytes(), 7, at(0)));
+    assert!(cache.stale(&list, ME).is_none());
+}
+
+#[test]
+fn what_was_used_longest_ago_goes_first() {
+    let mut cache = Cache::new(CacheLimits::new(64 * 1024, 2, Duration::from_secs(1)));
+    let [a, b, c] = ["a", "b", "c"].map(|uri| key("resources/read", &format!(r#"{{"uri":"{uri}"}}"#)));
+    let message = answer(r#""ttlMs":1000,"#);
+    cache.put(a.clone(), ME, message.as_bytes(), 7, at(0));
+    cache.put(b.clone(), ME, message.as_bytes(), 7, at(0));
+    assert!(cache.fresh(&a, ME, at(1)).is_some());
+    cache.put(c, ME, message.as_bytes(), 7, at(0));
+    assert!(cache.fresh(&a, ME, at(1)).is_some());
+    assert!(cache.stale(&b, ME).is_none());
+}
+
+#[test]
+fn an_update_touches_what_it_is_about() {
+    for (read, updated, touched) in [
+        ("file:///a", "file:///a", true),
+        ("file:///a", "file:///a/b", true),
+        ("file:///a/", "file:///a/b", true),
+        ("file:///a/b", "file:///a", true),
+        ("file:///a", "file:///ab", false),
+        ("file:///a", "file:///b", false),
+        ("file:///\\u0061", "file:///a", true),
+    ] {
+        let mut cache = Cache::new(limits());
+        let read = key("resources/read", &format!(r#"{{"uri":"{read}"}}"#));
+        cache.put(read.clone(), ME, answer(r#""ttlMs":1000,"#).as_bytes(), 7, at(0));
+        cache.invalidate_resource(updated);
+        assert_eq!(cache.fresh(&read, ME, at(1)).is_none(), touched, "{read:?} {updated}");
+        assert!(cache.stale(&read, ME).is_some());
+    }
+}

@@ -1,0 +1,345 @@
+//! Subscriptions of the modern era: acknowledged, told apart by their ids, ended by either side, opened again with patience.
+//! (2026-07-28, basic/patterns/subscriptions)
+
+use std::time::Duration;
+
+use mcpwire_core::{
+    CallError, Closed, Config, Event, Reopen, SendError, SubscribeOptions, SubscriptionEnd, SubscriptionEvent,
+    SubscriptionFilter, SubscriptionKey,
+};
+use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
+use serde_json::json;
+
+const LISTEN: &str = "subscriptions/listen";
+
+fn everything() -> SubscriptionFilter {
+    SubscriptionFilter::new().tools().prompts().resources().resource("file:///a").resource("file:///b")
+}
+
+/// A server that does as `rest` says about subscriptions.
+fn pair(rest: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
+    Pair::open(Config::default(), modern(rest))
+}
+
+/// A server that agrees to everything.
+fn agreeing() -> Pair {
+    pair(|sent, peer| {
+        if sent.method() == LISTEN {
+            acknowledge(sent, peer);
+        }
+    })
+}
+
+fn acknowledge(sent: &Sent, peer: &mut Peer) {
+    peer.say(told(sent.id().expect("a request"), "subscriptions/acknowledged", &sent.params()["notifications"]));
+}
+
+/// A notification on a subscription; `rest` is what an acknowledgment agrees to, or the address of a resource.
+fn told(id: u64, what: &str, rest: &serde_json::Value) -> String {
+    let mut params = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": id}});
+    if what == "subscriptions/acknowledged" {
+        params["notifications"] = rest.clone();
+    } else if !rest.is_null() {
+        params["uri"] = rest.clone();
+    }
+    json!({"jsonrpc": "2.0", "method": format!("notifications/{what}"), "params": params}).to_string()
+}
+
+fn subscribe(pair: &mut Pair, wanted: &SubscriptionFilter, options: &SubscribeOptions) -> SubscriptionKey {
+    let now = pair.now();
+    let key = pair.engine.subscribe(wanted, options, now).expect("it is sent");
+    pair.drive();
+    key
+}
+
+fn taken(pair: &mut Pair, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
+    std::iter::from_fn(|| pair.engine.poll_subscription(key)).collect()
+}
+
+fn updated(uri: &str) -> SubscriptionEvent {
+    SubscriptionEvent::ResourceUpdated { uri: uri.into() }
+}
+
+/// The id of the last subscription that the client asked for.
+fn id_of(pair: &Pair) -> u64 {
+    pair.sent.iter().rev().find(|sent| sent.method() == LISTEN).and_then(Sent::id).expect("it was sent")
+}
+
+#[test]
+fn what_is_wanted_is_sent_and_what_is_agreed_is_told() {
+    let mut pair = pair(|sent, peer| {
+        let agreed = json!({"toolsListChanged": true, "resourceSubscriptions": ["file:///a", "file:///never-asked"]});
+        peer.say(told(sent.id().expect("a request"), "subscriptions/acknowledged", &agreed));
+    });
+    let wanted =
+        SubscriptionFilter::new().tools().prompts().resource("file:///b").resource("file:///a").resource("file:///a");
+    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    let params = pair.sent[0].params();
+    assert_eq!(
+        params["notifications"],
+        json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["file:///a", "file:///b"]})
+    );
+    assert_eq!(params["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+    let agreed = SubscriptionFilter::new().tools().resource("file:///a");
+    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(agreed)]);
+    let subscribed = pair.events.iter().filter(|(_, event)| *event == Event::Subscription(key)).count();
+    assert_eq!(subscribed, 1);
+}
+
+#[test]
+fn it_has_no_deadline_once_it_is_acknowledged() {
+    let mut pair = agreeing();
+    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    taken(&mut pair, key);
+    assert_eq!(pair.engine.poll_timeout(), None);
+    assert_eq!(pair.engine.in_flight(), 0);
+    assert!(pair.engine.is_idle(), "an open subscription needs no buffers");
+    pair.pass(Duration::from_secs(100 * 24 * 3600));
+    let id = id_of(&pair);
+    pair.say(told(id, "tools/list_changed", &json!(null)));
+    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::ToolsChanged]);
+}
+
+#[test]
+fn one_that_is_not_acknowledged_in_time_fails() {
+    let mut pair = pair(|_, _| {});
+    let options = SubscribeOptions::new().timeout(Duration::from_secs(3)).reopen(Reopen::Always);
+    let key = subscribe(&mut pair, &everything(), &options);
+    pair.pass(Duration::from_millis(2999));
+    assert_eq!(taken(&mut pair, key), []);
+    pair.pass(Duration::from_millis(1));
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Timeout { method, after, .. }))] =
+        &taken(&mut pair, key)[..]
+    else {
+        panic!("it does not say that it timed out")
+    };
+    assert_eq!((&**method, *after), (LISTEN, Duration::from_secs(3)));
+    assert_eq!(pair.methods(), [LISTEN, "notifications/cancelled"]);
+    assert_eq!(pair.sent[1].params()["requestId"], pair.sent[0].id().expect("a request"));
+    pair.pass(Duration::from_secs(3600));
+    assert_eq!(pair.sent.len(), 2, "what never was open is not opened again");
+}
+
+#[test]
+fn each_hears_what_carries_its_id() {
+    let mut pair = agreeing();
+    let tools = subscribe(&mut pair, &SubscriptionFilter::new().tools(), &SubscribeOptions::new());
+    let id_of_tools = id_of(&pair);
+    let all = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let id_of_all = id_of(&pair);
+    taken(&mut pair, tools);
+    taken(&mut pair, all);
+    for (id, what, uri) in [
+        (id_of_all, "tools/list_changed", json!(null)),
+        (id_of_all, "resources/updated", json!("file:///a/part")),
+        (id_of_tools, "tools/list_changed", json!(null)),
+        // Not asked for, nobody's, and of one that never was.
+        (id_of_tools, "prompts/list_changed", json!(null)),
+        (id_of_tools, "resources/updated", json!("file:///a")),
+        (999, "tools/list_changed", json!(null)),
+    ] {
+        pair.say(told(id, what, &uri));
+    }
+    pair.say(r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#);
+    assert_eq!(taken(&mut pair, tools), [SubscriptionEvent::ToolsChanged]);
+    assert_eq!(taken(&mut pair, all), [SubscriptionEvent::ToolsChanged, updated("file:///a/part")]);
+    let notifications = pair.events.iter().filter(|(_, event)| matches!(event, Event::Notification(_))).count();
+    assert_eq!(notifications, 9, "all of them are told as before, the acknowledgments too");
+}
+
+/// An id comes back as a string, or as a float, from servers whose language knows no other.
+#[test]
+fn ids_are_matched_as_those_of_answers_are() {
+    let mut pair = pair(|sent, peer| {
+        let id = sent.id().expect("a request");
+        peer.say(
+            told(id, "subscriptions/acknowledged", &sent.params()["notifications"])
+                .replace(&format!(":{id}"), &format!(r#":"{id}""#)),
+        );
+        peer.say(told(id, "tools/list_changed", &json!(null)).replace(&format!(":{id}"), &format!(":{id}.0")));
+    });
+    let wanted = SubscriptionFilter::new().tools();
+    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(wanted), SubscriptionEvent::ToolsChanged]);
+}
+
+/// Servers must acknowledge first. One that does not is understood all the same.
+#[test]
+fn what_is_told_before_the_acknowledgment_is_told_after_it() {
+    let mut pair = pair(|sent, peer| {
+        peer.say(told(sent.id().expect("a request"), "tools/list_changed", &json!(null)));
+        acknowledge(sent, peer);
+    });
+    let wanted = SubscriptionFilter::new().tools();
+    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(wanted), SubscriptionEvent::ToolsChanged]);
+}
+
+#[test]
+fn the_servers_end_and_the_loss_of_the_connection_are_told_apart() {
+    let ended = |how: fn(&mut Pair)| {
+        let mut pair = agreeing();
+        let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+        taken(&mut pair, key);
+        how(&mut pair);
+        pair.pass(Duration::from_secs(3600));
+        assert_eq!(pair.methods().iter().filter(|method| **method == LISTEN).count(), 1);
+        let events = taken(&mut pair, key);
+        assert_eq!(taken(&mut pair, key), [], "it is forgotten");
+        events
+    };
+    let gracefully = ended(|pair| {
+        let id = id_of(pair);
+        pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#));
+    });
+    assert_eq!(gracefully, [SubscriptionEvent::Ended(SubscriptionEnd::ByServer)]);
+    let by_cancelling = ended(|pair| {
+        let id = id_of(pair);
+        pair.say(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#));
+    });
+    assert_eq!(by_cancelling, [SubscriptionEvent::Ended(SubscriptionEnd::ByServer)]);
+    let lost = ended(Pair::end);
+    assert_eq!(lost, [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(Closed::ByServer))]);
+    let closed = ended(|pair| pair.engine.close());
+    assert_eq!(closed, [SubscriptionEvent::Ended(SubscriptionEnd::ByClient)]);
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let mut pair = pair(|sent, peer| peer.refuse(sent, -32601, "Method not found"));
+    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let events = taken(&mut pair, key);
+    let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Server { method, error }))] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!((&**method, error.code), (LISTEN, -32601));
+    assert_eq!(pair.engine.stats().late + pair.engine.stats().foreign, 0);
+}
+
+#[test]
+fn it_is_cancelled_on_the_wire_once() {
+    let mut pair = agreeing();
+    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let id = id_of(&pair);
+    assert!(pair.engine.unsubscribe(key));
+    assert!(!pair.engine.unsubscribe(key));
+    pair.drive();
+    assert_eq!(pair.methods(), [LISTEN, "notifications/cancelled"]);
+    assert_eq!(pair.sent[1].params()["requestId"], id);
+    pair.say(told(id, "tools/list_changed", &json!(null)));
+    assert_eq!(taken(&mut pair, key), []);
+}
+
+#[test]
+fn a_server_that_ends_each_of_them_at_once_does_not_make_us_spin() {
+    let mut pair = pair(|sent, peer| {
+        acknowledge(sent, peer);
+        peer.answer(sent, r#"{"resultType":"complete"}"#);
+    });
+    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new().reopen(Reopen::Always));
+    let first = taken(&mut pair, key);
+    assert_eq!(first, [SubscriptionEvent::Acknowledged(everything())]);
+    pair.pass(Duration::from_millis(499));
+    assert_eq!(pair.sent.len(), 1);
+    pair.pass(Duration::from_secs(24 * 3600));
+    assert_eq!(pair.sent.len(), 11, "the first, and ten attempts");
+    assert_eq!(
+        taken(&mut pair, key),
+        [SubscriptionEvent::Acknowledged(everything()), SubscriptionEvent::Ended(SubscriptionEnd::ByServer)],
+    );
+    assert_eq!(pair.engine.poll_timeout(), None);
+}
+
+#[test]
+fn one_that_was_interrupted_goes_on_under_another_id() {
+    let mut errors = 2;
+    let mut pair = pair(move |sent, peer| {
+        if sent.method() == LISTEN {
+            acknowledge(sent, peer);
+        }
+        if errors > 0 {
+            errors -= 1;
+            peer.refuse(sent, -32603, "the watcher broke");
+        }
+    });
+    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    taken(&mut pair, key);
+    pair.pass(Duration::from_secs(10));
+    assert_eq!(pair.methods(), [LISTEN; 3]);
+    pair.say(told(id_of(&pair), "resources/list_changed", &json!(null)));
+    assert_eq!(
+        taken(&mut pair, key),
+        [SubscriptionEvent::Acknowledged(everything()), SubscriptionEvent::ResourcesChanged],
+        "that it was acknowledged once more says that something may have been missed"
+    );
+    assert!(pair.engine.unsubscribe(key));
+    pair.pass(Duration::from_secs(3600));
+    assert_eq!(pair.sent.len(), 4);
+}
+
+#[test]
+fn what_nobody_takes_is_bounded() {
+    let mut pair = agreeing();
+    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let id = id_of(&pair);
+    for round in 0..5 {
+        for number in 0..2_000 {
+            pair.say(told(id, "resources/updated", &json!(format!("file:///a/{round}/{number}"))));
+            pair.say(told(id, "tools/list_changed", &json!(null)));
+        }
+        pair.events.retain(|(_, event)| matches!(event, Event::Subscription(_)));
+    }
+    assert_eq!(pair.events.len(), 1, "that there is something to take is told once");
+    assert_eq!(
+        taken(&mut pair, key),
+        [
+            SubscriptionEvent::Acknowledged(everything()),
+            SubscriptionEvent::ToolsChanged,
+            SubscriptionEvent::ManyResourcesUpdated
+        ]
+    );
+    pair.say(told(id, "resources/updated", &json!("file:///a")));
+    assert_eq!(taken(&mut pair, key), [updated("file:///a")]);
+    assert_eq!(pair.events.pop().map(|(_, event)| event), Some(Event::Subscription(key)));
+}
+
+#[test]
+fn there_are_so_many_and_no_more() {
+    let mut config = Config::default();
+    config.max_subscriptions = 2;
+    let mut pair = Pair::open(config, modern(|_, _| {}));
+    let wanted = everything();
+    let first = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    let now = pair.now();
+    let refused = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now);
+    assert_eq!(refused, Err(SendError::TooManyInFlight { limit: 2 }));
+    pair.engine.unsubscribe(first);
+    assert!(pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now).is_ok());
+    pair.end();
+    assert_eq!(pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now), Err(SendError::Closed));
+}
+
+/// Answers and acknowledgments of all shapes: none of them does harm.
+#[test]
+fn nonsense_is_left_aside() {
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":{}},"notifications":{}}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":7,"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}"#,
+    ] {
+        let mut pair = pair(|_, _| {});
+        let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+        pair.say(line);
+        assert_eq!(taken(&mut pair, key), [], "{line}");
+        let id = id_of(&pair);
+        pair.say(told(id, "subscriptions/acknowledged", &json!(null)));
+        let events = taken(&mut pair, key);
+        assert_eq!(events, [SubscriptionEvent::Acknowledged(SubscriptionFilter::new())], "{line}");
+        pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":7}}"#));
+        let events = taken(&mut pair, key);
+        assert!(events.is_empty() || matches!(events[..], [SubscriptionEvent::Ended(_)]), "{events:?}");
+    }
+}
