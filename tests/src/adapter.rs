@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, Progress, Rejected, RpcError, ServerInfo, Tool,
+    Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo, Tool,
 };
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
 use serde_json::{Value, json};
@@ -31,6 +31,12 @@ pub trait Adapter: Sized {
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure;
     /// Any method; the result as JSON text.
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
+    /// Whether the server is there.
+    fn ping(&mut self) -> Result<(), Failure>;
+    /// From which level on log messages are wanted.
+    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure>;
+    /// How many prompts there are.
+    fn count_prompts(&mut self) -> Result<usize, Failure>;
     /// What the server said of itself.
     fn server_info(&self) -> Option<ServerInfo>;
     /// Whether the server's process lives.

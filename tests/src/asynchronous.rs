@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, Notification, Rejected, RpcError, ServerInfo, Tool,
+    Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Notification, Rejected, RpcError, ServerInfo, Tool,
 };
 use mcpwire_driver::{Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport};
 use serde_json::Value;
@@ -155,6 +155,18 @@ impl<H: Host> Adapter for Async<H> {
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
         Ok(self.run(async |client| client.send_raw(method, params.as_ref()).await)?.get().to_owned())
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        Ok(self.run(async |client| client.ping().await)?)
+    }
+
+    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
+        Ok(self.run(async |client| client.set_log_level(level).await)?)
+    }
+
+    fn count_prompts(&mut self) -> Result<usize, Failure> {
+        Ok(self.run(async |client| client.list_prompts().await)?.items.len())
     }
 
     fn server_info(&self) -> Option<ServerInfo> {

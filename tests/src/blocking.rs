@@ -3,8 +3,8 @@
 use std::thread;
 
 use mcpwire_blocking::core::{
-    CallTool, CallToolParams, CallToolResult, Config, Event, Json, Notification, Rejected, RequestOptions, ServerInfo,
-    Ticket, Tool,
+    CallTool, CallToolParams, CallToolResult, Config, Event, Json, LoggingLevel, Notification, Rejected,
+    RequestOptions, ServerInfo, Ticket, Tool,
 };
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport};
 use serde_json::Value;
@@ -85,6 +85,18 @@ impl Adapter for Blocking {
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
         Ok(self.0.send_raw(method, params.as_ref())?.get().to_owned())
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        Ok(self.0.ping()?)
+    }
+
+    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
+        Ok(self.0.set_log_level(level)?)
+    }
+
+    fn count_prompts(&mut self) -> Result<usize, Failure> {
+        Ok(self.0.list_prompts()?.items.len())
     }
 
     fn server_info(&self) -> Option<ServerInfo> {

@@ -38,7 +38,7 @@ use crate::transport::{Clock, Threads, Transport};
 /// # Ok::<(), mcpwire_blocking::Error>(())
 /// ```
 pub struct McpClient {
-    connection: Connection,
+    pub(crate) connection: Connection,
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
     patience: Patience,

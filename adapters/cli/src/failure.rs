@@ -89,6 +89,9 @@ impl Failure {
             Error::Call { error: CallError::Cancelled { .. }, .. } => return Self::interrupted(),
             Error::Call { error, process, .. } => not_called(error, process.is_some()),
             Error::Send { error: SendError::Closed, .. } => (CONNECTION_FAILED, Code::Unavailable, "connection"),
+            Error::Send { error: SendError::NotOffered { .. } | SendError::NotInRevision { .. }, .. } => {
+                (CONNECTION_FAILED, Code::Unavailable, "server")
+            }
             Error::Send { .. } => (CONNECTION_FAILED, Code::Validation, "arguments"),
             _ => (CONNECTION_FAILED, Code::Network, "connection"),
         };

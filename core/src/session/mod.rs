@@ -11,6 +11,7 @@
 //! | `asks` | what the server asks of the client |
 //! | `rounds` | requests that take more than one round, as the server wants input first |
 //! | `opening` | what it does to open the connection |
+//! | `log_level` | from which level on servers send log messages, in both eras |
 //! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
 
@@ -22,6 +23,7 @@ mod event;
 mod handshake;
 mod inbound;
 mod inflight;
+mod log_level;
 mod opening;
 mod prepared;
 mod rounds;

@@ -47,5 +47,5 @@ pub use resources::{
     ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use roots::{ListRootsResult, Root};
-pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, Tool, ToolAnnotations};
+pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};
