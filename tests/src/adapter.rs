@@ -8,6 +8,7 @@ use mcpwire_blocking::core::{
     Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo, Tool,
 };
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::asynchronous::Lines;
@@ -31,6 +32,8 @@ pub trait Adapter: Sized {
     fn call_and_cancel(&mut self, call: Call, stderr: &Lines, word: &str) -> Failure;
     /// Any method; the result as JSON text.
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure>;
+    /// What a tool answers as a value, of which only the number `n` is looked at.
+    fn structured(&mut self, tool: &str) -> Result<u32, Failure>;
     /// Whether the server is there.
     fn ping(&mut self) -> Result<(), Failure>;
     /// From which level on log messages are wanted.
@@ -80,6 +83,12 @@ pub trait Adapter: Sized {
     fn assert_alive(&mut self) {
         assert_eq!(self.text("echo", json!({"message": "still here"})), "still here");
     }
+}
+
+/// What the tools answer that answer with a value.
+#[derive(Deserialize)]
+pub(crate) struct Number {
+    pub(crate) n: u32,
 }
 
 /// One call of a tool.

@@ -15,6 +15,7 @@ use mcpwire_driver::core::{
 use mcpwire_driver::{Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport};
 use serde_json::Value;
 
+use crate::adapter::Number;
 use crate::{Adapter, Call, Failure, Heard, Server};
 
 pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
@@ -155,6 +156,10 @@ impl<H: Host> Adapter for Async<H> {
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
         Ok(self.run(async |client| client.send_raw(method, params.as_ref()).await)?.get().to_owned())
+    }
+
+    fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
+        Ok(self.run(async |client| client.call_tool(tool, ()).structured::<Number>().await)?.n)
     }
 
     fn ping(&mut self) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use mcpwire_blocking::core::{
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport};
 use serde_json::Value;
 
+use crate::adapter::Number;
 use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard};
 
@@ -85,6 +86,10 @@ impl Adapter for Blocking {
     fn send_raw(&mut self, method: &str, params: Option<Value>) -> Result<String, Failure> {
         let params = params.map(|params| Json::from_value(&params).expect("it is JSON"));
         Ok(self.0.send_raw(method, params.as_ref())?.get().to_owned())
+    }
+
+    fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
+        Ok(self.0.tool(tool, ()).structured::<Number>()?.n)
     }
 
     fn ping(&mut self) -> Result<(), Failure> {

@@ -40,7 +40,23 @@ fn what_the_server_does_not_offer_is_not_sent<A: Adapter>() {
     }
 }
 
+fn a_value_becomes_a_type<A: Adapter>() {
+    for line in ["well-behaved", "well-behaved --modern"] {
+        let server = server!(line);
+        let mut client = server.open::<A>();
+        assert_eq!(client.structured("number").expect("it is one"), 5);
+        let failure = client.structured("numeral").expect_err("it is a word");
+        failure.assert(ErrorKind::Protocol, &["tool `numeral`", "at `n`", "five"]);
+        let failure = client.structured("echo").expect_err("it has none");
+        failure.assert(ErrorKind::Protocol, &["tool `echo`", "no structured content"]);
+        let failure = client.structured("fail").expect_err("it fails");
+        failure.assert(ErrorKind::Protocol, &["the tool failed"]);
+        client.assert_alive();
+    }
+}
+
 on_every_adapter!(
+    a_value_becomes_a_type,
     a_server_of_either_era_is_asked_whether_it_is_there,
     the_level_of_logs_is_set_in_either_era,
     what_the_server_does_not_offer_is_not_sent,

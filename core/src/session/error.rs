@@ -18,7 +18,7 @@ use crate::printable;
 use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
 use crate::text::excerpt;
-use crate::types::ProtocolVersion;
+use crate::types::{ProtocolVersion, StructuredError};
 
 /// A method's name, in an error.
 type MethodName = Cow<'static, str>;
@@ -128,6 +128,11 @@ pub enum CallError {
         method: MethodName,
         /// What is wrong with it.
         error: PeerError,
+    },
+    /// The structured content of a tool's answer cannot be used as what was asked for.
+    Structured {
+        /// Of which tool, and why.
+        error: StructuredError,
     },
     /// No answer came in time. The server was told that the request is cancelled.
     Timeout {
@@ -246,6 +251,7 @@ impl fmt::Display for CallError {
                 }
             }
             CallError::Invalid { method, error } => write!(f, "`{method}` got an answer that cannot be read: {error}"),
+            CallError::Structured { error } => error.fmt(f),
             CallError::Timeout { method, after, deadline } => {
                 write!(f, "`{method}` got no answer within {after:?}{}", deadline.note())
             }
@@ -305,7 +311,7 @@ impl CallError {
             | CallError::Closed { method, .. }
             | CallError::Input { method, .. }
             | CallError::WrongTicket { method } => method,
-            CallError::ToolNotFound { .. } => &CALL,
+            CallError::ToolNotFound { .. } | CallError::Structured { .. } => &CALL,
         }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod lenient;
 pub(crate) mod object;
 
+mod apps;
 mod call_result;
 mod capabilities;
 mod completion;
@@ -23,9 +24,11 @@ mod resource_contents;
 mod resources;
 mod result_type;
 mod roots;
+mod structured;
 mod tools;
 mod version;
 
+pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
@@ -47,5 +50,6 @@ pub use resources::{
     ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
 pub use roots::{ListRootsResult, Root};
+pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

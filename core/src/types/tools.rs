@@ -4,13 +4,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::lenient::{Mismatch, type_by};
 use super::object::object;
 use super::result_type::complete;
 use super::{ContentBlock, Icon, Listed};
-use crate::json::{Json, JsonError};
+use crate::json::Json;
 
 object! {
     /// A tool that a server offers.
@@ -161,11 +161,4 @@ pub struct CallToolResult {
     pub extra: super::Extra,
     /// The whole result, where it has no array of content.
     pub(crate) without_content: Option<Json>,
-}
-
-impl CallToolResult {
-    /// Decodes the structured content into a type of the caller's. `None` if the result has none.
-    pub fn structured<'a, T: Deserialize<'a>>(&'a self) -> Option<Result<T, JsonError>> {
-        self.structured_content.as_ref().map(Json::decode)
-    }
 }

@@ -177,6 +177,8 @@ pub(crate) fn call_tool(wire: &mut Wire, request: &Message) {
             wire.text(request, &escape(&directory.to_string_lossy()));
         }
         "pid" => wire.text(request, &process::id().to_string()),
+        "number" => wire.result(request, &format!(r#"{},"structuredContent":{{"n":5}}"#, content("5"))),
+        "numeral" => wire.result(request, &format!(r#"{},"structuredContent":{{"n":"five"}}"#, content("five"))),
         "log_level" => {
             let level = request.at(&["params", "_meta", "io.modelcontextprotocol/logLevel"]);
             wire.text(request, level.map_or("none", Raw::text));
