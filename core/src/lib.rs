@@ -73,6 +73,7 @@
 //! | `frame` | lines in a buffer |
 //! | `types` | the protocol's data, [`Tool`] to [`ContentBlock`] |
 //! | `method` | [`Method`] and [`Notice`]: what can be asked and told |
+//! | [`revisions`] | what each revision of the protocol has, lacks and renames |
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
 //! | `tool_list` | [`ToolList`]: a server's tools, and whether the list still holds |
@@ -94,6 +95,7 @@ mod frame;
 mod json;
 mod method;
 mod pages;
+pub mod revisions;
 mod rpc;
 mod session;
 pub mod shutdown;

@@ -7,13 +7,14 @@ use serde::Serialize;
 
 use crate::frame::{Input, Line, Receive, Transmit};
 use crate::json::{self, Json};
-use crate::method::{Method, Notice, Params, Raw};
+use crate::method::{Method, Notice, Params, Raw, SetLevel};
 use crate::rpc::RpcError;
 use crate::session::{
     AskKey, Closed, Config, Event, Message, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo,
     Session, Stats, SubscribeOptions, SubscriptionEvent, SubscriptionKey, Ticket,
 };
 use crate::time::Timestamp;
+use crate::types::LoggingLevel;
 use crate::types::SubscriptionFilter;
 
 /// The client's side of a byte stream: a child's pipes, a socket, anything that carries a message a line.
@@ -178,7 +179,8 @@ impl Engine {
     /// Sends a request. Its end is an [`Event::Reply`] that the ticket decodes.
     ///
     /// # Errors
-    /// If nothing was sent: the connection is not open, a limit is reached, or the parameters are no JSON object.
+    /// If nothing was sent: the connection is not open, a limit is reached, the parameters are no JSON object, or the
+    /// protocol version or the server does not have the method ([`revisions`](crate::revisions)).
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -192,7 +194,7 @@ impl Engine {
     /// As [`Engine::request`], with parameters that are text already.
     ///
     /// # Errors
-    /// If nothing was sent: the connection is not open, or a limit is reached.
+    /// As [`Engine::request`].
     pub fn request_prepared<M: Method>(
         &mut self,
         params: &Prepared<M>,
@@ -203,10 +205,11 @@ impl Engine {
         self.session.request_prepared(params, options, self.now, self.transmit.buffer())
     }
 
-    /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
+    /// Sends a request of any method, whether the protocol version and the server have it or not. A `_meta` among the
+    /// parameters is merged with what the era wants there.
     ///
     /// # Errors
-    /// As [`Engine::request`].
+    /// As [`Engine::request`], but for those of [`revisions`](crate::revisions).
     pub fn request_raw(
         &mut self,
         method: &str,
@@ -216,6 +219,22 @@ impl Engine {
     ) -> Result<Ticket<Raw>, SendError> {
         self.now = self.now.max(now);
         self.session.request_raw(method, params, options, self.now, self.transmit.buffer())
+    }
+
+    /// Says from which level on log messages are wanted. A legacy server is told with a request, which the ticket is for;
+    /// for a modern server there is none, and each request that is sent from now on says it.
+    ///
+    /// # Errors
+    /// As [`Engine::request`], in both eras. Also for a level that the specification does not have, if the server is modern:
+    /// it would refuse all requests.
+    pub fn set_log_level(
+        &mut self,
+        level: &LoggingLevel,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<Option<Ticket<SetLevel>>, SendError> {
+        self.now = self.now.max(now);
+        self.session.set_log_level(level, options, self.now, self.transmit.buffer())
     }
 
     /// Sends a notification.
@@ -229,7 +248,7 @@ impl Engine {
     /// Sends a notification of any method.
     ///
     /// # Errors
-    /// As [`Engine::request`].
+    /// As [`Engine::request_raw`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>) -> Result<(), SendError> {
         self.session.notify_raw(method, params, self.transmit.buffer())
     }

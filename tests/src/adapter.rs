@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, Progress, Rejected, RpcError, ServerInfo, SubscribeOptions,
-    SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
+    Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
 };
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::asynchronous::Lines;
@@ -44,6 +45,14 @@ pub trait Adapter: Sized {
     fn end_of_subscription(&self) -> Option<SubscriptionEnd>;
     /// Gives up the last subscription.
     fn unsubscribe(&mut self);
+    /// What a tool answers as a value, of which only the number `n` is looked at.
+    fn structured(&mut self, tool: &str) -> Result<u32, Failure>;
+    /// Whether the server is there.
+    fn ping(&mut self) -> Result<(), Failure>;
+    /// From which level on log messages are wanted.
+    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure>;
+    /// How many prompts there are.
+    fn count_prompts(&mut self) -> Result<usize, Failure>;
     /// What the server said of itself.
     fn server_info(&self) -> Option<ServerInfo>;
     /// Whether the server's process lives.
@@ -87,6 +96,12 @@ pub trait Adapter: Sized {
     fn assert_alive(&mut self) {
         assert_eq!(self.text("echo", json!({"message": "still here"})), "still here");
     }
+}
+
+/// What the tools answer that answer with a value.
+#[derive(Deserialize)]
+pub(crate) struct Number {
+    pub(crate) n: u32,
 }
 
 /// One call of a tool.

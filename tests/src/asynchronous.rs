@@ -10,14 +10,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, Notification, Rejected, RpcError, ServerInfo, SubscribeOptions,
-    SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
+    Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Notification, Rejected, RpcError, ServerInfo,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
 };
 use mcpwire_driver::{
     Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport, Subscription,
 };
 use serde_json::Value;
 
+use crate::adapter::Number;
 use crate::{Adapter, Call, Failure, Heard, Server};
 
 pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
@@ -185,6 +186,22 @@ impl<H: Host> Adapter for Async<H> {
 
     fn unsubscribe(&mut self) {
         self.subscription.take().expect("there is one").close();
+    }
+
+    fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
+        Ok(self.run(async |client| client.call_tool(tool, ()).structured::<Number>().await)?.n)
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        Ok(self.run(async |client| client.ping().await)?)
+    }
+
+    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
+        Ok(self.run(async |client| client.set_log_level(level).await)?)
+    }
+
+    fn count_prompts(&mut self) -> Result<usize, Failure> {
+        Ok(self.run(async |client| client.list_prompts().await)?.items.len())
     }
 
     fn server_info(&self) -> Option<ServerInfo> {

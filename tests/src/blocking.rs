@@ -3,12 +3,13 @@
 use std::thread;
 
 use mcpwire_blocking::core::{
-    CallTool, CallToolParams, CallToolResult, Config, Event, Json, Notification, Rejected, RequestOptions, ServerInfo,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Ticket, Tool,
+    CallTool, CallToolParams, CallToolResult, Config, Event, Json, LoggingLevel, Notification, Rejected,
+    RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Ticket, Tool,
 };
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport, Subscription};
 use serde_json::Value;
 
+use crate::adapter::Number;
 use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard};
 
@@ -109,6 +110,22 @@ impl Adapter for Blocking {
 
     fn unsubscribe(&mut self) {
         self.1.take().expect("there is one").close(&mut self.0);
+    }
+
+    fn structured(&mut self, tool: &str) -> Result<u32, Failure> {
+        Ok(self.0.tool(tool, ()).structured::<Number>()?.n)
+    }
+
+    fn ping(&mut self) -> Result<(), Failure> {
+        Ok(self.0.ping()?)
+    }
+
+    fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Failure> {
+        Ok(self.0.set_log_level(level)?)
+    }
+
+    fn count_prompts(&mut self) -> Result<usize, Failure> {
+        Ok(self.0.list_prompts()?.items.len())
     }
 
     fn server_info(&self) -> Option<ServerInfo> {

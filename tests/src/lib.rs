@@ -25,6 +25,7 @@ pub mod fuzz;
 mod process_table;
 mod server;
 pub mod sim;
+pub mod spec;
 mod watchdog;
 
 pub use adapter::{Adapter, Answering, Call, Failure, Heard};

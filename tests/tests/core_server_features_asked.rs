@@ -9,10 +9,11 @@ use std::fs;
 use std::path::Path;
 
 use mcpwire_core::{
-    CallError, Complete, CompleteParams, CompletionContext, CompletionReference, Config, Event, GetPrompt,
-    GetPromptParams, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListRootsResult, ListTools,
-    LoggingLevel, Method, Notification, Params, ReadResource, ReadResourceParams, RequestOptions, Role, Root,
-    RootsListChanged, SendError, SetLevel, SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config,
+    Discover, DiscoverParams, Event, GetPrompt, GetPromptParams, ListParams, ListPrompts, ListResourceTemplates,
+    ListResources, ListRootsResult, ListTools, LoggingLevel, Method, Notification, Params, ReadResource,
+    ReadResourceParams, RequestOptions, Role, Root, RootsListChanged, SendError, SetLevel, SetLevelParams, Subscribe,
+    SubscribeParams, Unsubscribe, UnsubscribeParams,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::{Value, json};
@@ -192,7 +193,14 @@ fn requests_are_those_of_the_official_examples() {
         message.get("params").cloned().unwrap_or(message)
     };
     let config = Config::new("ExampleClient", "1.0.0");
-    let mut pair = Pair::open(config, modern(|sent, peer| peer.answer(sent, r#"{"resultType":"complete"}"#)));
+    let mut pair = Pair::open(
+        config,
+        modern(|sent, peer| {
+            if sent.params()["name"] != "build_simulation" {
+                peer.answer(sent, r#"{"resultType":"complete"}"#);
+            }
+        }),
+    );
     let first = ListParams::default();
     let next = ListParams { cursor: Some("eyJwYWdlIjogMn0=") };
     let read = ReadResourceParams { uri: "file:///project/src/main.rs" };
@@ -202,7 +210,11 @@ fn requests_are_those_of_the_official_examples() {
     let language = CompleteParams::new(prompt, "language", "py");
     let mut framework = CompleteParams::new(prompt, "framework", "fla");
     framework.context = CompletionContext { arguments: &[("language", "python")] };
+    let weather = CallToolParams { name: "get_weather", arguments: &BTreeMap::from([("location", "New York")]) };
     for (path, sent) in [
+        ("DiscoverRequest/server-discover-request.json", ask::<Discover>(&mut pair, &DiscoverParams {}).1),
+        ("CallToolRequest/call-tool-request.json", ask::<CallTool>(&mut pair, &weather).1),
+        ("CallToolRequestParams/get-weather-tool-call-params.json", ask::<CallTool>(&mut pair, &weather).1),
         ("ListToolsRequest/list-tools-request.json", ask::<ListTools>(&mut pair, &first).1),
         ("ListResourcesRequest/list-resources-request.json", ask::<ListResources>(&mut pair, &first).1),
         (
@@ -223,4 +235,20 @@ fn requests_are_those_of_the_official_examples() {
     ] {
         assert_eq!(sent.1, example(path), "{path}");
     }
+    // The id is the session's own.
+    let build = CallToolParams { name: "build_simulation", arguments: &BTreeMap::from([("city", "Micropolis")]) };
+    let simulation = pair.engine.request::<CallTool>(&build, &RequestOptions::new().progress(), pair.now());
+    let simulation = simulation.expect("it is sent");
+    pair.drive();
+    let sent = pair.sent.pop().expect("it was sent");
+    let id = Value::from(sent.id());
+    let mut expected = example("CallToolRequestParams/tool-call-params-with-progress-token.json");
+    expected["_meta"]["progressToken"] = id.clone();
+    assert_eq!(sent.params(), &expected);
+
+    pair.engine.cancel(simulation.key(), Some("User requested cancellation"));
+    pair.drive();
+    let mut expected = example("CancelledNotification/user-requested-cancellation.json");
+    expected["requestId"] = id;
+    assert_eq!(pair.sent.pop().expect("it is told").params(), &expected);
 }

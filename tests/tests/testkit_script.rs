@@ -110,7 +110,7 @@ fn a_tool_answers_in_every_way() {
                 assert!(failed.is_error && failed.text().as_str() == "no such city");
                 let CallError::Server { error: refused, .. } = error("refusal").await else { panic!("it is refused") };
                 assert_eq!((refused.code, refused.message.as_str()), (-32000, "out of order"));
-                let structured: Value = call("result").await.unwrap().structured().unwrap().unwrap();
+                let structured: Value = call("result").await.unwrap().structured().unwrap();
                 assert_eq!(structured, json!({"degrees": 21}));
                 assert!(matches!(error("silence").await, CallError::Timeout { .. }));
                 assert_eq!(call("garbage").await.unwrap().text().as_str(), "and an answer");

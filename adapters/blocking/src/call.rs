@@ -6,6 +6,7 @@ use mcpwire_core::{
     CallError, CallTool, CallToolParams, CallToolRaw, CallToolResult, Json, Method, Params, Progress, RequestOptions,
 };
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use mcpwire_process::Error;
@@ -68,6 +69,17 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// Sends the call and waits for its result.
     pub fn call(self) -> Result<CallToolResult, Error> {
         self.run::<CallTool>()
+    }
+
+    /// Sends the call and waits for its result, of which the structured content is read into a type of the caller's.
+    ///
+    /// # Errors
+    /// Also if the result has no structured content, or another than was expected
+    /// ([`CallError::Structured`]).
+    pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let Call { client, name, arguments, options, on_progress } = self;
+        let result = Call { client: &mut *client, name, arguments, options, on_progress }.call()?;
+        result.structured().map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(name) }))
     }
 
     /// Sends the call and waits for its result, as the JSON that the server sent.

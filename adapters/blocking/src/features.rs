@@ -1,10 +1,11 @@
 //! What servers have beside tools, one method each.
 
 use mcpwire_core::{
-    CallError, Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
-    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping,
-    PingParams, Prompt, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource,
-    ResourceTemplate, SetLevel, SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+    CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
+    GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
+    PagedList, Pages, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
+    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
+    UnsubscribeParams,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -27,7 +28,7 @@ impl McpClient {
         self.request::<ReadResource>(&ReadResourceParams { uri }, &RequestOptions::new())
     }
 
-    /// Asks a legacy server to tell when a resource changes. It does so with a notification, `notifications/resources/updated`.
+    /// Asks a legacy server to tell when a resource changes, if it declares `resources.subscribe`. It does so with a notification, `notifications/resources/updated`.
     pub fn subscribe_resource(&mut self, uri: &str) -> Result<(), Error> {
         self.request::<Subscribe>(&SubscribeParams { uri }, &RequestOptions::new()).map(drop)
     }
@@ -48,20 +49,32 @@ impl McpClient {
         self.request::<GetPrompt>(&params, &RequestOptions::new())
     }
 
-    /// Asks how an argument of a prompt, or a part of an address, may go on.
+    /// Asks how an argument of a prompt, or a part of an address, may go on. The context is left out where the protocol
+    /// version does not have it.
     pub fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error> {
-        self.request::<Complete>(params, &RequestOptions::new())
+        let version = self.protocol_version().unwrap_or(ProtocolVersion::LATEST);
+        self.request::<Complete>(&params.for_version(version), &RequestOptions::new())
     }
 
-    /// Says to a legacy server from which level on log messages are wanted. For a modern one it is part of the
-    /// configuration: [`Config::log_level`](mcpwire_core::Config::log_level).
+    /// Says from which level on log messages are wanted. A legacy server is told so; a modern one is told with each request
+    /// from now on.
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
-        self.request::<SetLevel>(&SetLevelParams { level }, &RequestOptions::new()).map(drop)
+        let now = self.connection.now();
+        let ticket = self.connection.engine.set_log_level(level, &RequestOptions::new(), now);
+        match ticket.map_err(|error| self.send_error(error))? {
+            Some(ticket) => self.wait(ticket).map(drop),
+            None => Ok(()),
+        }
     }
 
-    /// Asks a legacy server whether it is there.
+    /// Asks the server whether it is there: with `ping`, or with `server/discover` where the server is modern, which has no
+    /// `ping` (2026-07-28, changelog).
     pub fn ping(&mut self) -> Result<(), Error> {
-        self.request::<Ping>(&PingParams {}, &RequestOptions::new()).map(drop)
+        let options = RequestOptions::new();
+        match self.server_info().map(|server| server.era) {
+            Some(Era::Modern) => self.request::<Discover>(&DiscoverParams {}, &options).map(drop),
+            _ => self.request::<Ping>(&PingParams {}, &options).map(drop),
+        }
     }
 
     /// Asks for a list of any kind, all pages.

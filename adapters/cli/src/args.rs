@@ -56,6 +56,8 @@ pub(crate) enum Command {
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
         #[command(flatten)]
+        save: Saving,
+        #[command(flatten)]
         connection: Connection,
     },
     /// List what a server has to read: addresses, and patterns of addresses
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Read {
         /// The address of the resource
         uri: String,
+        #[command(flatten)]
+        save: Saving,
         #[command(flatten)]
         connection: Connection,
     },
@@ -86,6 +90,34 @@ pub(crate) enum Command {
         /// The arguments: a JSON object of strings, @FILE to read one, or - for standard input [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
+        #[command(flatten)]
+        save: Saving,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Ask a server how an argument of a prompt, or a part of an address, may go on
+    #[command(
+        override_usage = "mcpwire complete [OPTIONS] <prompt|resource> NAME ARGUMENT [PREFIX] (--demo | -- COMMAND [ARG]...)"
+    )]
+    Complete {
+        /// Whether NAME is a prompt, or the pattern of a resource's address
+        kind: Completed,
+        /// The name of the prompt, or the pattern
+        name: String,
+        /// The argument, or the part of the pattern
+        argument: String,
+        /// Its beginning
+        #[arg(default_value = "")]
+        prefix: String,
+        /// Another argument that is known already; can be repeated
+        #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
+        context: Vec<Pair>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Ask a server whether it is there
+    #[command(override_usage = "mcpwire ping [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    Ping {
         #[command(flatten)]
         connection: Connection,
     },
@@ -105,6 +137,28 @@ pub(crate) enum Command {
     /// Serve the demo's tools on standard input and output
     #[command(hide = true)]
     DemoServer,
+}
+
+/// Where to what is no text.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Saving {
+    /// Save images, audio and other binary content as files in DIR; files that are there are left alone
+    #[arg(long = "save", value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
+
+/// Whose arguments can be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Completed {
+    Prompt,
+    Resource,
+}
+
+/// An argument with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    pub(crate) name: String,
+    pub(crate) value: String,
 }
 
 /// Which server to talk to.
@@ -261,6 +315,13 @@ fn parse_variable(text: &str) -> Result<Variable, String> {
     }
 }
 
+fn parse_pair(text: &str) -> Result<Pair, String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok(Pair { name: name.to_owned(), value: value.to_owned() }),
+        _ => Err(format!("{text:?} is not NAME=VALUE")),
+    }
+}
+
 fn parse_bytes(text: &str) -> Result<usize, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -301,7 +362,7 @@ mod tests {
             let args = parse(line).expect(line);
             assert!(args.options.json);
             assert_eq!(args.options.timeout, Some(Duration::from_secs(2)));
-            let Command::Call { tool, arguments, connection } = args.command else { panic!("{line}") };
+            let Command::Call { tool, arguments, connection, .. } = args.command else { panic!("{line}") };
             assert_eq!((tool.as_str(), arguments.as_deref()), ("echo", Some("{}")));
             assert_eq!(connection.command, ["server", "--json", "--timeout", "x"]);
         }

@@ -1,20 +1,28 @@
 //! What each subcommand does.
 
 mod call;
+mod complete;
 mod demo;
 mod info;
 mod listen;
+mod ping;
 mod prompts;
 mod resources;
 mod tools;
 
+use std::path::Path;
+
 use mcpwire_blocking::core::Json;
 
+use self::complete::Question;
 use crate::args::{Command, Connection, Options};
 use crate::arguments;
 use crate::demo_server;
 use crate::failure::{Failure, SERVER_FAILED};
+use crate::output;
+use crate::save::Saved;
 use crate::session::Session;
+use crate::show;
 
 pub(crate) use listen::Printer;
 
@@ -23,11 +31,13 @@ enum Task<'a> {
     Demo,
     Info,
     Tools,
-    Call { tool: &'a str, arguments: Json },
+    Call { tool: &'a str, arguments: Json, save: Option<&'a Path> },
     Resources,
-    Read { uri: &'a str },
+    Read { uri: &'a str, save: Option<&'a Path> },
     Prompts,
-    Prompt { name: &'a str, arguments: Json },
+    Prompt { name: &'a str, arguments: Json, save: Option<&'a Path> },
+    Complete(Question<'a>),
+    Ping,
     Listen { resources: &'a [String], printer: Printer },
 }
 
@@ -66,21 +76,38 @@ fn prepare(command: &Command, json: bool) -> Result<Option<(Task<'_>, Connection
         Command::Demo => (Task::Demo, Connection::to_demo()),
         Command::Info { connection } => (Task::Info, connection.clone()),
         Command::Tools { connection } => (Task::Tools, connection.clone()),
-        Command::Call { tool, arguments, connection } => {
+        Command::Call { tool, arguments, save, connection } => {
             let arguments = arguments::read(arguments.as_deref())?;
-            (Task::Call { tool, arguments }, connection.clone())
+            (Task::Call { tool, arguments, save: save.directory.as_deref() }, connection.clone())
         }
         Command::Resources { connection } => (Task::Resources, connection.clone()),
-        Command::Read { uri, connection } => (Task::Read { uri }, connection.clone()),
-        Command::Prompts { connection } => (Task::Prompts, connection.clone()),
-        Command::Prompt { name, arguments, connection } => {
-            let arguments = arguments::read(arguments.as_deref())?;
-            (Task::Prompt { name, arguments }, connection.clone())
+        Command::Read { uri, save, connection } => {
+            (Task::Read { uri, save: save.directory.as_deref() }, connection.clone())
         }
         Command::Listen { resources, connection } => {
             (Task::Listen { resources, printer: Printer::new(json) }, connection.clone())
         }
+        Command::Prompts { connection } => (Task::Prompts, connection.clone()),
+        Command::Prompt { name, arguments, save, connection } => {
+            let arguments = arguments::read(arguments.as_deref())?;
+            (Task::Prompt { name, arguments, save: save.directory.as_deref() }, connection.clone())
+        }
+        Command::Complete { kind, name, argument, prefix, context, connection } => {
+            (Task::Complete(Question { kind: *kind, name, argument, prefix, context }), connection.clone())
+        }
+        Command::Ping { connection } => (Task::Ping, connection.clone()),
     }))
+}
+
+/// Says which files were made: with the result, or beside it where that is one JSON document.
+fn tell_saved(session: &Session<'_>, saved: &[Saved]) -> Result<(), Failure> {
+    if !session.options.json {
+        return output::page(|out| show::saved(out, saved));
+    }
+    for saved in saved.iter().filter(|_| !session.options.quiet) {
+        session.notes.line(&show::saved_line(saved));
+    }
+    Ok(())
 }
 
 fn serve() -> u8 {
@@ -99,11 +126,13 @@ impl Task<'_> {
             Self::Demo => demo::run(session),
             Self::Info => info::run(session),
             Self::Tools => tools::run(session),
-            Self::Call { tool, arguments } => call::run(session, tool, arguments),
+            Self::Call { tool, arguments, save } => call::run(session, tool, arguments, *save),
             Self::Resources => resources::list(session),
-            Self::Read { uri } => resources::read(session, uri),
+            Self::Read { uri, save } => resources::read(session, uri, *save),
             Self::Prompts => prompts::list(session),
-            Self::Prompt { name, arguments } => prompts::get(session, name, arguments),
+            Self::Prompt { name, arguments, save } => prompts::get(session, name, arguments, *save),
+            Self::Complete(question) => complete::run(session, question),
+            Self::Ping => ping::run(session),
             Self::Listen { resources, printer } => listen::run(session, resources, printer),
         }
     }

@@ -70,6 +70,16 @@ impl Failure {
         Self::usage("trace", format!("could not create {}: {error}", path.display()))
     }
 
+    /// `--save` names a directory that cannot be written to.
+    pub(crate) fn not_saved(directory: &Path, error: &io::Error) -> Self {
+        Self::usage("save", format!("could not save to {}: {error}", directory.display()))
+    }
+
+    /// What is to be saved is not what the protocol says.
+    pub(crate) fn not_base64(name: &str) -> Self {
+        Self::new((CONNECTION_FAILED, Code::Unavailable, "server"), format!("could not save {name}: it is not base64"))
+    }
+
     /// The demo's server is this very program, which the system would not show us.
     pub(crate) fn no_demo_server(error: &io::Error) -> Self {
         let message = format!("could not find this program to start it as the demo server: {error}");
@@ -89,6 +99,9 @@ impl Failure {
             Error::Call { error: CallError::Cancelled { .. }, .. } => return Self::interrupted(),
             Error::Call { error, process, .. } => not_called(error, process.is_some()),
             Error::Send { error: SendError::Closed, .. } => (CONNECTION_FAILED, Code::Unavailable, "connection"),
+            Error::Send { error: SendError::NotOffered { .. } | SendError::NotInRevision { .. }, .. } => {
+                (CONNECTION_FAILED, Code::Unavailable, "server")
+            }
             Error::Send { .. } => (CONNECTION_FAILED, Code::Validation, "arguments"),
             _ => (CONNECTION_FAILED, Code::Network, "connection"),
         };

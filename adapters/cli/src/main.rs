@@ -3,12 +3,14 @@
 mod args;
 mod arguments;
 mod asks;
+mod base64;
 mod commands;
 mod demo_server;
 mod failure;
 mod interrupt;
 mod notes;
 mod output;
+mod save;
 mod schema;
 mod session;
 mod show;

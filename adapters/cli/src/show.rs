@@ -11,8 +11,8 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::lists::{messages, prompts, rejected, resources};
-pub(crate) use self::result::{contents, result};
+pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
+pub(crate) use self::result::{contents, result, saved, saved_line};
 pub(crate) use self::server::{full_name, server};
 pub(crate) use self::tools::{tool, tools};
 

@@ -12,6 +12,7 @@ use mcpwire_core::{
 };
 use mcpwire_process::Error;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::pending::Pending;
@@ -62,6 +63,17 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// The call's future: the same as awaiting the call itself.
     pub fn call(self) -> Calling<'c, R, CallTool, A> {
         Calling::new(self)
+    }
+
+    /// Sends the call and waits for its result, of which the structured content is read into a type of the caller's.
+    ///
+    /// # Errors
+    /// Also if the result has no structured content, or another than was expected
+    /// ([`CallError::Structured`]).
+    pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let (client, tool) = (self.client, self.name);
+        let result = self.call().await?;
+        result.structured().map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool) }))
     }
 
     /// The call's future, with the result as the JSON that the server sent.

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use mcpwire_core::{
-    CallError, Complete, CompleteParams, CompleteResult, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
-    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Pages, Params, Ping,
-    PingParams, Prompt, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource,
-    ResourceTemplate, SetLevel, SetLevelParams, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams,
+    CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
+    GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
+    PagedList, Pages, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
+    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
+    UnsubscribeParams,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -31,7 +32,7 @@ impl<R> McpClient<R> {
         self.request::<ReadResource>(&ReadResourceParams { uri }, &RequestOptions::new()).await
     }
 
-    /// Asks a legacy server to tell when a resource changes. It does so with a notification, `notifications/resources/updated`.
+    /// Asks a legacy server to tell when a resource changes, if it declares `resources.subscribe`. It does so with a notification, `notifications/resources/updated`.
     pub async fn subscribe_resource(&self, uri: &str) -> Result<(), Error> {
         self.request::<Subscribe>(&SubscribeParams { uri }, &RequestOptions::new()).await.map(drop)
     }
@@ -52,20 +53,38 @@ impl<R> McpClient<R> {
         self.request::<GetPrompt>(&params, &RequestOptions::new()).await
     }
 
-    /// Asks how an argument of a prompt, or a part of an address, may go on.
+    /// Asks how an argument of a prompt, or a part of an address, may go on. The context is left out where the protocol
+    /// version does not have it.
     pub async fn complete(&self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error> {
-        self.request::<Complete>(params, &RequestOptions::new()).await
+        let version = self.protocol_version().unwrap_or(ProtocolVersion::LATEST);
+        self.request::<Complete>(&params.for_version(version), &RequestOptions::new()).await
     }
 
-    /// Says to a legacy server from which level on log messages are wanted. For a modern one it is part of the
-    /// configuration: [`Config::log_level`](mcpwire_core::Config::log_level).
+    /// Says from which level on log messages are wanted. A legacy server is told so; a modern one is told with each request
+    /// from now on.
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
-        self.request::<SetLevel>(&SetLevelParams { level }, &RequestOptions::new()).await.map(drop)
+        let now = self.life.0.clock.now();
+        let ticket = self.life.0.send(|state| {
+            let ticket = state.engine.set_log_level(level, &RequestOptions::new(), now)?;
+            if let Some(ticket) = &ticket {
+                state.expect(ticket.key(), false);
+            }
+            Ok(ticket)
+        })?;
+        match ticket {
+            Some(ticket) => Pending::new(&self.life, ticket).await.map(drop),
+            None => Ok(()),
+        }
     }
 
-    /// Asks a legacy server whether it is there.
+    /// Asks the server whether it is there: with `ping`, or with `server/discover` where the server is modern, which has no
+    /// `ping` (2026-07-28, changelog).
     pub async fn ping(&self) -> Result<(), Error> {
-        self.request::<Ping>(&PingParams {}, &RequestOptions::new()).await.map(drop)
+        let options = RequestOptions::new();
+        match self.server_info().map(|server| server.era) {
+            Some(Era::Modern) => self.request::<Discover>(&DiscoverParams {}, &options).await.map(drop),
+            _ => self.request::<Ping>(&PingParams {}, &options).await.map(drop),
+        }
     }
 
     /// Asks for a list of any kind, all pages.

@@ -34,6 +34,8 @@ impl RpcError {
     pub const INVALID_PARAMS: i64 = -32602;
     /// The server failed.
     pub const INTERNAL_ERROR: i64 = -32603;
+    /// There is no such resource (up to 2025-11-25; later revisions use [`RpcError::INVALID_PARAMS`] for it).
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
     /// A header and the body disagree (2026-07-28, HTTP).
     pub const HEADER_MISMATCH: i64 = -32020;
     /// The request needs a client capability that was not declared (2026-07-28).

@@ -48,7 +48,8 @@ pub struct Config {
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
-    /// decide for themselves until they are told.)
+    /// decide for themselves until they are told.) [`Session::set_log_level`](crate::Session::set_log_level) changes it
+    /// later, in both eras.
     pub log_level: Option<LoggingLevel>,
 
     /// How long an answer may take, counted from the request or from the last progress of it. 30 s: what the official

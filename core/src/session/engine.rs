@@ -25,6 +25,7 @@ use crate::json::Json;
 use crate::json::append::{push, push_number, push_string};
 use crate::json::scan::{self, Member};
 use crate::method::{Method, Notice, Params, Raw};
+use crate::revisions;
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{Era, Extra};
@@ -46,6 +47,8 @@ pub struct Session {
     pub(super) era: Option<Era>,
     /// What the modern era wants in the `_meta` of each request.
     pub(super) meta: String,
+    /// What is not to be sent: bits of [`revisions`].
+    pub(super) barred: u32,
     pub(super) in_flight: InFlight,
     pub(super) next_id: u64,
     pub(super) next_key: u64,
@@ -74,6 +77,7 @@ impl Session {
             server: None,
             era: None,
             meta: String::new(),
+            barred: 0,
             in_flight: InFlight::default(),
             next_id: 1,
             next_key: 1,
@@ -102,7 +106,8 @@ impl Session {
     /// Sends a request. Its end is an [`Event::Reply`] that the ticket decodes.
     ///
     /// # Errors
-    /// If nothing was sent: the connection is not open, a limit is reached, or the parameters are no JSON object.
+    /// If nothing was sent: the connection is not open, a limit is reached, the parameters are no JSON object, or the
+    /// protocol version or the server does not have the method ([`revisions`]).
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -110,6 +115,7 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<M>, SendError> {
+        self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
         let push: Push<'_> = &|out| prepared::push(out, params);
         self.send(Cow::Borrowed(M::NAME), cacheable, push, options, now, out).map(Ticket::new)
@@ -118,7 +124,7 @@ impl Session {
     /// As [`Session::request`], with parameters that are text already.
     ///
     /// # Errors
-    /// If nothing was sent: the connection is not open, or a limit is reached.
+    /// As [`Session::request`].
     pub fn request_prepared<M: Method>(
         &mut self,
         params: &Prepared<M>,
@@ -130,14 +136,16 @@ impl Session {
             out.extend_from_slice(params.text());
             Ok(())
         };
+        self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
         self.send(Cow::Borrowed(M::NAME), cacheable, &copy, options, now, out).map(Ticket::new)
     }
 
-    /// Sends a request of any method. A `_meta` among the parameters is merged with what the era wants there.
+    /// Sends a request of any method, whether the protocol version and the server have it or not. A `_meta` among the
+    /// parameters is merged with what the era wants there.
     ///
     /// # Errors
-    /// As [`Session::request`].
+    /// As [`Session::request`], but for those of [`revisions`].
     pub fn request_raw(
         &mut self,
         method: &str,
@@ -174,6 +182,7 @@ impl Session {
     /// # Errors
     /// As [`Session::request`].
     pub fn notify<N: Notice>(&mut self, params: &N::Params, out: &mut Vec<u8>) -> Result<(), SendError> {
+        self.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.check_open(out)?;
         write::notification(out, N::NAME, &|out| write::push_object(out, params))
             .map_err(|error| send_error(N::NAME, error))
@@ -182,7 +191,7 @@ impl Session {
     /// Sends a notification of any method.
     ///
     /// # Errors
-    /// As [`Session::request`].
+    /// As [`Session::request_raw`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, out: &mut Vec<u8>) -> Result<(), SendError> {
         self.check_open(out)?;
         let push = |out: &mut Vec<u8>| match params {
@@ -366,6 +375,23 @@ impl Session {
         }
     }
 
+    /// Whether a method may be sent, by its bit in the table of revisions.
+    pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
+        if self.barred & bit == 0 { Ok(()) } else { Err(self.why_barred(method, bit)) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn why_barred(&self, method: &'static str, bit: u32) -> SendError {
+        let entry = &revisions::TABLE[bit.trailing_zeros() as usize];
+        match &self.server {
+            Some(server) if !entry.is_in(server.protocol_version) => {
+                SendError::NotInRevision { method, version: server.protocol_version, instead: entry.instead }
+            }
+            _ => SendError::NotOffered { method, needs: entry.needs },
+        }
+    }
+
     pub(super) fn tell_cancelled(&mut self, id: u64, reason: &str, out: &mut Vec<u8>) {
         if out.len() <= self.config.max_transmit {
             let params = |out: &mut Vec<u8>| {
@@ -392,6 +418,8 @@ impl Session {
 
     pub(super) fn end(&mut self, how: Closed) {
         self.phase = Phase::Closed;
+        // That it has ended is the better reason.
+        self.barred = 0;
         self.connect_by = None;
         self.silent_at = None;
         while let Some((id, waiting)) = self.in_flight.pop() {

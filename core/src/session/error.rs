@@ -15,8 +15,10 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::printable;
+use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
 use crate::text::excerpt;
+use crate::types::{ProtocolVersion, StructuredError};
 
 /// A method's name, in an error.
 type MethodName = Cow<'static, str>;
@@ -43,6 +45,22 @@ pub enum SendError {
         /// Of which method.
         method: String,
     },
+    /// The protocol version that is spoken does not have it; see [`revisions`](crate::revisions).
+    NotInRevision {
+        /// The method.
+        method: &'static str,
+        /// The version that is spoken.
+        version: ProtocolVersion,
+        /// What that version has in its place, in words; empty if there is nothing.
+        instead: &'static str,
+    },
+    /// The server said what it can do, and this is not among it.
+    NotOffered {
+        /// The method.
+        method: &'static str,
+        /// The capability that is missing, such as `prompts`.
+        needs: Need,
+    },
     /// [`Config::max_in_flight`](crate::Config::max_in_flight) requests wait for an answer already.
     TooManyInFlight {
         /// The limit.
@@ -67,6 +85,15 @@ impl fmt::Display for SendError {
                 write!(f, "the parameters of `{method}` cannot be written as JSON: {reason}")
             }
             SendError::NotAnObject { method } => write!(f, "the parameters of `{method}` must be a JSON object"),
+            SendError::NotInRevision { method, version, instead } => {
+                write!(f, "protocol version {version}, which this server speaks, does not have `{method}`")?;
+                if instead.is_empty() { Ok(()) } else { write!(f, "; it has {instead} in its place") }
+            }
+            SendError::NotOffered { method, needs } => write!(
+                f,
+                "the server does not offer `{method}`: it does not declare the capability `{needs}` (a raw request is \
+                 sent all the same)"
+            ),
             SendError::TooManyInFlight { limit } => write!(f, "{limit} requests wait for an answer already"),
             SendError::TransmitFull { limit } => {
                 write!(f, "{limit} bytes wait to be sent already: the server does not read")
@@ -101,6 +128,11 @@ pub enum CallError {
         method: MethodName,
         /// What is wrong with it.
         error: PeerError,
+    },
+    /// The structured content of a tool's answer cannot be used as what was asked for.
+    Structured {
+        /// Of which tool, and why.
+        error: StructuredError,
     },
     /// No answer came in time. The server was told that the request is cancelled.
     Timeout {
@@ -219,6 +251,7 @@ impl fmt::Display for CallError {
                 }
             }
             CallError::Invalid { method, error } => write!(f, "`{method}` got an answer that cannot be read: {error}"),
+            CallError::Structured { error } => error.fmt(f),
             CallError::Timeout { method, after, deadline } => {
                 write!(f, "`{method}` got no answer within {after:?}{}", deadline.note())
             }
@@ -253,6 +286,20 @@ impl Deadline {
 }
 
 impl CallError {
+    /// Whether the server says that there is no resource of the address that was asked for (2026-07-28, server/resources,
+    /// "Error Handling"): with the code -32002, and from 2026-07-28 on with -32602, which in earlier revisions says only
+    /// that something is wrong with the parameters. `version` is the one that was negotiated.
+    pub fn is_resource_not_found(&self, version: ProtocolVersion) -> bool {
+        let CallError::Server { method, error } = self else { return false };
+        let known = matches!(&**method, "resources/read" | "resources/subscribe");
+        known
+            && match error.code {
+                RpcError::RESOURCE_NOT_FOUND => true,
+                RpcError::INVALID_PARAMS => version >= ProtocolVersion::V2026_07_28,
+                _ => false,
+            }
+    }
+
     /// The method of the request.
     pub fn method(&self) -> &MethodName {
         static CALL: MethodName = Cow::Borrowed("tools/call");
@@ -264,7 +311,7 @@ impl CallError {
             | CallError::Closed { method, .. }
             | CallError::Input { method, .. }
             | CallError::WrongTicket { method } => method,
-            CallError::ToolNotFound { .. } => &CALL,
+            CallError::ToolNotFound { .. } | CallError::Structured { .. } => &CALL,
         }
     }
 }

@@ -14,6 +14,7 @@
 //! | `subscriptions` | what the server tells of changes, for those who asked for it |
 //! | `caching` | what is kept of the server's answers |
 //! | `opening` | what it does to open the connection |
+//! | `log_level` | from which level on servers send log messages, in both eras |
 //! | `prepared` | parameters that are text already |
 //! | `event`, `ticket`, `error`, `server` | what comes out of it |
 
@@ -26,6 +27,7 @@ mod event;
 mod handshake;
 mod inbound;
 mod inflight;
+mod log_level;
 mod opening;
 mod prepared;
 mod requested;

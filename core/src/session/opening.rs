@@ -14,6 +14,7 @@ use super::server::{Phase, ServerInfo};
 use crate::json::Json;
 use crate::json::append::{push, push_raw, push_string};
 use crate::method::{Discover, Initialize, Method};
+use crate::revisions;
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
@@ -92,6 +93,7 @@ impl Session {
         self.silent_at = None;
         self.era = Some(server.era);
         self.note_capabilities(server.capabilities.as_ref());
+        self.barred = revisions::barred(server.protocol_version, server.capabilities.as_ref());
         self.server = Some(server);
         self.events.push_back(Event::Connected);
     }
@@ -99,7 +101,7 @@ impl Session {
 
 /// The members of `_meta` that the modern era wants in each request (2026-07-28, basic/index, "Per-request protocol
 /// fields"), as JSON text without braces.
-fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
+pub(super) fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
     let mut meta = alloc::format!(
         r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
         json(&config.client_info),

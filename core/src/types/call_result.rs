@@ -116,9 +116,9 @@ enum Content {
 impl Content {
     fn read(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         if reader.next_byte() != Some(b'[') {
-            let raw = Json::trusted(reader.raw()?);
-            if !matches!(self, Content::Blocks(_)) {
-                *self = Content::Other(raw);
+            let raw = reader.raw()?;
+            if raw != "null" && !matches!(self, Content::Blocks(_)) {
+                *self = Content::Other(Json::trusted(raw));
             }
             return Ok(());
         }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use serde::{Serialize, Serializer};
 
+use super::ProtocolVersion;
 use super::object::object;
 use super::result_type::complete;
 use crate::json::Json;
@@ -30,7 +31,8 @@ pub struct CompleteParams<'a> {
     pub reference: CompletionReference<'a>,
     /// The argument.
     pub argument: CompletionArgument<'a>,
-    /// What else is known; left out where it is empty. Servers of revisions before 2025-06-18 do not look at it.
+    /// What else is known; left out where it is empty. Revisions before 2025-06-18 do not have it: see
+    /// [`CompleteParams::for_version`].
     #[serde(skip_serializing_if = "CompletionContext::is_empty")]
     pub context: CompletionContext<'a>,
 }
@@ -43,6 +45,15 @@ impl<'a> CompleteParams<'a> {
             argument: CompletionArgument { name, value },
             context: CompletionContext::default(),
         }
+    }
+
+    /// The same for a server that speaks `version`. The context is a hint that makes suggestions better, so it is dropped
+    /// for revisions that do not have it: without it the question is still the same.
+    pub fn for_version(mut self, version: ProtocolVersion) -> Self {
+        if version < ProtocolVersion::V2025_06_18 {
+            self.context = CompletionContext::default();
+        }
+        self
     }
 }
 

@@ -77,7 +77,10 @@ macro_rules! blocks {
                 use serde::ser::SerializeMap;
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("type", $kind)?;
-                $( if !self.$field.is_absent() { map.serialize_entry($key, &self.$field)?; } )*
+                // What was of another type was kept as it came.
+                $( if !self.$field.is_absent() && self.extra.get($key).is_none() {
+                    map.serialize_entry($key, &self.$field)?;
+                } )*
                 if let Some(annotations) = &self.annotations {
                     map.serialize_entry("annotations", annotations)?;
                 }
@@ -338,7 +341,7 @@ impl Members {
 
 /// Reads a member into its place. What is not of its type is kept under its name; null stands for an absent member.
 #[inline(never)]
-fn member<T: Lenient>(
+pub(super) fn member<T: Lenient>(
     place: &mut Option<T>,
     extra: &mut Extra,
     name: &str,

@@ -7,6 +7,7 @@
 pub(crate) mod lenient;
 pub(crate) mod object;
 
+mod apps;
 mod call_result;
 mod capabilities;
 mod client_capabilities;
@@ -31,11 +32,13 @@ mod result_type;
 mod roots;
 mod sampling;
 mod sampling_content;
+mod structured;
 mod subscriptions;
 mod tools;
 mod version;
 mod words;
 
+pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
 pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
 pub use completion::{
@@ -71,8 +74,9 @@ pub use sampling::{
     ToolChoice, ToolChoiceMode,
 };
 pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
+pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
 };
-pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, Tool, ToolAnnotations};
+pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -4,7 +4,8 @@ use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ResourceContents;
-use super::lenient::{self, Hoped, Lenient, member};
+use super::content::member;
+use super::lenient::{self, Hoped, Lenient};
 use crate::json::read::{self, Reader};
 
 impl Lenient for ResourceContents {
@@ -15,13 +16,14 @@ impl Lenient for ResourceContents {
             return lenient::pass_over(reader).map(Err);
         }
         let (mut uri, mut contents) = (None, ResourceContents::default());
+        let extra = &mut contents.extra;
         reader.members(&mut |name, reader| match name {
-            "uri" => member(&mut uri, reader),
-            "mimeType" => member(&mut contents.mime_type, reader),
-            "text" => member(&mut contents.text, reader),
-            "blob" => member(&mut contents.blob, reader),
-            "_meta" => member(&mut contents.meta, reader),
-            _ => contents.extra.keep(name, reader),
+            "uri" => member(&mut uri, extra, name, reader),
+            "mimeType" => member(&mut contents.mime_type, extra, name, reader),
+            "text" => member(&mut contents.text, extra, name, reader),
+            "blob" => member(&mut contents.blob, extra, name, reader),
+            "_meta" => member(&mut contents.meta, extra, name, reader),
+            _ => extra.keep(name, reader),
         })?;
         contents.uri = uri.unwrap_or_default();
         Ok(Ok(contents))
@@ -37,7 +39,10 @@ impl<'de> Deserialize<'de> for ResourceContents {
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("uri", &self.uri)?;
+        // An address of another type was kept as it came.
+        if self.extra.get("uri").is_none() {
+            map.serialize_entry("uri", &self.uri)?;
+        }
         if let Some(mime_type) = &self.mime_type {
             map.serialize_entry("mimeType", mime_type)?;
         }

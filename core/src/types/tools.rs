@@ -2,14 +2,15 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::lenient::{Mismatch, type_by};
 use super::object::object;
 use super::result_type::complete;
 use super::{ContentBlock, Icon, Listed};
-use crate::json::{Json, JsonError};
+use crate::json::Json;
 
 object! {
     /// A tool that a server offers.
@@ -54,6 +55,35 @@ impl Tool {
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
+    }
+
+    /// What about the name is against the specification's advice (2026-07-28, server/tools, "Tool Names"). The tool works
+    /// all the same; language models' interfaces and gateways may not take the name.
+    pub fn name_issue(&self) -> Option<NameIssue> {
+        let usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        if !self.name.bytes().all(usual) {
+            return Some(NameIssue::Characters);
+        }
+        (self.name.len() > 128).then_some(NameIssue::TooLong)
+    }
+}
+
+/// What is unusual about the name of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameIssue {
+    /// It has characters other than `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`.
+    Characters,
+    /// It is longer than 128 characters.
+    TooLong,
+}
+
+impl fmt::Display for NameIssue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NameIssue::Characters => "its name has characters other than letters, digits, `_`, `-` and `.`",
+            NameIssue::TooLong => "its name is longer than 128 characters",
+        })
     }
 }
 
@@ -131,11 +161,4 @@ pub struct CallToolResult {
     pub extra: super::Extra,
     /// The whole result, where it has no array of content.
     pub(crate) without_content: Option<Json>,
-}
-
-impl CallToolResult {
-    /// Decodes the structured content into a type of the caller's. `None` if the result has none.
-    pub fn structured<'a, T: Deserialize<'a>>(&'a self) -> Option<Result<T, JsonError>> {
-        self.structured_content.as_ref().map(Json::decode)
-    }
 }

@@ -40,7 +40,11 @@ pub(crate) trait Manners {
 
     fn other(&mut self, wire: &mut Wire, message: &Message) {
         match message.method() {
-            "ping" => wire.result(message, ""),
+            "ping" if !wire.modern => wire.result(message, ""),
+            "logging/setLevel" if !wire.modern => {
+                eprintln!("bad-habits: log level {}", message.at(&["params", "level"]).map_or("", Raw::text));
+                wire.result(message, "");
+            }
             "notifications/initialized" => self.ready(wire),
             method if message.id() != "null" && !method.is_empty() => {
                 wire.error(message, -32601, &format!("Method not found: {method}"));
@@ -173,6 +177,12 @@ pub(crate) fn call_tool(wire: &mut Wire, request: &Message) {
             wire.text(request, &escape(&directory.to_string_lossy()));
         }
         "pid" => wire.text(request, &process::id().to_string()),
+        "number" => wire.result(request, &format!(r#"{},"structuredContent":{{"n":5}}"#, content("5"))),
+        "numeral" => wire.result(request, &format!(r#"{},"structuredContent":{{"n":"five"}}"#, content("five"))),
+        "log_level" => {
+            let level = request.at(&["params", "_meta", "io.modelcontextprotocol/logLevel"]);
+            wire.text(request, level.map_or("none", Raw::text));
+        }
         "ponder" => eprintln!("bad-habits: let me think"),
         "picky" => wire.error(request, -32602, "no such colour"),
         tool => wire.error(request, -32602, &format!("Unknown tool: {tool}")),

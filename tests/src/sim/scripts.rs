@@ -4,14 +4,16 @@ use super::peer::{Peer, Sent, response};
 
 /// A server that opens the legacy way, and does the rest as `rest` says.
 pub fn legacy(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> impl FnMut(&Sent, &mut Peer) + 'static {
-    move |sent, peer| match sent.method() {
+    move |sent, peer| {
+        match sent.method() {
         "server/discover" => peer.refuse(sent, -32601, "Method not found"),
         "initialize" => peer.answer(
             sent,
-            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sim","version":"1"}}"#,
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}},"serverInfo":{"name":"sim","version":"1"}}"#,
         ),
         "notifications/initialized" => {}
         _ => rest(sent, peer),
+    }
     }
 }
 
@@ -21,7 +23,7 @@ pub fn modern(mut rest: impl FnMut(&Sent, &mut Peer) + 'static) -> impl FnMut(&S
         "server/discover" => {
             peer.answer(
                 sent,
-                r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+                r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{"subscribe":true},"prompts":{},"completions":{},"logging":{}}}"#,
             );
         }
         "initialize" => peer.refuse(sent, -32601, "Method not found"),

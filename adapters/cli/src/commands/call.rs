@@ -1,9 +1,13 @@
 //! `mcpwire call`: one call of one tool.
 
+use std::path::Path;
+
 use mcpwire_blocking::core::{CallToolResult, Json, Tool};
 
+use super::tell_saved;
 use crate::failure::{Failure, INTERRUPTED, TOOL_ERROR};
 use crate::output;
+use crate::save::Save;
 use crate::session::Session;
 use crate::show::{self, Layout};
 use crate::text;
@@ -13,12 +17,19 @@ const LIKE: f64 = 0.8;
 /// More names of tools than these are left to `mcpwire tools`.
 const MOST_NAMES: usize = 20;
 
-pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json) -> Result<u8, Failure> {
+pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json, save: Option<&Path>) -> Result<u8, Failure> {
     session.open()?;
+    let mut saved = Vec::new();
+    let mut keep = |result: &CallToolResult| {
+        save.map_or(Ok(()), |directory| Save::to(directory).blocks(&result.content).map(|files| saved = files))
+    };
     let is_error = if session.options.json {
         let raw = session.call_raw(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
         let is_error = match raw.decode::<CallToolResult>() {
-            Ok(result) => reported_error(session, tool, &result)?,
+            Ok(result) => {
+                keep(&result)?;
+                reported_error(session, tool, &result)?
+            }
             Err(_) => false,
         };
         output::raw(&raw)?;
@@ -26,12 +37,14 @@ pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json) -> Re
     } else {
         let result = session.call(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
         let is_error = reported_error(session, tool, &result)?;
+        keep(&result)?;
         output::page(|out| show::result(out, &result))?;
         if is_error && !session.options.quiet {
             session.notes.line(&format!("{}: the tool reported an error", text::line(tool)));
         }
         is_error
     };
+    tell_saved(session, &saved)?;
     Ok(if is_error { TOOL_ERROR } else { 0 })
 }
 

@@ -1,12 +1,16 @@
 //! `mcpwire resources` and `mcpwire read`: what the server has to read.
 
+use std::path::Path;
+
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{Json, Rejected, Resource, ResourceTemplate};
+use mcpwire_blocking::core::{Json, ReadResourceResult, Rejected, Resource, ResourceTemplate};
 use serde::Serialize;
 
+use super::tell_saved;
 use super::tools::Reject;
 use crate::failure::Failure;
 use crate::output;
+use crate::save::Save;
 use crate::session::Session;
 use crate::show::{self, Layout};
 
@@ -32,16 +36,25 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-pub(super) fn read(session: &mut Session<'_>, uri: &str) -> Result<u8, Failure> {
+pub(super) fn read(session: &mut Session<'_>, uri: &str, save: Option<&Path>) -> Result<u8, Failure> {
     session.open()?;
-    if session.options.json {
+    let keep = |result: &ReadResourceResult| match save {
+        Some(directory) => Save::to(directory).contents(&result.contents.items),
+        None => Ok(Vec::new()),
+    };
+    let saved = if session.options.json {
         let params = Json::from_value(&[("uri", uri)].into_iter().collect::<std::collections::BTreeMap<_, _>>()).ok();
         let result = session.request(|client| client.send_raw("resources/read", params.as_ref()))?;
+        let saved = result.decode().map_or(Ok(Vec::new()), |read| keep(&read))?;
         output::raw(&result)?;
+        saved
     } else {
         let result = session.request(|client| client.read_resource(uri))?;
+        let saved = keep(&result)?;
         output::page(|out| show::contents(out, &result.contents.items))?;
-    }
+        saved
+    };
+    tell_saved(session, &saved)?;
     Ok(0)
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::{GetPromptResult, Prompt, Rejected, Resource, ResourceTemplate};
+use mcpwire_blocking::core::{Completion, GetPromptResult, Prompt, Rejected, Resource, ResourceTemplate};
 use owo_colors::OwoColorize;
 
 use super::{Layout, result, size};
@@ -69,6 +69,20 @@ pub(crate) fn messages(out: &mut impl Write, prompt: &GetPromptResult) -> io::Re
         result::block(out, &message.content)?;
     }
     Ok(())
+}
+
+/// Writes what an argument may become, a line each, and whether there is more.
+pub(crate) fn completion(out: &mut impl Write, completion: &Completion) -> io::Result<()> {
+    for value in &completion.values {
+        writeln!(out, "{}", short(value))?;
+    }
+    let shown = completion.values.len() as u64;
+    match completion.total {
+        Some(total) if total > shown => writeln!(out, "{}", format_args!("({shown} of {total})").dimmed()),
+        _ if completion.has_more => writeln!(out, "{}", "(there are more)".dimmed()),
+        _ if shown == 0 => writeln!(out, "The server has no suggestions."),
+        _ => Ok(()),
+    }
 }
 
 /// `name  title  (facts)`

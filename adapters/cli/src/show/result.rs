@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use mcpwire_blocking::core::{CallToolResult, ContentBlock, Extracted, ResourceContents, printable};
 
 use super::size;
+use crate::save::Saved;
 use crate::text;
 
 /// Writes the text of a result as it is, and names what is no text. Structured content is shown where there is no text
@@ -50,6 +51,21 @@ pub(crate) fn contents(out: &mut impl Write, contents: &[ResourceContents]) -> i
         [ResourceContents { text: Some(text), .. }] => paragraph(out, text),
         contents => contents.iter().try_for_each(|content| resource(out, content)),
     }
+}
+
+/// Writes which files were made.
+pub(crate) fn saved(out: &mut impl Write, saved: &[Saved]) -> io::Result<()> {
+    saved.iter().try_for_each(|saved| writeln!(out, "{}", saved_line(saved)))
+}
+
+/// `saved out/image.png (image/png, 12.3 KiB)`
+pub(crate) fn saved_line(saved: &Saved) -> String {
+    let mut facts = text::line(&saved.mime_type);
+    text::cut(&mut facts, LONGEST_FACT);
+    if !facts.is_empty() {
+        facts.push_str(", ");
+    }
+    format!("saved {} ({facts}{})", text::line(&saved.path.display().to_string()), size(saved.length))
 }
 
 /// A resource is named, and its text follows where it has one.

@@ -37,6 +37,9 @@ pub(crate) fn tool(out: &mut impl Write, tool: &Tool, layout: Layout) -> io::Res
     } else {
         writeln!(out, "{}  {}", name.bold().cyan(), title.dimmed())?;
     }
+    if let Some(issue) = tool.name_issue() {
+        writeln!(out, "  {}", format!("note: {issue}").yellow())?;
+    }
     if let Some(description) = &tool.description {
         layout.lines(out, description, 2)?;
     }

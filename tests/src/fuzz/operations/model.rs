@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use mcpwire_core::revisions;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     AskKey, CallError, CallTool, Config, Deadline, Era, Event, Json, ListTools, Negotiate, Notification, Phase, Ping,
@@ -186,6 +187,15 @@ impl Model {
                     // What was sent already may count until the buffer is moved up.
                     SendError::TransmitFull { .. } => before > MAX_TRANSMIT / 2,
                     SendError::NotAnObject { .. } => true,
+                    SendError::NotInRevision { method, version, .. } => {
+                        let entry = revisions::find(revisions::Kind::Request, method);
+                        let spoken = self.engine.server().map(|server| server.protocol_version);
+                        spoken == Some(version) && entry.is_some_and(|entry| !entry.is_in(version))
+                    }
+                    SendError::NotOffered { needs, .. } => self
+                        .engine
+                        .server()
+                        .is_some_and(|server| !needs.is_met(server.capabilities.as_ref(), server.protocol_version)),
                     _ => false,
                 };
                 assert!(right, "refused with {error:?}");

@@ -57,7 +57,7 @@ pub(super) fn opening(input: &mut Bytes<'_>) -> Vec<u8> {
         r#""result":{"supportedVersions":5}"#,
         r#""result":{}"#,
         r#""result":{"protocolVersion":"2025-11-25","serverInfo":{"name":"s","version":"1"}}"#,
-        r#""result":{"protocolVersion":"2024-11-05","capabilities":{}}"#,
+        r#""result":{"protocolVersion":"2024-11-05","capabilities":{"tools":{}}}"#,
         r#""result":{"protocolVersion":"2026-07-28"}"#,
         r#""result":{"protocolVersion":7}"#,
         r#""result":[]"#,

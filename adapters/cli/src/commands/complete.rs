@@ -1,0 +1,36 @@
+//! `mcpwire complete`: how an argument of a prompt, or a part of an address, may go on.
+
+use mcpwire_blocking::core::{CompleteParams, CompletionContext, CompletionReference};
+
+use crate::args::{Completed, Pair};
+use crate::failure::Failure;
+use crate::output;
+use crate::session::Session;
+use crate::show;
+
+/// What is to be completed.
+pub(super) struct Question<'a> {
+    pub(super) kind: Completed,
+    pub(super) name: &'a str,
+    pub(super) argument: &'a str,
+    pub(super) prefix: &'a str,
+    pub(super) context: &'a [Pair],
+}
+
+pub(super) fn run(session: &mut Session<'_>, question: &Question<'_>) -> Result<u8, Failure> {
+    session.open()?;
+    let reference = match question.kind {
+        Completed::Prompt => CompletionReference::Prompt { name: question.name },
+        Completed::Resource => CompletionReference::ResourceTemplate { uri: question.name },
+    };
+    let context: Vec<(&str, &str)> = question.context.iter().map(|pair| (&*pair.name, &*pair.value)).collect();
+    let mut params = CompleteParams::new(reference, question.argument, question.prefix);
+    params.context = CompletionContext { arguments: &context };
+    let result = session.request(|client| client.complete(&params))?;
+    if session.options.json {
+        output::json(&result)?;
+    } else {
+        output::page(|out| show::completion(out, &result.completion))?;
+    }
+    Ok(0)
+}
