@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use mcpwire_core::{
     AudioContent, CallToolResult, ClientCapabilities, ContentBlock, DiscoverResult, ImageContent, Implementation,
-    InitializeResult, Json, ListToolsResult, LogMessage, Progress, ServerCapabilities, Tool,
+    InitializeResult, InputRequiredResult, Json, ListToolsResult, LogMessage, Progress, ServerCapabilities, Tool,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -64,7 +64,7 @@ fn floats(value: &mut Value) {
 type Check = fn(&str) -> Result<(), String>;
 
 /// The types that have examples of their own, and how deep within them the type lies.
-const TYPES: [(&str, &[&str], Check); 26] = [
+const TYPES: [(&str, &[&str], Check); 27] = [
     ("AudioContent", &[], round_trip::<ContentBlock>),
     ("CallToolResult", &[], round_trip::<CallToolResult>),
     ("CallToolResultResponse", &["result"], round_trip::<CallToolResult>),
@@ -74,6 +74,7 @@ const TYPES: [(&str, &[&str], Check); 26] = [
     ("EmbeddedResource", &[], round_trip::<ContentBlock>),
     ("ImageContent", &[], round_trip::<ContentBlock>),
     ("Implementation", &[], round_trip::<Implementation>),
+    ("InputRequiredResult", &[], round_trip::<InputRequiredResult>),
     ("InitializeResult", &[], round_trip::<InitializeResult>),
     ("InitializeResultResponse", &["result"], round_trip::<InitializeResult>),
     ("InitializeRequest", &["params", "clientInfo"], round_trip::<Implementation>),
@@ -140,7 +141,7 @@ fn every_member_is_in_a_schema() {
     for revision in folders(&spec) {
         schemas.push_str(&fs::read_to_string(revision.join("schema.json")).unwrap_or_default());
     }
-    let full = r#"{"tools":[{"name":"n","title":"t","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"title":"t","readOnlyHint":true,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true},"icons":[{"src":"s","mimeType":"m","sizes":["1"],"theme":"t"}],"_meta":{}}],"nextCursor":"c","resultType":"r","ttlMs":1,"cacheScope":"c","_meta":{}}"#;
+    let full = r#"{"tools":[{"name":"n","title":"t","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"title":"t","readOnlyHint":true,"destructiveHint":true,"idempotentHint":true,"openWorldHint":true},"icons":[{"src":"s","mimeType":"m","sizes":["1"],"theme":"t"}],"_meta":{}}],"nextCursor":"c","resultType":"complete","ttlMs":1,"cacheScope":"c","_meta":{}}"#;
     let page: ListToolsResult = Json::parse(full).and_then(|json| json.decode()).expect("it is a page");
     assert!(page.extra.is_empty() && page.tools.items.iter().all(|tool| tool.extra.is_empty()));
     let mut names = Vec::new();

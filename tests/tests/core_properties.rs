@@ -59,6 +59,7 @@ fn rounds() -> impl Strategy<Value = Vec<u8>> {
         3 => (0..8u8, any::<u8>(), 0..4u8).prop_map(|(bits, timeout, name)| vec![0, bits, timeout, name, 0]),
         1 => (0..8u8, any::<u8>()).prop_map(|(bits, timeout)| vec![1, bits, timeout, 1, 0]),
         8 => (0..6u8, 8..17u8, 0..6u8).prop_map(|(which, result, shape)| vec![5, which, 7, result, shape]),
+        4 => (0..2u8).prop_map(|which| vec![5, which, 7, 11, 0]),
         4 => (240..252u8, 0..4u8, 0..6u8).prop_map(|(what, which, answer)| vec![what, which, answer]),
         1 => (0..4u8).prop_map(|which| vec![252, which]),
         1 => (0..6u8).prop_map(|which| vec![4, which]),

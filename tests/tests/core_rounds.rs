@@ -562,3 +562,44 @@ fn a_round_in_pieces_is_the_same() {
         assert_eq!(pair.sent[1].params()["requestState"], "sä");
     }
 }
+
+/// The specification's own: what it asks for is asked, and its answers are sent as they stand there.
+#[test]
+fn the_official_examples_are_asked_and_answered() {
+    let Some(spec) = std::env::var_os("MCPWIRE_SPEC") else {
+        return println!("SKIPPED: MCPWIRE_SPEC does not say where the specification is");
+    };
+    let example = |path: &str| -> Value {
+        let file = std::path::Path::new(&spec).join("2026-07-28/examples").join(path);
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        serde_json::from_str(&text).expect("it is JSON")
+    };
+    let folder = "InputRequiredResult/input-required-result-with";
+    let full = example(&format!("{folder}-elicitation-and-sampling-and-request-state.json"));
+    let state_only = example(&format!("{folder}-request-state-only.json"));
+    let requests = example("InputRequests/elicitation-and-sampling-input-requests.json");
+    let responses = example("InputResponses/elicitation-and-sampling-input-responses.json");
+    let second = json!({"resultType": "input_required", "inputRequests": requests});
+    let mut pair = open(&[full.to_string(), second.to_string(), state_only.to_string()]);
+    let ticket = call(&mut pair, &RequestOptions::new());
+    for wanted in [&full["inputRequests"], &second["inputRequests"]] {
+        for ask in asks(&mut pair) {
+            let (name, request) = wanted
+                .as_object()
+                .expect("they have names")
+                .iter()
+                .find(|(_, request)| request["method"] == ask.method)
+                .expect("it is one of them");
+            assert_eq!(ask.params.expect("it has details").decode::<Value>().unwrap(), request["params"]);
+            assert_eq!(pair.engine.answer(ask.key, &responses[name], pair.now()), Ok(true));
+        }
+        pair.drive();
+    }
+    for again in &pair.sent[1..3] {
+        assert_eq!(again.params()["inputResponses"], responses);
+    }
+    assert_eq!(pair.sent[1].params()["requestState"], full["requestState"]);
+    assert!(pair.sent[2].params().get("requestState").is_none());
+    assert_eq!(pair.sent[3].params()["requestState"], state_only["requestState"]);
+    assert_eq!(pair.text(ticket), "done");
+}
