@@ -16,7 +16,7 @@ fn knows(ask: &Ask) -> Result<Json, RpcError> {
         "roots/list" => r#"{"roots":[]}"#,
         _ => r#"{"action":"accept","content":{"name":"x"}}"#,
     };
-    Ok(Json::parse(answer).expect("it is JSON"))
+    Json::parse(answer).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
 }
 
 /// A server with rounds, whose client answers so.

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    CallError, CallTool, CallToolParams, Config, ConnectError, Era, Negotiate, Notification, ProtocolVersion,
-    RequestOptions, RpcError,
+    Ask, CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification,
+    ProtocolVersion, RequestOptions, RpcError,
 };
-use mcpwire_driver::{Error, ErrorKind};
+use mcpwire_driver::{ConnectOptions, Error, ErrorKind};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
 use mcpwire_tests::watched;
 use serde_json::{Value, json};
@@ -81,6 +81,36 @@ fn a_handshake_can_be_scripted() {
 }
 
 #[test]
+fn input_can_be_wanted_first() {
+    struct Roots;
+    impl mcpwire_driver::Answer for Roots {
+        async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+            Ok(Json::parse(r#"{"roots":[]}"#).expect("it is JSON"))
+        }
+    }
+    watched(|| {
+        let server = ScriptedServer::new().on("tools/call", |params| {
+            match (params.member::<String>("requestState"), params.member::<Value>("inputResponses")) {
+                (None, _) => Answer::new().input_required(json!({}), Some("\"patience\"")),
+                (Some(state), None) => {
+                    assert_eq!(state, "\"patience\"");
+                    Answer::new().wait(secs(20)).input_required(json!({"where": {"method": "roots/list"}}), Some("2"))
+                }
+                (_, Some(answers)) => Answer::new().wait(secs(20)).text(answers.to_string()),
+            }
+        });
+        let kit = Testkit::new(server);
+        let client = kit.connect_with(ConnectOptions::default().answer(["roots/list"], Roots));
+        let text = kit.time().run(async {
+            client.initialize().await?;
+            client.call_tool("t", ()).await.map(|result| result.text().to_string())
+        });
+        assert_eq!(text.expect("it is answered"), r#"{"where":{"roots":[]}}"#);
+        assert_eq!(kit.time().elapsed(), secs(40), "longer than one round may take");
+    });
+}
+
+#[test]
 fn a_tool_answers_in_every_way() {
     watched(|| {
         for era in [Era::Legacy, Era::Modern] {
@@ -126,7 +156,7 @@ fn a_tool_answers_in_every_way() {
 fn json_of_several_lines_is_one_line_on_the_wire() {
     watched(|| {
         let pretty = serde_json::to_string_pretty(&json!({"content": [{"type": "text", "text": "a\nb"}]})).unwrap();
-        let pretty = mcpwire_driver::core::Json::parse(pretty).unwrap();
+        let pretty = Json::parse(pretty).unwrap();
         let kit = Testkit::new(ScriptedServer::new().tool("pretty", move |_| Answer::new().result(&pretty)));
         let result = kit.run(async |client| client.call_tool("pretty", json!({})).await).expect("it is answered");
         assert_eq!(result.text().as_str(), "a\nb");
@@ -250,7 +280,7 @@ fn other_methods_can_be_answered_and_are_refused_otherwise() {
             let Error::Call { error: CallError::Server { error, .. }, .. } = error else { panic!("{error}") };
             assert_eq!(error.code, RpcError::METHOD_NOT_FOUND);
             let mut notifications = client.notifications();
-            let params = mcpwire_driver::core::Json::parse(r#"{"from":"us"}"#).unwrap();
+            let params = Json::parse(r#"{"from":"us"}"#).unwrap();
             client.send_notification("notifications/hello", Some(&params)).unwrap();
             let back = Notification::Other { method: "notifications/hello/back".into(), params: Some(params) };
             assert_eq!(notifications.next().await, Some(back));

@@ -94,6 +94,28 @@ impl Answer {
         self.then(Step::Result(wire::json(&result)))
     }
 
+    /// Answers that input is wanted first (2026-07-28, basic/patterns/mrtr): an object of requests by the names that their
+    /// answers are to have, which may be empty, and a state that is to come back. A client sends the request again with
+    /// both; a script for its method ([`ScriptedServer::on`](crate::ScriptedServer::on)) finds them as `inputResponses` and
+    /// `requestState` among the parameters.
+    ///
+    /// ```
+    /// # use mcpwire_driver::core::Json;
+    /// # use mcpwire_testkit::{Answer, ScriptedServer};
+    /// let wanted = Json::parse(r#"{"where": {"method": "roots/list"}}"#).unwrap();
+    /// let server = ScriptedServer::new().on("tools/call", move |params| match params.member::<Json>("inputResponses") {
+    ///     Some(answers) => Answer::new().text(answers.get()),
+    ///     None => Answer::new().input_required(&wanted, Some("asked")),
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the requests do not serialise as JSON.
+    pub fn input_required(self, input_requests: impl Serialize, request_state: Option<&str>) -> Self {
+        self.then(Step::Result(wire::input_required(&wire::json(&input_requests), request_state)))
+    }
+
     /// Answers with an error of the protocol.
     pub fn refuse(self, error: RpcError) -> Self {
         self.then(Step::Refuse(error))

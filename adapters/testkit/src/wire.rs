@@ -54,6 +54,12 @@ pub(crate) fn text_result(text: &str, is_error: bool) -> Json {
     trusted(format!(r#"{{"content":[{{"type":"text","text":{}}}],"isError":{is_error}}}"#, json(text)))
 }
 
+pub(crate) fn input_required(requests: &Json, state: Option<&str>) -> Json {
+    let requests = if requests.get() == "{}" { String::new() } else { format!(r#","inputRequests":{requests}"#) };
+    let state = state.map(|state| format!(r#","requestState":{}"#, json(state))).unwrap_or_default();
+    trusted(format!(r#"{{"resultType":"input_required"{requests}{state}}}"#))
+}
+
 /// The JSON of a text that is JSON by the way it was made.
 pub(crate) fn trusted(text: String) -> Json {
     Json::parse(text).unwrap_or_default()

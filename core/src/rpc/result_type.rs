@@ -14,14 +14,17 @@ pub(crate) enum ResultType {
     InputRequired,
 }
 
+/// Up to here, looking at the members costs less than searching; what follows a long one is found within as many bytes.
+const SHORT: usize = 256;
+
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
 
 /// Looks at the type of the result that a response holds.
 ///
 /// Servers write the type as the first or the last member of a result, and then a comparison of a few bytes is all it takes,
-/// whatever the size. Elsewhere the key is searched for, at a fraction of what reading the message costs, and the members
-/// are looked at one by one only if it stands there with another value than `complete`. It cannot stand in a text: there its
-/// quotes have backslashes before them.
+/// whatever the size. Elsewhere the key is searched for, near the end first, at a tenth of what reading the message costs, and
+/// the members are looked at one by one only if it stands there with another value than `complete`. It cannot stand in a
+/// text: there its quotes have backslashes before them.
 pub(crate) fn result_type(message: &[u8]) -> ResultType {
     let result = match usual_start(message) {
         Some((_, start)) => &message[start..],
@@ -43,9 +46,14 @@ fn before_braces(result: &[u8]) -> &[u8] {
 #[inline(never)]
 fn searched(message: &[u8]) -> ResultType {
     const KEY: &[u8] = br#""resultType""#;
-    let Some(at) = memmem::find(message, KEY) else { return ResultType::Complete };
-    if message[at..].starts_with(COMPLETE) {
-        return ResultType::Complete;
+    if message.len() > SHORT {
+        if memmem::find(&message[message.len() - SHORT..], COMPLETE).is_some() {
+            return ResultType::Complete;
+        }
+        match memmem::find(message, KEY) {
+            Some(at) if !message[at..].starts_with(COMPLETE) => {}
+            _ => return ResultType::Complete,
+        }
     }
     let value = members(message)
         .find(|member| member.is("result"))
@@ -89,6 +97,21 @@ mod tests {
             ] {
                 assert_eq!(result_type(message.as_bytes()), expected, "{message}");
             }
+        }
+    }
+
+    #[test]
+    fn behind_and_before_what_is_long_too() {
+        let long = "x".repeat(1000);
+        for (members, expected) in [
+            (r#""a":"L","resultType":"input_required","b":"L""#, ResultType::InputRequired),
+            (r#""a":"L","resultType":"complete","b":"L""#, ResultType::Complete),
+            (r#""a":"L","resultType":"complete","b":1"#, ResultType::Complete),
+            (r#""a":"L","b":{"resultType":"x"},"resultType":"input_required""#, ResultType::InputRequired),
+            (r#""a":"L""#, ResultType::Complete),
+        ] {
+            let message = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{{}}}}}"#, members.replace('L', &long));
+            assert_eq!(result_type(message.as_bytes()), expected, "{members}");
         }
     }
 
