@@ -11,15 +11,13 @@ mod demo;
 use std::env;
 use std::error::Error;
 
-use mcpwire_blocking::core::{Config, ElicitForm, ElicitResult, Negotiate, RpcError, printable};
+use mcpwire_blocking::core::{ElicitForm, ElicitResult, RpcError, printable};
 use mcpwire_blocking::{ConnectOptions, McpClient};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut config = Config::new("elicitation-example", "1.0");
-    config.negotiate = Negotiate::Legacy;
     // That the user can be asked is declared with whoever asks. `on_url_elicitation` is for addresses to be visited.
-    let options = ConnectOptions::new(config).on_elicitation(ask);
+    let options = ConnectOptions::default().on_elicitation(ask);
 
     let mut client = McpClient::connect_with(&demo::server(), options)?;
     client.initialize()?;

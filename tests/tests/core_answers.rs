@@ -6,7 +6,9 @@ use serde_json::json;
 
 fn answering(methods: &[&str]) -> Config {
     let mut config = Config::default();
-    methods.iter().for_each(|method| config.answer(method));
+    for method in methods {
+        config.answer(method);
+    }
     config
 }
 

@@ -10,7 +10,6 @@ use mcpwire_core::{
     RequestOptions, SendError, Ticket,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy, modern};
-use serde::Serialize;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -36,7 +35,7 @@ fn pair(hints: &'static str) -> Pair {
     Pair::open(Config::default(), modern(counting(hints)))
 }
 
-fn ask<M: Method>(pair: &mut Pair, params: &(impl Params<M> + Serialize), options: &RequestOptions) -> Ticket<M> {
+fn ask<M: Method>(pair: &mut Pair, params: &impl Params<M>, options: &RequestOptions) -> Ticket<M> {
     let now = pair.now();
     let ticket = pair.engine.request::<M>(params, options, now).expect("it is taken");
     pair.drive();

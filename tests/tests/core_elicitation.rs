@@ -10,10 +10,12 @@ fn read<T: serde::de::DeserializeOwned>(value: &Value) -> T {
     Json::from_value(value).unwrap().decode().unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "takes what json! makes")]
 fn field(schema: Value) -> FieldSchema {
     read(&schema)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "takes what json! makes")]
 fn form(properties: Value, required: &[&str]) -> FormSchema {
     read(&json!({"type": "object", "properties": properties, "required": required}))
 }
@@ -110,7 +112,7 @@ fn fields_of_all_kinds_keep_their_order_and_shape() {
         ("free list", json!({"type": "array", "items": {"type": "string"}})),
         ("nothing", json!(null)),
     ];
-    let text: Vec<String> = fields.iter().map(|(name, schema)| format!("{:?}:{schema}", name)).collect();
+    let text: Vec<String> = fields.iter().map(|(name, schema)| format!("{name:?}:{schema}")).collect();
     let text = format!(r#"{{"type":"object","$schema":"s","properties":{{{}}},"required":["z"]}}"#, text.join(","));
     let form: FormSchema = Json::parse(text.as_str()).unwrap().decode().unwrap();
     let names: Vec<&str> = form.fields().map(|(field, _)| field.name.as_str()).collect();
@@ -121,9 +123,7 @@ fn fields_of_all_kinds_keep_their_order_and_shape() {
     let kind = |name| form.field(name).map(|field| &field.schema);
     assert!(matches!(kind("z"), Some(FieldSchema::String(z)) if z.format == Some(StringFormat::Email)));
     assert!(matches!(kind("i"), Some(FieldSchema::Number(i)) if i.kind == NumberKind::Integer));
-    assert!(
-        matches!(kind("named"), Some(FieldSchema::Enum(named)) if named.choices().iter().eq([("x", "X"), ("y", "Y")]))
-    );
+    assert!(matches!(kind("named"), Some(FieldSchema::Enum(e)) if e.choices().iter().eq([("x", "X"), ("y", "Y")])));
     assert!(matches!(kind("titled"), Some(FieldSchema::Enum(e)) if e.choices().iter().eq([("#f00", "Red")])));
     assert!(matches!(kind("many titled"), Some(FieldSchema::MultiSelect(m)) if m.choices().iter().eq([("p", "P")])));
     for unknown in ["unknown", "union", "free list", "nothing"] {

@@ -14,6 +14,7 @@ fn value(json: &impl serde::Serialize) -> Value {
     serde_json::from_str(Json::from_value(json).unwrap().get()).unwrap()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "takes what json! makes")]
 fn conversation(messages: Value) -> CreateMessageParams {
     read(&json!({"messages": messages, "maxTokens": 10}))
 }

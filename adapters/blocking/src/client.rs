@@ -142,6 +142,10 @@ impl McpClient {
 
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`McpClient::rejected_tools`].
+    ///
+    /// A modern server may have said that its list holds for a while: it is not asked again before that has passed, or it has
+    /// told of a change. [`McpClient::list_all_with`] and [`RequestOptions::fresh`](mcpwire_core::RequestOptions::fresh) ask
+    /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
     pub fn list_tools(&mut self) -> Result<&[Tool], Error> {
         self.list_tools_with(&RequestOptions::new())
     }

@@ -130,7 +130,8 @@ impl Connection {
                 self.flush();
                 return Ok(Ok(event));
             }
-            if until.is_some_and(|until| self.now() >= until) {
+            let closed = self.engine.phase() == mcpwire_core::Phase::Closed;
+            if closed || until.is_some_and(|until| self.now() >= until) {
                 return Ok(Ok(None));
             }
             if self.was_cancelled() {

@@ -132,7 +132,9 @@ impl ConnectOptions {
         answer: impl FnMut(&Ask) -> Result<Json, RpcError> + Send + 'static,
     ) -> Self {
         let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
-        methods.iter().for_each(|method| self.config.answer(method));
+        for method in &methods {
+            self.config.answer(method);
+        }
         self.answers.others.push((methods, Box::new(answer)));
         self
     }

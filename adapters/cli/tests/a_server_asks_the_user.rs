@@ -6,7 +6,7 @@ use std::fs;
 
 use support::{Finished, mcpwire, scratch};
 
-/// Calls the demo's tool that asks, with a file of answers.
+/// Calls the demo's tool that asks, with a file of answers, in the legacy era.
 fn greet(name: &str, answers: &str, more: &[&str]) -> Finished {
     let path = scratch(name);
     fs::write(&path, answers).expect("the file can be written");
@@ -25,6 +25,18 @@ fn a_file_answers_with_its_defaults_filled_in() {
     );
     let finished = greet("answers-json", answers, &["--json"]);
     assert_eq!(finished.json()["content"][0]["text"], "Hello, Ada! Hello, Ada!");
+}
+
+#[test]
+fn a_server_of_either_era_asks_alike() {
+    let path = scratch("answers-eras");
+    fs::write(&path, r#"{"elicitation":[{"action":"accept","content":{"first_name":"Ada"}}]}"#)
+        .expect("it can be written");
+    let path = path.to_str().expect("a path of text");
+    for era in ["legacy", "modern", "auto", "2025-06-18"] {
+        let finished = mcpwire(&["call", "greet", "--demo", "--protocol", era, "--answers", path]);
+        assert_eq!((finished.code(), finished.stdout.as_str()), (0, "Hello, Ada!\n"), "{era}: {finished:?}");
+    }
 }
 
 #[test]

@@ -175,6 +175,10 @@ impl<R> McpClient<R> {
 
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
     /// [`Tools::rejected`].
+    ///
+    /// A modern server may have said that its list holds for a while: it is not asked again before that has passed, or it has
+    /// told of a change. [`McpClient::list_all_with`] and [`RequestOptions::fresh`](mcpwire_core::RequestOptions::fresh) ask
+    /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
     pub async fn list_tools(&self) -> Result<Tools, Error> {
         tools::list(&self.life, false).await
     }
@@ -253,9 +257,8 @@ impl<R> McpClient<R> {
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let shared = &self.life.0;
         shared.handlers.set_roots(roots.into_iter().collect());
-        shared.send(|state| match state.engine.tells_roots_changes() {
-            true => state.engine.notify::<RootsListChanged>(&()),
-            false => Ok(()),
+        shared.send(|state| {
+            if state.engine.tells_roots_changes() { state.engine.notify::<RootsListChanged>(&()) } else { Ok(()) }
         })
     }
 

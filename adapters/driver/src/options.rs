@@ -107,7 +107,9 @@ impl ConnectOptions {
     /// capability of a method of the protocol is declared with it, unless [`Config::capabilities`] say more.
     pub fn answer<S: Into<String>>(mut self, methods: impl IntoIterator<Item = S>, answer: impl Answer) -> Self {
         let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
-        methods.iter().for_each(|method| self.config.answer(method));
+        for method in &methods {
+            self.config.answer(method);
+        }
         self.handlers.others.push((methods, Arc::new(answer)));
         self
     }

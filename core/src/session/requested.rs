@@ -81,7 +81,7 @@ impl ElicitForm {
         let result = self
             .complete(result)
             .map_err(|error| own_fault(&alloc::format!("the client's answer does not fit the form: {error}")))?;
-        answer(result)
+        answer(&result)
     }
 }
 
@@ -91,7 +91,7 @@ impl ElicitUrl {
     /// # Errors
     /// What to refuse the request with, if the action is none of the specification's.
     pub fn answer(&self, action: ElicitAction) -> Result<Json, RpcError> {
-        answer(ElicitResult::of(action))
+        answer(&ElicitResult::of(action))
     }
 }
 
@@ -115,12 +115,12 @@ impl ListRootsResult {
     }
 }
 
-fn answer(result: ElicitResult) -> Result<Json, RpcError> {
+fn answer(result: &ElicitResult) -> Result<Json, RpcError> {
     match &result.action {
         ElicitAction::Other(action) => {
             Err(own_fault(&alloc::format!("the client's action is none: {}", printable(action))))
         }
-        _ => json(&result),
+        _ => json(result),
     }
 }
 
@@ -170,8 +170,6 @@ impl Session {
     /// Whether the server is to be told that the roots have changed, by [`RootsListChanged`](crate::RootsListChanged): a
     /// legacy one, to which the capability was declared (2025-11-25, client/roots, "Root List Changes").
     pub fn tells_roots_changes(&self) -> bool {
-        self.phase == Phase::Ready
-            && self.server.as_ref().is_some_and(|server| server.era == Era::Legacy)
-            && self.config.capabilities.tells_roots_changes()
+        self.phase == Phase::Ready && self.era == Some(Era::Legacy) && self.config.capabilities.tells_roots_changes()
     }
 }

@@ -331,7 +331,12 @@ impl NumberSchema {
 fn is_whole(text: &str, number: f64) -> bool {
     // Beyond it there are no fractions.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "it is below 2^53")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        clippy::float_cmp,
+        reason = "it is below 2^53"
+    )]
     let has_no_fraction = |number: f64| (number as i64) as f64 == number;
     !text.contains(['.', 'e', 'E']) || number.abs() >= EXACT || has_no_fraction(number)
 }

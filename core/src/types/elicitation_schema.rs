@@ -70,12 +70,11 @@ impl Lenient for FormFields {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         reader.members(&mut |name, reader| {
             let schema = FieldSchema::read(reader)?;
-            match places.get(name) {
-                Some(at) => fields[*at].schema = schema,
-                None => {
-                    places.insert(name.into(), fields.len());
-                    fields.push(FormField { name: name.into(), schema });
-                }
+            if let Some(field) = places.get(name).and_then(|at| fields.get_mut(*at)) {
+                field.schema = schema;
+            } else {
+                places.insert(name.into(), fields.len());
+                fields.push(FormField { name: name.into(), schema });
             }
             Ok(())
         })?;

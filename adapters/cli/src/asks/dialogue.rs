@@ -40,15 +40,12 @@ fn fill_in(terminal: &mut dyn Terminal, form: &ElicitForm) -> Result<ElicitResul
         let mut answers = Filled(Vec::new());
         for (field, is_required) in form.requested_schema.fields() {
             let before = filled.get(&field.name).or_else(|| field.schema.default_value());
-            if let Some(value) = one(terminal, field, is_required, before)? {
+            if let Some(value) = one(terminal, field, is_required, before.as_ref())? {
                 answers.0.push((&field.name, value));
             }
         }
         filled = answers;
-        let result = ElicitResult::accept(&filled).and_then(|result| match form.complete(result) {
-            Ok(result) => Ok(Ok(result)),
-            Err(error) => Ok(Err(error)),
-        });
+        let result = ElicitResult::accept(&filled).map(|result| form.complete(result));
         match result {
             Ok(Ok(result)) if agrees(terminal, &result)? => return Ok(result),
             Ok(Ok(_)) => {}
@@ -63,14 +60,14 @@ fn one(
     terminal: &mut dyn Terminal,
     field: &FormField,
     is_required: bool,
-    before: Option<Json>,
+    before: Option<&Json>,
 ) -> Result<Option<Json>, Left> {
     terminal.show(&question(field, is_required));
-    let brackets = before.as_ref().map(|value| format!(" [{}]", shown(&field.schema, value))).unwrap_or_default();
+    let brackets = before.map(|value| format!(" [{}]", shown(&field.schema, value))).unwrap_or_default();
     loop {
         terminal.show(&format!("  {}{brackets}: ", text::line(&field.name).cyan()));
         let typed = word(terminal)?;
-        let wrong = match (typed.as_str(), &before) {
+        let wrong = match (typed.as_str(), before) {
             ("", Some(value)) => return Ok(Some(value.clone())),
             ("", None) if !is_required => return Ok(None),
             ("", None) if !matches!(field.schema, FieldSchema::MultiSelect(_)) => "must be filled in".to_owned(),

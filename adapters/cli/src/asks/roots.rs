@@ -1,5 +1,6 @@
 //! The folders that servers are told of.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -36,7 +37,10 @@ fn uri(path: &Path) -> String {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(*byte)),
             b'\\' | b':' if cfg!(windows) => uri.push(if *byte == b':' { ':' } else { '/' }),
-            other => uri.push_str(&format!("%{other:02X}")),
+            other => {
+                // Memory takes all that is written to it.
+                let _ = write!(uri, "%{other:02X}");
+            }
         }
     }
     uri

@@ -13,15 +13,16 @@
 //! | file | what it does |
 //! |---|---|
 //! | `mod` | the table of subscriptions, and what a session does with it |
+//! | `inbound` | what the server says of them |
 //! | `legacy` | which resources are watched, and by how many |
 //! | `changes` | what is to be told, bounded |
 //! | `relisten` | when to listen again |
 
 mod changes;
+mod inbound;
 mod legacy;
 mod relisten;
 
-use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -30,18 +31,13 @@ pub use relisten::{Relisten, Reopen};
 
 use super::engine::Session;
 use super::error::{CallError, Closed, Deadline, SendError};
-use super::event::{Event, Notification};
+use super::event::Event;
 use super::prepared::send_error;
 use crate::cache::is_within;
-use crate::json::scan;
 use crate::method::{Method, Subscribe, SubscriptionsListen};
-use crate::rpc::decode::{self, Answer};
 use crate::rpc::write::{self, Meta};
-use crate::rpc::{PeerError, WireId};
 use crate::time::Timestamp;
-use crate::types::{
-    Era, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
-};
+use crate::types::{Era, SubscriptionFilter, SubscriptionsListenParams};
 use changes::Changes;
 use legacy::Watches;
 
@@ -231,6 +227,9 @@ impl Session {
     pub fn poll_subscription(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
         let at = self.subscriptions.position(key)?;
         let subscription = &mut self.subscriptions.table[at];
+        if subscription.is_unheard() {
+            return None;
+        }
         let event = subscription.changes.pop();
         match event {
             None => subscription.told = false,
@@ -298,80 +297,6 @@ impl Session {
         self.subscriptions.reckon();
     }
 
-    /// Takes in an answer that is none to a request in flight. Whether it belongs to a subscription.
-    pub(super) fn subscription_answered(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
-        if self.subscriptions.is_empty() && self.subscriptions.watches.is_empty() {
-            return false;
-        }
-        let Some(at) = self.subscriptions.by_id(id) else { return self.watch_answered(id, message, now) };
-        let method = Cow::Borrowed(SubscriptionsListen::NAME);
-        let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
-            Ok(Answer::Result(_)) => SubscriptionEnd::ByServer,
-            Ok(Answer::Error(error)) => SubscriptionEnd::Failed(CallError::Server { method, error }),
-            Err(error) => SubscriptionEnd::Failed(CallError::Invalid { method, error }),
-        };
-        self.subscription_ended(at, end, Some(now));
-        self.subscriptions.reckon();
-        true
-    }
-
-    /// As [`Session::subscription_answered`], for an answer that is too long to be looked at.
-    pub(super) fn subscription_overlong(&mut self, id: u64, error: PeerError, now: Timestamp) -> bool {
-        let Some(at) = self.subscriptions.by_id(id) else { return false };
-        let error = CallError::Invalid { method: SubscriptionsListen::NAME.into(), error };
-        self.subscription_ended(at, SubscriptionEnd::Failed(error), Some(now));
-        self.subscriptions.reckon();
-        true
-    }
-
-    /// Takes in that the server cancels something. Whether that is a subscription, which it may end so (2026-07-28,
-    /// basic/patterns/cancellation).
-    pub(super) fn subscription_cancelled(&mut self, message: &[u8], now: Timestamp) -> bool {
-        if self.subscriptions.is_empty() {
-            return false;
-        }
-        let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).ours());
-        let Some(at) = id.and_then(|id| self.subscriptions.by_id(id)) else { return false };
-        self.subscription_ended(at, SubscriptionEnd::ByServer, Some(now));
-        self.subscriptions.reckon();
-        true
-    }
-
-    /// Takes in what the server tells, and sorts it to the subscriptions that it belongs to.
-    pub(super) fn tell_subscribers(&mut self, notification: &Notification, message: &[u8], now: Timestamp) {
-        let event = match notification {
-            Notification::ToolsChanged => SubscriptionEvent::ToolsChanged,
-            Notification::PromptsChanged => SubscriptionEvent::PromptsChanged,
-            Notification::ResourcesChanged => SubscriptionEvent::ResourcesChanged,
-            Notification::ResourceUpdated(updated) => SubscriptionEvent::ResourceUpdated { uri: updated.uri.clone() },
-            Notification::Other { method, .. } if method == "notifications/subscriptions/acknowledged" => {
-                return self.subscription_acknowledged(message, now);
-            }
-            _ => return,
-        };
-        if self.era == Some(Era::Legacy) {
-            for at in 0..self.subscriptions.table.len() {
-                if self.subscriptions.table[at].hears(&event) {
-                    self.tell_subscriber(at, event.clone());
-                }
-            }
-        } else if let Some(at) = subscription_id(message).and_then(|id| self.subscriptions.by_id(id))
-            && self.subscriptions.table[at].wants(&event)
-        {
-            self.tell_subscriber(at, event);
-        }
-    }
-
-    fn subscription_acknowledged(&mut self, message: &[u8], now: Timestamp) {
-        let Some(at) = subscription_id(message).and_then(|id| self.subscriptions.by_id(id)) else { return };
-        let Some(Ok(told)) = decode::params::<SubscriptionsAcknowledged>(message) else { return };
-        let subscription = &self.subscriptions.table[at];
-        let Stage::Opening { id, .. } = subscription.stage else { return };
-        let acknowledged = common(&subscription.wanted, &told.notifications);
-        self.subscription_opened(at, id, acknowledged, now);
-        self.subscriptions.reckon();
-    }
-
     fn subscription_opened(&mut self, at: usize, id: Option<u64>, acknowledged: SubscriptionFilter, now: Timestamp) {
         let subscription = &mut self.subscriptions.table[at];
         subscription.stage = Stage::Open { id };
@@ -387,6 +312,9 @@ impl Session {
             subscription.stage = Stage::Waiting(again);
             return;
         }
+        if subscription.is_unheard() {
+            subscription.changes = Changes::default();
+        }
         subscription.stage = Stage::Over;
         self.tell_subscriber(at, SubscriptionEvent::Ended(end));
     }
@@ -394,6 +322,9 @@ impl Session {
     fn tell_subscriber(&mut self, at: usize, event: SubscriptionEvent) {
         let subscription = &mut self.subscriptions.table[at];
         subscription.changes.push(event);
+        if subscription.is_unheard() {
+            return;
+        }
         if !core::mem::replace(&mut subscription.told, true) {
             self.events.push_back(Event::Subscription(subscription.key));
         }
@@ -416,6 +347,11 @@ impl Session {
 }
 
 impl Subscription {
+    /// Whether the server is still to say that it agrees. What it tells before is told after that ("Acknowledgment").
+    fn is_unheard(&self) -> bool {
+        self.stage != Stage::Over && !self.relisten.was_open()
+    }
+
     /// Whether such a change was asked for. Servers are to tell nothing else.
     fn wants(&self, event: &SubscriptionEvent) -> bool {
         self.stage.is_live()
@@ -450,15 +386,4 @@ fn common(wanted: &SubscriptionFilter, told: &SubscriptionFilter) -> Subscriptio
         resource_subscriptions: wanted.resource_subscriptions.iter().filter(watched).cloned().collect(),
         ..SubscriptionFilter::default()
     }
-}
-
-/// The subscription that a notification says it belongs to.
-fn subscription_id(message: &[u8]) -> Option<u64> {
-    WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).ours()
-}
-
-/// The value that lies at the end of a path through objects.
-fn member<'a>(message: &'a [u8], path: &[&str]) -> Option<&'a [u8]> {
-    path.iter()
-        .try_fold(message, |value, name| scan::members(value).find(|member| member.is(name)).map(|member| member.value))
 }

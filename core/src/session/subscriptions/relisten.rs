@@ -72,6 +72,11 @@ impl Relisten {
         self.is_open = true;
     }
 
+    /// Whether it ever was acknowledged.
+    pub(super) fn was_open(&self) -> bool {
+        self.open_since.is_some()
+    }
+
     /// The subscription has ended, or an attempt to open it again has failed. When to try again; `None` for not at all.
     pub fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
         let since = self.open_since?;
