@@ -110,16 +110,17 @@ pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError};
 pub use method::{
-    CallTool, CallToolRaw, Complete, Discover, DiscoverParams, GetPrompt, Initialize, ListPrompts,
-    ListResourceTemplates, ListResources, ListTools, Method, Notice, Params, Ping, PingParams, Raw, ReadResource,
-    RootsListChanged, SetLevel, Subscribe, SubscriptionsListen, Unsubscribe,
+    CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, Discover, DiscoverParams, GetPrompt, GetTask,
+    GetTaskResult, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Notice,
+    Params, Ping, PingParams, Raw, ReadResource, RootsListChanged, SetLevel, Subscribe, SubscriptionsListen,
+    Unsubscribe, UpdateTask,
 };
 pub use pages::{PagedList, Pages};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
     Notification, Phase, Prepared, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session,
-    Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, Ticket,
+    Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault, TaskMode, Ticket,
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;

@@ -7,10 +7,11 @@ use serde::de::DeserializeOwned;
 
 use crate::json::Json;
 use crate::types::{
-    CallToolParams, CallToolResult, CompleteParams, CompleteResult, DiscoverResult, GetPromptParams, GetPromptResult,
-    InitializeParams, InitializeResult, ListParams, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, ReadResourceParams, ReadResourceResult, SetLevelParams, SubscribeParams,
-    SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams,
+    CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult, CompleteParams, CompleteResult, DiscoverResult,
+    GetPromptParams, GetPromptResult, InitializeParams, InitializeResult, ListParams, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, ReadResourceParams,
+    ReadResourceResult, SetLevelParams, SubscribeParams, SubscriptionsListenParams, SubscriptionsListenResult, Task,
+    TaskParams, UnsubscribeParams, UpdateTaskParams,
 };
 
 /// A request that the server answers.
@@ -104,6 +105,16 @@ methods! {
     Complete = "completion/complete", CompleteParams<'_> => CompleteResult;
     /// Says from which level on log messages are wanted (legacy; later revisions say so in each request).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json;
+    /// Asks how a task stands; in the extension, the answer has the result as well.
+    GetTask = "tasks/get", TaskParams<'_> => Task;
+    /// Waits for the result of a task, as its call would have answered (2025-11-25).
+    GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult;
+    /// Answers what a task asks (extension).
+    UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json;
+    /// Asks for a task to be ended. The server may take its time, or finish it all the same.
+    CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult;
+    /// Lists the tasks that the server has for this client, a page at a time (2025-11-25).
+    ListTasks = "tasks/list", ListParams<'_> => ListTasksResult;
     /// Asks whether the other side is there (legacy).
     Ping = "ping", PingParams => Json;
 }
@@ -148,6 +159,21 @@ impl Method for CallToolRaw {
     type Result = Json;
 }
 impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
+    fn check(out: &mut Vec<u8>) -> bool {
+        arguments_are_an_object(out)
+    }
+}
+
+/// Calls a tool, and takes a task for an answer as well as a result. Whether it becomes one is up to
+/// [`RequestOptions::task`](crate::RequestOptions::task) and the server.
+#[derive(Clone, Copy, Debug)]
+pub enum CallToolAsTask {}
+
+impl Method for CallToolAsTask {
+    const NAME: &'static str = "tools/call";
+    type Result = CallToolOutcome;
+}
+impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
     fn check(out: &mut Vec<u8>) -> bool {
         arguments_are_an_object(out)
     }

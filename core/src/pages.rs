@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::types::{
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Listed, Prompt, Resource,
-    ResourceTemplate, Tool,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, Listed,
+    Prompt, Resource, ResourceTemplate, Task, Tool,
 };
 
 /// The most pages that are asked for. 1,000: a server that pages by one would still list more than anybody reads.
@@ -40,6 +40,7 @@ paged! {
     ListResourcesResult.resources: Resource;
     ListResourceTemplatesResult.resource_templates: ResourceTemplate;
     ListPromptsResult.prompts: Prompt;
+    ListTasksResult.tasks: Task;
 }
 
 /// A list on its way, page by page.

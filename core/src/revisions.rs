@@ -109,7 +109,7 @@ impl Need {
     /// object, is taken to have everything.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
-        let task = |name| server.tasks.as_ref().is_some_and(|tasks| tasks.member_is_there(name));
+        let tasks = server.tasks.as_ref();
         match self {
             Need::Nothing => true,
             Need::Tools => server.tools.is_some(),
@@ -118,8 +118,8 @@ impl Need {
             Need::Prompts => server.prompts.is_some(),
             Need::Completions => version < V2025_03_26 || server.completions.is_some(),
             Need::Logging => server.logging.is_some(),
-            Need::TasksList => task("list"),
-            Need::TasksCancel => version > V2025_11_25 || task("cancel"),
+            Need::TasksList => tasks.is_some_and(|tasks| tasks.list.is_some()),
+            Need::TasksCancel => version > V2025_11_25 || tasks.is_some_and(|tasks| tasks.cancel.is_some()),
         }
     }
 }

@@ -7,15 +7,14 @@ use serde::Serialize;
 
 use crate::frame::{Input, Line, Receive, Transmit};
 use crate::json::{self, Json};
-use crate::method::{Method, Notice, Params, Raw, SetLevel};
+use crate::method::{CallTool, Method, Notice, Params, Raw, SetLevel};
 use crate::rpc::RpcError;
 use crate::session::{
     AskKey, Closed, Config, Event, Message, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo,
     Session, Stats, SubscribeOptions, SubscriptionEvent, SubscriptionKey, Ticket,
 };
 use crate::time::Timestamp;
-use crate::types::LoggingLevel;
-use crate::types::SubscriptionFilter;
+use crate::types::{LoggingLevel, SubscriptionFilter, TaskHandle};
 
 /// The client's side of a byte stream: a child's pipes, a socket, anything that carries a message a line.
 ///
@@ -237,6 +236,24 @@ impl Engine {
         self.session.set_log_level(level, options, self.now, self.transmit.buffer())
     }
 
+    /// Follows a task that was begun earlier, in this connection or another one. It ends as its call would have, in an
+    /// [`Event::Reply`] that the ticket decodes. The server is asked at once, and then in the intervals that it wishes.
+    ///
+    /// [`RequestOptions::timeout`] is that of each question; [`RequestOptions::total_timeout`] is for all, from now on. To
+    /// give up, or to run out of time, ends the following only: whoever has the handle may come back for the task.
+    ///
+    /// # Errors
+    /// If the connection is not open, or a limit is reached.
+    pub fn follow_task(
+        &mut self,
+        handle: &TaskHandle,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<Ticket<CallTool>, SendError> {
+        self.now = self.now.max(now);
+        self.session.follow_task(handle, options, self.now, self.transmit.buffer())
+    }
+
     /// Sends a notification.
     ///
     /// # Errors
@@ -255,7 +272,7 @@ impl Engine {
 
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>) -> bool {
-        self.session.cancel(key, reason, self.transmit.buffer())
+        self.session.cancel(key, reason, self.now, self.transmit.buffer())
     }
 
     /// Asks to be told of changes. See [`Session::subscribe`].

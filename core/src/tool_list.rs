@@ -6,8 +6,8 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::rpc::RpcError;
-use crate::session::CallError;
-use crate::types::{Listed, Rejected, Tool};
+use crate::session::{CallError, ServerInfo, TaskMode};
+use crate::types::{Listed, Rejected, TaskSupport, Tool};
 
 /// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
 #[derive(Debug, Default)]
@@ -69,6 +69,28 @@ impl ToolList {
     /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds.
     pub fn knows(&self, name: &str) -> Option<bool> {
         self.is_fresh().then(|| self.get(name).is_some())
+    }
+
+    /// In which mode a tool is to be called, where `wanted` is what the caller would like (2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation"): as a task where it cannot be called otherwise, and never where the
+    /// tool does not say that it may.
+    pub fn task_mode(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> TaskMode {
+        if !server.is_some_and(ServerInfo::takes_tasks) {
+            return wanted;
+        }
+        let support = self.get(tool).map(Tool::task_support).unwrap_or_default();
+        match wanted {
+            TaskMode::Session if support == TaskSupport::Required => TaskMode::Follow,
+            TaskMode::Follow | TaskMode::Handle if !support.allows() => TaskMode::Session,
+            wanted => wanted,
+        }
+    }
+
+    /// Whether the list is to be asked for before a tool is called in the mode that is wanted: it says whether the tool may be
+    /// called as a task, or cannot be called in any other way. A list that has changed will do for a call as ever.
+    pub fn is_needed_for_mode(&self, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
+        let is_there = self.is_fresh() || (wanted == TaskMode::Session && self.tools.sent() > 0);
+        !is_there && server.is_some_and(ServerInfo::takes_tasks)
     }
 
     /// What an error means that the server answered a call with: a list without the tool makes it

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcpwire_blocking::core::{
     Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
 use serde::Deserialize;
@@ -61,6 +61,16 @@ pub trait Adapter: Sized {
     fn pid(&self) -> u32;
     /// The end of what the server wrote on standard error.
     fn stderr_tail(&mut self) -> String;
+    /// A call that may become a task: its handle, or its result if the server had that at once.
+    fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure>;
+    /// How a task stands.
+    fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Failure>;
+    /// The result of a task, waited for; how it stood meanwhile goes to the list.
+    fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure>;
+    /// Asks for a task to be ended.
+    fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure>;
+    /// The tasks that the server lists.
+    fn list_tasks(&mut self) -> Result<Vec<Task>, Failure>;
     /// Ends the server, politely if it lets itself be asked. How it ended.
     fn shutdown(self) -> Result<ShutdownReport, Failure>;
 
@@ -104,6 +114,9 @@ pub(crate) struct Number {
     pub(crate) n: u32,
 }
 
+/// How a task stood, in the words of the protocol.
+pub type Statuses = Arc<Mutex<Vec<String>>>;
+
 /// One call of a tool.
 #[derive(Clone)]
 pub struct Call {
@@ -117,6 +130,8 @@ pub struct Call {
     pub total_timeout: Option<Duration>,
     /// Where progress goes, for those who want it.
     pub progress: Option<Arc<Mutex<Vec<Progress>>>>,
+    /// Where it goes how the task stands that the call becomes, for those who want it to become one.
+    pub statuses: Option<Statuses>,
     /// Whether it is given up as soon as it is sent, together with others.
     pub given_up: bool,
 }
@@ -130,6 +145,7 @@ impl Call {
             timeout: None,
             total_timeout: None,
             progress: None,
+            statuses: None,
             given_up: false,
         }
     }
@@ -159,6 +175,13 @@ impl Call {
     #[must_use]
     pub fn progress(mut self, list: &Arc<Mutex<Vec<Progress>>>) -> Self {
         self.progress = Some(Arc::clone(list));
+        self
+    }
+
+    /// As a task, if the server takes it for one; how that stands goes to the list.
+    #[must_use]
+    pub fn follow_task(mut self, list: &Statuses) -> Self {
+        self.statuses = Some(Arc::clone(list));
         self
     }
 

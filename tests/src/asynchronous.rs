@@ -11,15 +11,16 @@ use std::time::Duration;
 
 use mcpwire_driver::core::{
     Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Notification, Rejected, RpcError, ServerInfo,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Tool,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
-    Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, Runtime, ShutdownReport, Subscription,
+    Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, Runtime, ShutdownReport,
+    Subscription,
 };
 use serde_json::Value;
 
 use crate::adapter::Number;
-use crate::{Adapter, Call, Failure, Heard, Server};
+use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
 pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
 pub use lines::Lines;
@@ -220,6 +221,32 @@ impl<H: Host> Adapter for Async<H> {
         self.client.stderr_tail()
     }
 
+    fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
+        let started = self.run(async |client| {
+            client.call_tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60)).as_task().await
+        })?;
+        Ok(started.into_task().map(RunningTask::into_handle))
+    }
+
+    fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Failure> {
+        Ok(self.run(async |client| client.task(handle.clone()).status().await)?)
+    }
+
+    fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
+        Ok(self.run(async |client| {
+            let task = client.task(handle.clone());
+            task.wait_with(|task| statuses.lock().unwrap().push(task.status.to_string())).await
+        })?)
+    }
+
+    fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
+        Ok(self.run(async |client| client.task(handle.clone()).cancel().await)?)
+    }
+
+    fn list_tasks(&mut self) -> Result<Vec<Task>, Failure> {
+        Ok(self.run(async |client| client.list_tasks().await)?.items)
+    }
+
     fn shutdown(mut self) -> Result<ShutdownReport, Failure> {
         Ok(self.run(async |client| client.shutdown().await)?)
     }
@@ -284,6 +311,9 @@ fn calling<'c, R: Runtime>(
     }
     if let Some(timeout) = call.total_timeout {
         request = request.total_timeout(timeout);
+    }
+    if let Some(list) = &call.statuses {
+        request = request.follow_task().on_status(|task| list.lock().unwrap().push(task.status.to_string()));
     }
     if let Some(list) = &call.progress {
         request = request.on_progress(|progress| list.lock().unwrap().push(progress.clone()));

@@ -1,17 +1,19 @@
 //! The blocking adapter, as the suite sees it.
 
 use std::thread;
+use std::time::Duration;
 
 use mcpwire_blocking::core::{
     CallTool, CallToolParams, CallToolResult, Config, Event, Json, LoggingLevel, Notification, Rejected,
-    RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Ticket, Tool,
+    RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
+    TaskHandle, Ticket, Tool,
 };
-use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, ShutdownReport, Subscription};
+use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, RunningTask, ShutdownReport, Subscription};
 use serde_json::Value;
 
 use crate::adapter::Number;
 use crate::asynchronous::Lines;
-use crate::{Adapter, Call, Failure, Heard};
+use crate::{Adapter, Call, Failure, Heard, Statuses};
 
 /// A client of `mcpwire-blocking`.
 pub struct Blocking(McpClient, Option<Subscription>);
@@ -50,6 +52,9 @@ impl Adapter for Blocking {
         }
         if let Some(timeout) = call.total_timeout {
             request = request.total_timeout(timeout);
+        }
+        if let Some(list) = call.statuses {
+            request = request.follow_task().on_status(move |task| list.lock().unwrap().push(task.status.to_string()));
         }
         if let Some(list) = call.progress {
             request = request.on_progress(move |progress| list.lock().unwrap().push(progress.clone()));
@@ -142,6 +147,28 @@ impl Adapter for Blocking {
 
     fn stderr_tail(&mut self) -> String {
         self.0.stderr_tail()
+    }
+
+    fn begin_task(&mut self, call: Call) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
+        let request = self.0.tool(&call.tool, &call.arguments).task_ttl(Duration::from_secs(60));
+        Ok(request.as_task()?.into_task().map(RunningTask::into_handle))
+    }
+
+    fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Failure> {
+        Ok(self.0.task(handle.clone()).status()?)
+    }
+
+    fn task_result(&mut self, handle: &TaskHandle, statuses: &Statuses) -> Result<CallToolResult, Failure> {
+        let task = self.0.task(handle.clone());
+        Ok(task.on_status(|task| statuses.lock().unwrap().push(task.status.to_string())).wait()?)
+    }
+
+    fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Failure> {
+        Ok(self.0.task(handle.clone()).cancel()?)
+    }
+
+    fn list_tasks(&mut self) -> Result<Vec<Task>, Failure> {
+        Ok(self.0.list_tasks()?.items)
     }
 
     fn shutdown(self) -> Result<ShutdownReport, Failure> {

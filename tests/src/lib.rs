@@ -28,7 +28,7 @@ pub mod sim;
 pub mod spec;
 mod watchdog;
 
-pub use adapter::{Adapter, Answering, Call, Failure, Heard};
+pub use adapter::{Adapter, Answering, Call, Failure, Heard, Statuses};
 pub use blocking::Blocking;
 pub use canned::{Canned, KeyOrder};
 pub use counting::{Allocated, Counting, allocated};

@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, CallToolRaw, CallToolResult, Json, Method, Params, Progress, RequestOptions,
+    CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
+    Notification, Params, Progress, RequestOptions, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
+use crate::tasks::Started;
 use mcpwire_process::Error;
 
 type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
+
+type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 
 /// A call of a tool that has not been sent yet. Made by [`McpClient::tool`].
 ///
@@ -34,11 +38,12 @@ pub struct Call<'c, A> {
     arguments: A,
     options: RequestOptions,
     on_progress: Option<OnProgress<'c>>,
+    on_status: Option<OnStatus<'c>>,
 }
 
 impl<'c, A: Serialize> Call<'c, A> {
     pub(crate) fn new(client: &'c mut McpClient, name: &'c str, arguments: A) -> Self {
-        Call { client, name, arguments, options: RequestOptions::new(), on_progress: None }
+        Call { client, name, arguments, options: RequestOptions::new(), on_progress: None, on_status: None }
     }
 
     /// Sets how long the answer may take, counted from the request or from its last progress.
@@ -60,6 +65,25 @@ impl<'c, A: Serialize> Call<'c, A> {
         self
     }
 
+    /// Says who is told how the task stands that the call has become, whenever that has changed.
+    pub fn on_status(mut self, f: impl FnMut(&Task) + 'c) -> Self {
+        self.on_status = Some(Box::new(f));
+        self
+    }
+
+    /// Lets the server make a task of the call, whatever the client's capabilities declare, and asks one of 2025-11-25 for
+    /// it if the tool may be called so. The call ends with the result of the task; [`Call::as_task`] gives the task itself.
+    pub fn follow_task(mut self) -> Self {
+        self.options = self.options.task(TaskMode::Follow);
+        self
+    }
+
+    /// Sets for how long a server of 2025-11-25 is to keep a task.
+    pub fn task_ttl(mut self, ttl: Duration) -> Self {
+        self.options = self.options.task_ttl(ttl);
+        self
+    }
+
     /// Sets members of the request's `_meta`: an object.
     pub fn meta(mut self, meta: Json) -> Self {
         self.options = self.options.meta(meta);
@@ -77,8 +101,8 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// Also if the result has no structured content, or another than was expected
     /// ([`CallError::Structured`]).
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
-        let Call { client, name, arguments, options, on_progress } = self;
-        let result = Call { client: &mut *client, name, arguments, options, on_progress }.call()?;
+        let Call { client, name, arguments, options, on_progress, on_status } = self;
+        let result = Call { client: &mut *client, name, arguments, options, on_progress, on_status }.call()?;
         result.structured().map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(name) }))
     }
 
@@ -87,23 +111,59 @@ impl<'c, A: Serialize> Call<'c, A> {
         self.run::<CallToolRaw>()
     }
 
-    fn run<M>(self) -> Result<M::Result, Error>
+    /// Sends the call, and gives the task that the server makes of it, or the result if it makes none. Who is told of
+    /// progress is of no interest here.
+    ///
+    /// ```no_run
+    /// # use mcpwire_blocking::{McpClient, McpServerDef, Started};
+    /// # let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
+    /// # let arguments = mcpwire_blocking::core::Json::parse("{}").unwrap();
+    /// let started = client.tool("build", &arguments).as_task()?;
+    /// if let Some(handle) = started.handle() {
+    ///     println!("{}", handle.task_id); // to be stored, and given to `McpClient::task` later, or elsewhere
+    /// }
+    /// let result = started.wait()?;
+    /// # Ok::<(), mcpwire_blocking::Error>(())
+    /// ```
+    pub fn as_task(mut self) -> Result<Started<'c>, Error> {
+        let mode = self.client.task_mode(self.name, TaskMode::Handle)?;
+        self.options.task = mode;
+        let (client, outcome) = self.send::<CallToolAsTask>()?;
+        Ok(match outcome {
+            CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
+            CallToolOutcome::Task(created) => Started::Task(client.task(created.handle())),
+            _ => return Err(client.call_error(CallError::WrongTicket { method: CallTool::NAME.into() })),
+        })
+    }
+
+    fn run<M>(mut self) -> Result<M::Result, Error>
     where
         M: Method,
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
-        let Call { client, name, arguments, options, on_progress } = self;
+        self.options.task = self.client.task_mode(self.name, self.options.task)?;
+        self.send::<M>().map(|(_, result)| result)
+    }
+
+    fn send<M>(self) -> Result<(&'c mut McpClient, M::Result), Error>
+    where
+        M: Method,
+        for<'a> CallToolParams<'a, A>: Params<M>,
+    {
+        let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
         if client.lacks(name) {
             return Err(client.call_error(CallError::ToolNotFound { tool: name.into(), error: None }));
         }
         let ticket = client.begin::<M>(&CallToolParams { name, arguments: &arguments }, &options)?;
-        let result = match on_progress {
-            Some(mut on_progress) => client.wait_with(ticket, &mut *on_progress),
-            None => client.wait(ticket),
-        };
-        result.map_err(|error| match error {
-            Error::Call { error, .. } => client.explain(name, error),
-            other => other,
-        })
+        let result = client.wait_with(ticket, &mut |report| match (report, &mut on_progress, &mut on_status) {
+            (Notification::Progress { progress, .. }, Some(on_progress), _) => on_progress(progress),
+            (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
+            _ => {}
+        });
+        match result {
+            Ok(result) => Ok((client, result)),
+            Err(Error::Call { error, .. }) => Err(client.explain(name, error)),
+            Err(other) => Err(other),
+        }
     }
 }

@@ -7,8 +7,9 @@ use std::time::Duration;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Params, ProtocolVersion, Rejected,
-    RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Tool, ToolList,
+    CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Notification, Params, ProtocolVersion,
+    Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, TaskMode, Ticket,
+    Tool, ToolList,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
@@ -341,6 +342,17 @@ impl McpClient {
         self.is_running() && self.tool_list().knows(tool) == Some(false)
     }
 
+    /// In which mode a tool is to be called, where `wanted` is what the caller would like. The list of tools is asked for if
+    /// it matters what it says.
+    pub(crate) fn task_mode(&mut self, tool: &str, wanted: TaskMode) -> Result<TaskMode, Error> {
+        // A change that was told and not taken in yet counts.
+        self.tool_list();
+        if self.tools.is_needed_for_mode(self.connection.engine.server(), wanted) {
+            self.list_tools()?;
+        }
+        Ok(self.tools.task_mode(tool, self.connection.engine.server(), wanted))
+    }
+
     pub(crate) fn tool_list(&mut self) -> &mut ToolList {
         if std::mem::take(&mut self.connection.tools_changed) {
             self.tools.invalidate();
@@ -351,9 +363,9 @@ impl McpClient {
     pub(crate) fn wait_with<M: Method>(
         &mut self,
         ticket: Ticket<M>,
-        on_progress: &mut dyn FnMut(&mcpwire_core::Progress),
+        on_report: &mut dyn FnMut(&Notification),
     ) -> Result<M::Result, Error> {
-        match self.connection.wait(ticket.key(), on_progress) {
+        match self.connection.wait(ticket.key(), on_report) {
             Ok(Some(mut reply)) => {
                 let result = ticket.decode_mut(&mut reply);
                 self.connection.engine.recycle(reply);

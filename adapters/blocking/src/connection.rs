@@ -6,7 +6,7 @@ use std::io;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    Ask, Event, Notification, Progress, Reply, RequestKey, RpcError, SubscriptionEvent, SubscriptionKey, Timestamp,
+    Ask, Event, Notification, Reply, RequestKey, RpcError, SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
@@ -84,7 +84,7 @@ impl Connection {
     pub(crate) fn wait(
         &mut self,
         key: RequestKey,
-        on_progress: &mut dyn FnMut(&Progress),
+        on_report: &mut dyn FnMut(&Notification),
     ) -> io::Result<Option<Reply>> {
         if let Some(reply) = self.replies.remove(&key) {
             return Ok(Some(reply));
@@ -99,7 +99,7 @@ impl Connection {
                         }
                         return Ok(Some(reply));
                     }
-                    other => self.event(other, Some(key), on_progress),
+                    other => self.event(other, Some(key), on_report),
                 }
             }
             if !self.engine.is_waiting(key) {
@@ -255,15 +255,15 @@ impl Connection {
         self.canceller.as_ref().is_some_and(Canceller::take)
     }
 
-    fn event(&mut self, event: Event, waited_for: Option<RequestKey>, on_progress: &mut dyn FnMut(&Progress)) {
+    fn event(&mut self, event: Event, waited_for: Option<RequestKey>, on_report: &mut dyn FnMut(&Notification)) {
         match event {
             Event::Reply(reply) => {
                 self.replies.insert(reply.key(), reply);
                 return;
             }
-            Event::Notification(Notification::Progress { key, ref progress }) if Some(key) == waited_for => {
-                on_progress(progress);
-            }
+            Event::Notification(
+                ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
+            ) if Some(key) == waited_for => on_report(report),
             Event::Notification(Notification::ToolsChanged) => self.tools_changed = true,
             Event::Ask(ref ask) => self.answer(ask),
             _ => {}

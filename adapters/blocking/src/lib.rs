@@ -21,6 +21,7 @@
 //! | [`McpClient`], [`with_client`], [`Call`] | using it |
 //! | [`Subscription`] | being told of changes |
 //! | [`ConnectOptions`] | who this client is, its limits, who is told what |
+//! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`Canceller`] | ending a wait from another thread |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
 
@@ -32,6 +33,7 @@ mod connection;
 mod features;
 mod options;
 mod subscription;
+mod tasks;
 mod transport;
 
 pub use call::Call;
@@ -44,3 +46,4 @@ pub use mcpwire_process::{
 };
 pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};
+pub use tasks::{RunningTask, Started};

@@ -55,8 +55,27 @@ pub(crate) enum Command {
         /// The arguments: a JSON object, @FILE to read one, or - for standard input [default: {}]
         #[arg(value_name = "JSON|@FILE|-")]
         arguments: Option<String>,
+        /// Let the server make a task of the call: its id and how it stands go to stderr, its result is waited for
+        #[arg(long)]
+        task: bool,
+        /// Do not wait for the task's result: print what `mcpwire task` needs to find it again
+        #[arg(long, requires = "task")]
+        detach: bool,
         #[command(flatten)]
         save: Saving,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Look after a task that a call has become
+    #[command(
+        override_usage = "mcpwire task [OPTIONS] (get|result|cancel) ID|JSON|@FILE|- (--demo | -- COMMAND [ARG]...)"
+    )]
+    Task {
+        /// What to do: show how it stands, wait for its result, or ask the server to end it
+        action: TaskAction,
+        /// The task: its id, or what `mcpwire call --task --detach` has printed, @FILE to read that, or - for standard input
+        #[arg(value_name = "ID|JSON|@FILE|-")]
+        task: String,
         #[command(flatten)]
         connection: Connection,
     },
@@ -152,6 +171,17 @@ pub(crate) struct Saving {
 pub(crate) enum Completed {
     Prompt,
     Resource,
+}
+
+/// What to do about a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TaskAction {
+    /// Show how it stands
+    Get,
+    /// Wait for its result
+    Result,
+    /// Ask the server to end it
+    Cancel,
 }
 
 /// An argument with its value.
@@ -380,6 +410,9 @@ mod tests {
             "mcpwire call --demo",
             "mcpwire demo --demo",
             "mcpwire nonesuch --demo",
+            "mcpwire call echo --detach --demo",
+            "mcpwire task get --demo",
+            "mcpwire task look a --demo",
             "mcpwire tools --demo --stderr loudly",
             "mcpwire tools --demo --protocol 1999-01-01x",
         ] {

@@ -8,14 +8,16 @@ mod listen;
 mod ping;
 mod prompts;
 mod resources;
+pub(crate) mod task;
 mod tools;
 
 use std::path::Path;
 
-use mcpwire_blocking::core::Json;
+use mcpwire_blocking::core::{Json, TaskHandle};
 
+use self::call::How;
 use self::complete::Question;
-use crate::args::{Command, Connection, Options};
+use crate::args::{Command, Connection, Options, TaskAction};
 use crate::arguments;
 use crate::demo_server;
 use crate::failure::{Failure, SERVER_FAILED};
@@ -31,7 +33,8 @@ enum Task<'a> {
     Demo,
     Info,
     Tools,
-    Call { tool: &'a str, arguments: Json, save: Option<&'a Path> },
+    Call { tool: &'a str, arguments: Json, how: How<'a> },
+    OfServer { action: TaskAction, handle: TaskHandle },
     Resources,
     Read { uri: &'a str, save: Option<&'a Path> },
     Prompts,
@@ -76,9 +79,13 @@ fn prepare(command: &Command, json: bool) -> Result<Option<(Task<'_>, Connection
         Command::Demo => (Task::Demo, Connection::to_demo()),
         Command::Info { connection } => (Task::Info, connection.clone()),
         Command::Tools { connection } => (Task::Tools, connection.clone()),
-        Command::Call { tool, arguments, save, connection } => {
+        Command::Call { tool, arguments, task, detach, save, connection } => {
             let arguments = arguments::read(arguments.as_deref())?;
-            (Task::Call { tool, arguments, save: save.directory.as_deref() }, connection.clone())
+            let how = How { task: *task, detach: *detach, save: save.directory.as_deref() };
+            (Task::Call { tool, arguments, how }, connection.clone())
+        }
+        Command::Task { action, task, connection } => {
+            (Task::OfServer { action: *action, handle: task::handle(task)? }, connection.clone())
         }
         Command::Resources { connection } => (Task::Resources, connection.clone()),
         Command::Read { uri, save, connection } => {
@@ -126,7 +133,8 @@ impl Task<'_> {
             Self::Demo => demo::run(session),
             Self::Info => info::run(session),
             Self::Tools => tools::run(session),
-            Self::Call { tool, arguments, save } => call::run(session, tool, arguments, *save),
+            Self::Call { tool, arguments, how } => call::run(session, tool, arguments, *how),
+            Self::OfServer { action, handle } => task::run(session, *action, handle),
             Self::Resources => resources::list(session),
             Self::Read { uri, save } => resources::read(session, uri, *save),
             Self::Prompts => prompts::list(session),

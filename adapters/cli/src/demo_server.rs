@@ -8,6 +8,7 @@ mod asks;
 mod outbox;
 mod revision;
 mod slow;
+mod tasks;
 mod tools;
 
 #[cfg(test)]
@@ -21,6 +22,7 @@ use self::asks::Asks;
 use self::outbox::Outbox;
 use self::revision::Revision;
 use self::slow::SlowCalls;
+use self::tasks::Tasks;
 use self::tools::Outcome;
 
 const PARSE_ERROR: i64 = -32700;
@@ -28,8 +30,8 @@ const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
-const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `add` answer at once, `slow` takes its time and \
-                            reports progress, `fail` reports an error, `weather` invents its data, \
+const INSTRUCTIONS: &str = "A server to try a client on. `echo` and `add` answer at once, `slow` takes its time, \
+                            reports progress and can become a task, `fail` reports an error, `weather` invents its data, \
                             `greet` asks the user who they are.";
 
 /// Serves standard input until it ends.
@@ -47,6 +49,7 @@ fn serve(
         outbox: Outbox::new(output),
         slow_calls: SlowCalls::new(log),
         asks: Asks::default(),
+        tasks: Tasks::default(),
         negotiated: None,
         can_be_asked: false,
     };
@@ -66,6 +69,7 @@ struct Server {
     outbox: Outbox,
     slow_calls: SlowCalls,
     asks: Asks,
+    tasks: Tasks,
     /// What `initialize` agreed on; `None` until a legacy client has shaken hands.
     negotiated: Option<Revision>,
     /// Whether a legacy client has said that its user can be asked.
@@ -179,7 +183,7 @@ impl Server {
             "server/discover" if revision.is_modern() => {
                 let discovered = json!({
                     "supportedVersions": Revision::ALL.map(Revision::as_str),
-                    "capabilities": capabilities(),
+                    "capabilities": capabilities(revision),
                     "instructions": INSTRUCTIONS,
                 });
                 Ok(Answer::Now(revision.cacheable(discovered)))
@@ -191,6 +195,9 @@ impl Server {
                 Ok(Answer::Now(revision.cacheable(json!({ "tools": tools::list(revision) }))))
             }
             "tools/call" => self.call(revision, params, id),
+            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
+                self.tasks.request(method, revision, params, id, &self.outbox)
+            }
             _ => Err(Failure::new(METHOD_NOT_FOUND, format!("method not found: {method}"))),
         }
     }
@@ -208,7 +215,7 @@ impl Server {
         self.can_be_asked = asks::can_be_asked(params.get("capabilities"));
         Ok(json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": capabilities(),
+            "capabilities": capabilities(revision),
             "serverInfo": server_info(),
             "instructions": INSTRUCTIONS,
         }))
@@ -240,6 +247,9 @@ impl Server {
                 let _ = self.asks.ask(&self.outbox, id, revision);
                 Ok(Answer::Later)
             }
+            Outcome::Slow(length) if tasks::is_wanted(revision, params) => {
+                Ok(Answer::Now(self.tasks.create(revision, length)))
+            }
             Outcome::Slow(length) => {
                 let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
                 self.slow_calls.start(self.outbox.clone(), revision, id.clone(), token, length);
@@ -249,8 +259,14 @@ impl Server {
     }
 }
 
-fn capabilities() -> Value {
-    json!({ "tools": {} })
+fn capabilities(revision: Revision) -> Value {
+    match revision {
+        Revision::V2026_07_28 => json!({ "tools": {}, "extensions": { tasks::EXTENSION: {} } }),
+        Revision::V2025_11_25 => {
+            json!({ "tools": {}, "tasks": { "cancel": {}, "requests": { "tools": { "call": {} } } } })
+        }
+        _ => json!({ "tools": {} }),
+    }
 }
 
 fn server_info() -> Value {

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use mcpwire_blocking::core::{LogMessage, LoggingLevel, Progress, printable};
+use mcpwire_blocking::core::{LogMessage, LoggingLevel, Progress, Task, printable};
 use owo_colors::{AnsiColors, OwoColorize};
 
 use crate::text;
@@ -121,6 +121,13 @@ impl Notes {
         let mut said = text::line(&message.text());
         text::cut(&mut said, LONGEST_MESSAGE);
         self.line(&format!("{} {logger}{said}", format_args!("[{}]", message.level).color(color)));
+    }
+
+    /// How a task stands.
+    pub(crate) fn task(&self, task: &Task) {
+        if !self.quiet {
+            self.line(&crate::commands::task::line(task));
+        }
     }
 
     /// A line of the server's standard error.

@@ -4,8 +4,10 @@ use std::env;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcpwire_blocking::core::{CallToolResult, Config, Event, Json, LoggingLevel, Notification, Progress, ServerInfo};
-use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, ShutdownReport};
+use mcpwire_blocking::core::{
+    CallToolResult, Config, Event, Json, LoggingLevel, Notification, Progress, ServerInfo, Task, TaskHandle,
+};
+use mcpwire_blocking::{ConnectOptions, Direction, Error, McpClient, McpServerDef, RunningTask, ShutdownReport};
 
 use crate::args::{Connection, Options, Stderr, Variable};
 use crate::asks::Asks;
@@ -86,16 +88,46 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Calls a tool, with a progress bar.
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Json) -> Result<CallToolResult, Failure> {
-        let progress = self.progress_of(tool);
-        self.request(|client| client.tool(tool, arguments).on_progress(progress).call())
+    /// Calls a tool, with a progress bar; as a task if the server may make one of it.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Json, task: bool) -> Result<CallToolResult, Failure> {
+        let (progress, status) = (self.progress_of(tool), self.status_of_task());
+        self.request(|client| {
+            let call = client.tool(tool, arguments).on_progress(progress).on_status(status);
+            if task { call.follow_task().call() } else { call.call() }
+        })
     }
 
     /// The same, and the result is as the server sent it.
-    pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json) -> Result<Json, Failure> {
-        let progress = self.progress_of(tool);
-        self.request(|client| client.tool(tool, arguments).on_progress(progress).raw())
+    pub(crate) fn call_raw(&mut self, tool: &str, arguments: &Json, task: bool) -> Result<Json, Failure> {
+        let (progress, status) = (self.progress_of(tool), self.status_of_task());
+        self.request(|client| {
+            let call = client.tool(tool, arguments).on_progress(progress).on_status(status);
+            if task { call.follow_task().raw() } else { call.raw() }
+        })
+    }
+
+    /// Begins a call, and gives what is to be kept of the task that the server makes of it; the result if it makes none.
+    pub(crate) fn begin_task(
+        &mut self,
+        tool: &str,
+        arguments: &Json,
+    ) -> Result<Result<TaskHandle, CallToolResult>, Failure> {
+        self.notes.start(&format!("calling {tool}"));
+        self.request(|client| {
+            let started = client.tool(tool, arguments).as_task()?;
+            Ok(started.into_task().map(RunningTask::into_handle))
+        })
+    }
+
+    /// Shows that a task is waited for; gives who is told how it stands.
+    pub(crate) fn watch_task(&self, what: &str) -> impl FnMut(&Task) + Send + 'static {
+        self.notes.start(what);
+        self.status_of_task()
+    }
+
+    fn status_of_task(&self) -> impl FnMut(&Task) + Send + 'static {
+        let notes = self.notes.clone();
+        move |task| notes.task(task)
     }
 
     fn progress_of(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {

@@ -6,6 +6,7 @@
 mod lists;
 mod result;
 mod server;
+mod tasks;
 mod tools;
 
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 pub(crate) use self::lists::{completion, messages, prompts, rejected, resources};
 pub(crate) use self::result::{contents, result, saved, saved_line};
 pub(crate) use self::server::{full_name, server};
+pub(crate) use self::tasks::task;
 pub(crate) use self::tools::{tool, tools};
 
 use std::io::{self, Write};

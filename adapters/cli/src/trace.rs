@@ -56,7 +56,7 @@ fn write(out: &mut impl Write, direction: &'static str, message: &[u8]) -> io::R
 }
 
 /// A time as RFC 3339 has it, in UTC, to the microsecond.
-fn rfc3339(time: SystemTime) -> String {
+pub(crate) fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
     let (year, month, day) = date(days);

@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, CallToolRaw, CallToolResult, Json, Method, Params, Progress, RequestOptions,
+    CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
+    Notification, Params, Progress, RequestOptions, Task, TaskMode,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -16,8 +17,9 @@ use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::pending::Pending;
+use crate::tasks::Started;
 
-type OnProgress<'c> = Box<dyn FnMut(&Progress) + Send + 'c>;
+type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
 /// A call of a tool that has not been sent yet. Made by [`McpClient::call_tool`]; awaited, it is sent.
 #[must_use = "a call is sent when it is awaited"]
@@ -26,12 +28,13 @@ pub struct Call<'c, R, A> {
     name: &'c str,
     arguments: A,
     options: RequestOptions,
-    on_progress: Option<OnProgress<'c>>,
+    on_progress: Option<OnReport<'c, Progress>>,
+    on_status: Option<OnReport<'c, Task>>,
 }
 
 impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub(crate) fn new(client: &'c McpClient<R>, name: &'c str, arguments: A) -> Self {
-        Call { client, name, arguments, options: RequestOptions::new(), on_progress: None }
+        Call { client, name, arguments, options: RequestOptions::new(), on_progress: None, on_status: None }
     }
 
     /// Sets how long the answer may take, counted from the request or from its last progress.
@@ -54,10 +57,42 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         self
     }
 
+    /// Says who is told how the task stands that the call has become, whenever that has changed: by the task that awaits the
+    /// call.
+    pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
+        self.on_status = Some(Box::new(f));
+        self
+    }
+
+    /// Lets the server make a task of the call, whatever the client's capabilities declare, and asks one of 2025-11-25 for
+    /// it if the tool may be called so. The call ends with the result of the task; [`Call::as_task`] gives the task itself.
+    pub fn follow_task(mut self) -> Self {
+        self.options = self.options.task(TaskMode::Follow);
+        self
+    }
+
+    /// Sets for how long a server of 2025-11-25 is to keep a task.
+    pub fn task_ttl(mut self, ttl: Duration) -> Self {
+        self.options = self.options.task_ttl(ttl);
+        self
+    }
+
     /// Sets members of the request's `_meta`: an object.
     pub fn meta(mut self, meta: Json) -> Self {
         self.options = self.options.meta(meta);
         self
+    }
+
+    /// Sends the call, and gives the task that the server makes of it, or the result if it makes none. Who is told of
+    /// progress is of no interest here.
+    pub async fn as_task(mut self) -> Result<Started<R>, Error> {
+        let client = self.client;
+        self.options = self.options.task(TaskMode::Handle);
+        Ok(match Calling::<R, CallToolAsTask, A>::new(self).await? {
+            CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
+            CallToolOutcome::Task(created) => Started::Task(client.task(created.handle())),
+            _ => return Err(client.call_error(CallError::WrongTicket { method: CallTool::NAME.into() })),
+        })
     }
 
     /// The call's future: the same as awaiting the call itself.
@@ -96,7 +131,8 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 pub struct Calling<'c, R, M: Method, A> {
     client: &'c McpClient<R>,
     name: &'c str,
-    on_progress: Option<OnProgress<'c>>,
+    on_progress: Option<OnReport<'c, Progress>>,
+    on_status: Option<OnReport<'c, Task>>,
     stage: Stage<'c, M, A>,
 }
 
@@ -104,6 +140,14 @@ enum Stage<'c, M: Method, A> {
     New {
         arguments: A,
         options: RequestOptions,
+        /// The list of tools has been asked for already.
+        listed: bool,
+    },
+    /// The server's list of tools is asked for: it says whether the tool may be called as a task.
+    Listing {
+        arguments: A,
+        options: RequestOptions,
+        listing: Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'c>>,
     },
     Waiting(Pending<M>),
     /// The server's list of tools is looked at, to tell what its error means.
@@ -113,8 +157,8 @@ enum Stage<'c, M: Method, A> {
 
 impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
     fn new(call: Call<'c, R, A>) -> Self {
-        let Call { client, name, arguments, options, on_progress } = call;
-        Calling { client, name, on_progress, stage: Stage::New { arguments, options } }
+        let Call { client, name, arguments, options, on_progress, on_status } = call;
+        Calling { client, name, on_progress, on_status, stage: Stage::New { arguments, options, listed: false } }
     }
 }
 
@@ -130,22 +174,43 @@ where
         let this = self.get_mut();
         loop {
             match &mut this.stage {
+                Stage::Listing { listing, .. } => {
+                    let Poll::Ready(listed) = listing.as_mut().poll(cx) else { return Poll::Pending };
+                    if let (Stage::Listing { arguments, options, .. }, Ok(())) =
+                        (mem::replace(&mut this.stage, Stage::Done), &listed)
+                    {
+                        this.stage = Stage::New { arguments, options, listed: true };
+                    }
+                    listed?;
+                }
                 Stage::New { .. } => {
-                    let Stage::New { arguments, options } = mem::replace(&mut this.stage, Stage::Done) else {
+                    let Stage::New { arguments, mut options, listed } = mem::replace(&mut this.stage, Stage::Done)
+                    else {
                         continue;
                     };
+                    if !listed && this.client.needs_list_for_mode(options.task) {
+                        let client = this.client;
+                        let listing = Box::pin(async { client.list_tools().await.map(drop) });
+                        this.stage = Stage::Listing { arguments, options, listing };
+                        continue;
+                    }
                     if this.client.lacks(this.name) {
                         let error = CallError::ToolNotFound { tool: this.name.into(), error: None };
                         return Poll::Ready(Err(this.client.call_error(error)));
                     }
                     let params = CallToolParams { name: this.name, arguments: &arguments };
-                    this.stage = Stage::Waiting(this.client.begin::<M>(&params, &options)?);
+                    options.task = this.client.task_mode(this.name, options.task);
+                    let reports = options.progress || this.on_status.is_some();
+                    let pending = Pending::<M>::begin(this.client.life(), &params, &options, reports)?;
+                    this.stage = Stage::Waiting(pending);
                 }
                 Stage::Waiting(pending) => {
-                    let result = match &mut this.on_progress {
-                        Some(on_progress) => pending.poll_with(cx, on_progress),
-                        None => pending.poll_with(cx, &mut |_| {}),
-                    };
+                    let (on_progress, on_status) = (&mut this.on_progress, &mut this.on_status);
+                    let result = pending.poll_with(cx, &mut |report| match report {
+                        Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
+                        Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
+                        _ => {}
+                    });
                     let Poll::Ready(result) = result else { return Poll::Pending };
                     this.stage = Stage::Done;
                     let error = match result {

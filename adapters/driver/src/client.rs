@@ -10,7 +10,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
-    RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
+    RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -233,7 +233,7 @@ impl<R> McpClient<R> {
 
     /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        Pending::begin(&self.life, params, options)
+        Pending::begin(&self.life, params, options, options.progress)
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
@@ -333,6 +333,23 @@ impl<R> McpClient<R> {
     pub(crate) fn lacks(&self, tool: &str) -> bool {
         let state = self.life.0.lock();
         state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed
+    }
+
+    /// In which mode a tool is to be called, where `wanted` is what the caller would like.
+    pub(crate) fn task_mode(&self, tool: &str, wanted: TaskMode) -> TaskMode {
+        let server = self.server_info().filter(|server| server.takes_tasks());
+        if server.is_none() { wanted } else { self.tools().0.task_mode(tool, server, wanted) }
+    }
+
+    /// Whether it matters for that what the list of tools says, and it is not there.
+    pub(crate) fn needs_list_for_mode(&self, wanted: TaskMode) -> bool {
+        let server = self.server_info().filter(|server| server.takes_tasks());
+        server.is_some() && self.tools().0.is_needed_for_mode(server, wanted)
+    }
+
+    /// The connection, for what is waited for.
+    pub(crate) fn life(&self) -> &Arc<Life> {
+        &self.life
     }
 
     /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.

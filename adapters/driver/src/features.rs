@@ -139,9 +139,9 @@ where
     for<'a> ListParams<'a>: Params<M>,
 {
     let mut pages = Pages::default();
-    let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, options)?.await?;
+    let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, options, false)?.await?;
     while let Some(cursor) = pages.add(page) {
-        page = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, options)?.await?;
+        page = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, options, false)?.await?;
     }
     Ok(pages.into_list())
 }

@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`McpClient`], [`Call`], [`Pending`] | using a server |
 //! | [`Notifications`], [`Subscription`], [`Tools`] | what it tells, what it tells those who asked, what it has |
+//! | [`RunningTask`] | a call that goes on after its answer |
 //! | [`ConnectOptions`], [`Answer`] | who this client is, its limits, who watches, who answers the server |
 //! | [`Runtime`], [`Timer`], [`Clock`], [`Streams`] | what a runtime gives |
 //! | [`Driver`] | the loop |
@@ -37,6 +38,7 @@ mod slots;
 mod state;
 mod stop;
 mod subscription;
+mod tasks;
 mod tools;
 
 pub use answers::Answer;
@@ -54,4 +56,5 @@ pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Reader, Runtime, Streams, Timer, Writer};
 pub use subscription::Subscription;
+pub use tasks::{RunningTask, Started};
 pub use tools::Tools;

@@ -137,6 +137,11 @@ fn weight(notification: &Notification) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     match notification {
         Notification::Progress { progress, .. } => text(&progress.message) + json(&progress.meta),
+        Notification::TaskStatus { task, .. } => {
+            let texts = [&task.status_message, &task.created_at, &task.last_updated_at];
+            let parts = [&task.input_requests, &task.result, &task.error, &task.meta];
+            task.task_id.len() + texts.map(text).iter().sum::<usize>() + parts.map(json).iter().sum::<usize>()
+        }
         Notification::Log(message) => message.data.get().len() + text(&message.logger) + json(&message.meta),
         Notification::Other { method, params } => method.len() + json(params),
         _ => 0,

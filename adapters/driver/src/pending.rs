@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcpwire_core::{CallError, Method, Params, Prepared, Progress, Reply, RequestKey, RequestOptions, Ticket};
+use mcpwire_core::{CallError, Method, Notification, Params, Prepared, Reply, RequestKey, RequestOptions, Ticket};
 use mcpwire_process::Error;
 
 use crate::shared::Life;
@@ -26,8 +26,13 @@ pub struct Pending<M: Method> {
 }
 
 impl<M: Method> Pending<M> {
-    /// Sends a request.
-    pub(crate) fn begin(life: &Arc<Life>, params: &impl Params<M>, options: &RequestOptions) -> Result<Self, Error> {
+    /// Sends a request. With `reports`, what is reported about it is kept for whoever polls it.
+    pub(crate) fn begin(
+        life: &Arc<Life>,
+        params: &impl Params<M>,
+        options: &RequestOptions,
+        reports: bool,
+    ) -> Result<Self, Error> {
         // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
         let params = Prepared::<M>::new(params).map_err(|error| Error::Send {
             server: life.0.name().into(),
@@ -37,7 +42,7 @@ impl<M: Method> Pending<M> {
         let now = life.0.clock.now();
         let ticket = life.0.send(|state| {
             let ticket = state.engine.request_prepared(&params, options, now)?;
-            state.expect(ticket.key(), options.progress);
+            state.expect(ticket.key(), reports);
             Ok(ticket)
         })?;
         Ok(Pending::new(life, ticket))
@@ -55,13 +60,13 @@ impl<M: Method> Pending<M> {
     /// Gives the request up. The server is told. Dropping it does the same.
     pub fn cancel(self) {}
 
-    /// As polling the future, with the progress that has come meanwhile, if it was asked for.
+    /// As polling the future, with what was reported meanwhile, if that was asked for.
     pub(crate) fn poll_with(
         &mut self,
         cx: &mut Context<'_>,
-        on_progress: &mut dyn FnMut(&Progress),
+        on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<M::Result, CallError>> {
-        let come = come(&self.life, self.ticket.key(), cx, on_progress);
+        let come = come(&self.life, self.ticket.key(), cx, on_report);
         self.done = come.is_ready();
         come.map(|reply| match reply {
             Some(reply) => self.read(reply),
@@ -84,17 +89,17 @@ fn come(
     life: &Life,
     key: RequestKey,
     cx: &mut Context<'_>,
-    on_progress: &mut dyn FnMut(&Progress),
+    on_report: &mut dyn FnMut(&Notification),
 ) -> Poll<Option<Reply>> {
     // Bound first: nothing is told, and no waker dropped, with the lock.
     let come = life.0.lock().take(key, cx);
-    let (progress, former, reply) = match come {
-        Come::Nothing { progress, former } => (progress, former, Poll::Pending),
-        Come::Reply { progress, reply, former } => (progress, former, Poll::Ready(Some(reply))),
+    let (reports, former, reply) = match come {
+        Come::Nothing { reports, former } => (reports, former, Poll::Pending),
+        Come::Reply { reports, reply, former } => (reports, former, Poll::Ready(Some(reply))),
         Come::Lost => return Poll::Ready(None),
     };
     drop(former);
-    progress.iter().for_each(on_progress);
+    reports.iter().for_each(on_report);
     reply
 }
 

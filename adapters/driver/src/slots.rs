@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use mcpwire_core::{Progress, Reply, RequestKey};
+use mcpwire_core::{Notification, Reply, RequestKey};
 
 /// Where a request waits for its reply.
 #[derive(Default)]
 pub(crate) struct Slot {
     pub(crate) reply: Option<Reply>,
     pub(crate) waker: Option<Waker>,
-    /// For those who asked for it.
-    pub(crate) progress: Option<VecDeque<Progress>>,
+    /// Progress, and how the task stands that the request has become, for those who asked for it.
+    pub(crate) reports: Option<VecDeque<Notification>>,
 }
 
 /// The slots by their keys.

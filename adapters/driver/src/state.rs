@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    Ask, AskKey, Closed, Event, Notification, Phase, Progress, Reply, RequestKey, SendError, ServerInfo,
-    SubscriptionKey, Timestamp, ToolList,
+    Ask, AskKey, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, SubscriptionKey,
+    Timestamp, ToolList,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
 
@@ -16,8 +16,8 @@ use crate::notifications::Subscribers;
 use crate::runtime::Writer;
 use crate::slots::{Slot, Slots};
 
-/// How many reports of progress may wait for the task that takes them. 64: later ones say more than earlier ones.
-const MOST_PROGRESS: usize = 64;
+/// How many reports about a request may wait for whoever takes them. 64: later ones say more than earlier ones.
+const MOST_REPORTS: usize = 64;
 
 /// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
 pub(crate) struct State {
@@ -86,11 +86,11 @@ pub(crate) enum Opened {
 /// what is dropped with that may want the lock.
 pub(crate) enum Come {
     Nothing {
-        progress: VecDeque<Progress>,
+        reports: VecDeque<Notification>,
         former: Option<Waker>,
     },
     Reply {
-        progress: VecDeque<Progress>,
+        reports: VecDeque<Notification>,
         reply: Reply,
         former: Option<Waker>,
     },
@@ -154,22 +154,22 @@ impl State {
     }
 
     /// Makes room for the reply of a request that was sent.
-    pub(crate) fn expect(&mut self, key: RequestKey, progress: bool) {
-        let progress = progress.then(VecDeque::new);
-        self.slots.add(key, Slot { reply: None, waker: None, progress });
+    pub(crate) fn expect(&mut self, key: RequestKey, reports: bool) {
+        let reports = reports.then(VecDeque::new);
+        self.slots.add(key, Slot { reply: None, waker: None, reports });
     }
 
     /// What has come for a request, if anything. Wakes the task when there is more.
     pub(crate) fn take(&mut self, key: RequestKey, cx: &mut Context<'_>) -> Come {
         let Some(slot) = self.slots.get_mut(key) else { return Come::Lost };
-        let progress = slot.progress.as_mut().map(mem::take).unwrap_or_default();
+        let reports = slot.reports.as_mut().map(mem::take).unwrap_or_default();
         if slot.reply.is_none() {
             let same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
             let former = if same { None } else { slot.waker.replace(cx.waker().clone()) };
-            return Come::Nothing { progress, former };
+            return Come::Nothing { reports, former };
         }
         match self.slots.take(key) {
-            Some(Slot { reply: Some(reply), waker: former, .. }) => Come::Reply { progress, reply, former },
+            Some(Slot { reply: Some(reply), waker: former, .. }) => Come::Reply { reports, reply, former },
             _ => Come::Lost,
         }
     }
@@ -295,12 +295,12 @@ impl State {
 
     fn notification(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
         match &notification {
-            Notification::Progress { key, progress } => {
-                if let Some(Slot { progress: Some(waiting), waker, .. }) = self.slots.get_mut(*key) {
-                    if waiting.len() == MOST_PROGRESS {
+            Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } => {
+                if let Some(Slot { reports: Some(waiting), waker, .. }) = self.slots.get_mut(*key) {
+                    if waiting.len() == MOST_REPORTS {
                         waiting.pop_front();
                     }
-                    waiting.push_back(progress.clone());
+                    waiting.push_back(notification.clone());
                     wakers.extend(waker.take());
                 }
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use mcpwire_core::{CallError, ConnectError, SendError};
+use mcpwire_core::{CallError, ConnectError, SendError, TaskFault};
 
 use crate::{Exit, SpawnError};
 
@@ -100,16 +100,7 @@ impl Error {
             Error::Connect { .. } => ErrorKind::Connect,
             Error::Send { error: SendError::Closed, .. } | Error::Io { .. } => ErrorKind::Closed,
             Error::Send { .. } => ErrorKind::Usage,
-            Error::Call { error, .. } => match error {
-                CallError::Server { .. } => ErrorKind::Server,
-                CallError::ToolNotFound { .. } => ErrorKind::ToolNotFound,
-                CallError::Timeout { .. } => ErrorKind::Timeout,
-                CallError::Cancelled { .. } => ErrorKind::Cancelled,
-                CallError::Closed { .. } => ErrorKind::Closed,
-                CallError::Input { .. } => ErrorKind::Input,
-                CallError::WrongTicket { .. } => ErrorKind::Usage,
-                _ => ErrorKind::Protocol,
-            },
+            Error::Call { error, .. } => kind_of_call(error),
         }
     }
 
@@ -137,6 +128,22 @@ impl Error {
             }
             Error::Spawn { .. } | Error::Io { .. } => None,
         }
+    }
+}
+
+fn kind_of_call(error: &CallError) -> ErrorKind {
+    match error {
+        CallError::Server { .. } => ErrorKind::Server,
+        CallError::ToolNotFound { .. } => ErrorKind::ToolNotFound,
+        CallError::Timeout { .. } => ErrorKind::Timeout,
+        CallError::Cancelled { .. } => ErrorKind::Cancelled,
+        CallError::Closed { .. } => ErrorKind::Closed,
+        CallError::Input { .. } => ErrorKind::Input,
+        CallError::WrongTicket { .. } | CallError::Task { fault: TaskFault::TooMany { .. }, .. } => ErrorKind::Usage,
+        CallError::Task { fault: TaskFault::Lost { error }, .. } => kind_of_call(error),
+        CallError::Task { fault: TaskFault::NoResult { .. }, .. } => ErrorKind::Protocol,
+        CallError::Task { .. } => ErrorKind::Server,
+        _ => ErrorKind::Protocol,
     }
 }
 

@@ -78,11 +78,6 @@ impl Json {
         core::str::from_utf8(found.value).ok()
     }
 
-    /// Whether an object has that member, and not as `null` or `false`.
-    pub(crate) fn member_is_there(&self, name: &str) -> bool {
-        self.member_text(name).is_some_and(|text| !matches!(text, "null" | "false"))
-    }
-
     /// For text that is JSON by construction.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
         Json(text.into())

@@ -12,6 +12,8 @@ pub(crate) enum ResultType {
     Complete,
     /// The server wants input first.
     InputRequired,
+    /// The server has made a task of it.
+    Task,
 }
 
 /// Up to here, looking at the members costs less than searching; what follows a long one is found within as many bytes.
@@ -59,7 +61,11 @@ fn searched(message: &[u8]) -> ResultType {
         .find(|member| member.is("result"))
         .and_then(|result| members(result.value).find(|member| member.is("resultType")));
     match value.map(|member| member.value) {
-        Some([b'"', text @ .., b'"']) if key_text(text) == "input_required" => ResultType::InputRequired,
+        Some([b'"', text @ .., b'"']) => match &*key_text(text) {
+            "input_required" => ResultType::InputRequired,
+            "task" => ResultType::Task,
+            _ => ResultType::Complete,
+        },
         _ => ResultType::Complete,
     }
 }
@@ -82,7 +88,8 @@ mod tests {
             (r#"{"content":[],"resultType":"complete"}"#, ResultType::Complete),
             (r#"{"content":[],"resultType":"complete","isError":false}"#, ResultType::Complete),
             (r#"{"content":[]}"#, ResultType::Complete),
-            (r#"{"resultType":"task"}"#, ResultType::Complete),
+            (r#"{"resultType":"task"}"#, ResultType::Task),
+            (r#"{"resultType":"other"}"#, ResultType::Complete),
             (r#"{"resultType":7}"#, ResultType::Complete),
             (r#"{"content":[{"text":"\"resultType\":\"input_required\""}]}"#, ResultType::Complete),
             (r#"{"structuredContent":{"resultType":"input_required"}}"#, ResultType::Complete),

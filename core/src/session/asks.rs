@@ -12,9 +12,9 @@ use super::event::Event;
 use super::prepared::send_error;
 use super::server::Phase;
 use super::ticket::RequestKey;
-use crate::json::append::push_string;
+use crate::json::append::{push_raw, push_string};
 use crate::json::{Json, scan};
-use crate::rpc::write::Push;
+use crate::rpc::write::{ParamsError, Push};
 use crate::rpc::{RpcError, WireId, decode, write};
 use crate::text::excerpt;
 use crate::time::Timestamp;
@@ -47,8 +47,9 @@ pub struct Ask {
 /// Where an answer goes.
 #[derive(Debug)]
 pub(super) enum Origin {
-    /// To a request of the server's, of this id as JSON text.
-    Request(String),
+    /// To a request of the server's, of this id as JSON text. If that belongs to a task, its answer says so as well: which
+    /// task (2025-11-25, basic/utilities/tasks, "Related Task Metadata").
+    Request(String, Option<Json>),
     /// Among the inputs that the server wants, under this name.
     Input { of: InputOwner, name: String, method: String },
 }
@@ -58,6 +59,8 @@ pub(super) enum Origin {
 pub(super) enum InputOwner {
     /// The next round of a request.
     Round(RequestKey),
+    /// A task, each of whose inputs is answered on its own. Which task, and which of its inputs.
+    Task(RequestKey, u32),
 }
 
 /// What the server asked for and has no answer to yet.
@@ -110,7 +113,7 @@ impl Asks {
     }
 
     fn holds_up_the_server(&self) -> bool {
-        self.open.iter().any(|(_, origin)| matches!(origin, Origin::Request(_)))
+        self.open.iter().any(|(_, origin)| matches!(origin, Origin::Request(..)))
     }
 }
 
@@ -140,7 +143,8 @@ impl Session {
         let Some((_, origin)) = self.asks.open.iter().find(|(open, _)| *open == key) else { return Ok(false) };
         let mut input = Vec::new();
         let written = match origin {
-            Origin::Request(id) => write::result(out, id, result),
+            Origin::Request(id, None) => write::result(out, id, result),
+            Origin::Request(id, Some(task)) => write::result(out, id, &|out| push_related(out, result, task)),
             Origin::Input { .. } => result(&mut input),
         };
         written.map_err(|error| send_error("an answer", error))?;
@@ -158,13 +162,15 @@ impl Session {
     /// Refuses what the server asked for. `false` as for [`Session::answer`].
     pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.asks.take(key) {
-            Some(Origin::Request(id)) => {
+            Some(Origin::Request(id, _)) => {
                 write::error(out, &id, error.code, &error.message, error.data.as_ref());
                 self.watch_asks(now);
                 true
             }
             Some(Origin::Input { of, name, method }) => {
-                self.inputs_refused(of, InputError::Refused { name, asked: method, error: error.clone() });
+                self.asks.collected.retain(|collected| collected.of != of || matches!(of, InputOwner::Round(_)));
+                let error = InputError::Refused { name, asked: method, error: error.clone() };
+                self.inputs_refused(of, error, now, out);
                 true
             }
             None => false,
@@ -198,6 +204,11 @@ impl Session {
         Ok(())
     }
 
+    /// Whether the server may ask for one thing more.
+    pub(super) fn has_room_for_asks(&self) -> bool {
+        self.asks.open.len() < self.config.max_asks
+    }
+
     /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
     pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
         let is_its = |origin: &Origin| matches!(origin, Origin::Input { of, .. } if *of == owner);
@@ -222,13 +233,15 @@ impl Session {
     fn inputs_answered(&mut self, of: InputOwner, answers: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         match of {
             InputOwner::Round(key) => self.round_answered(key, answers, now, out),
+            InputOwner::Task(key, _) => self.task_input_answered(key, answers, now, out),
         }
     }
 
     /// An input of an owner is not to be had.
-    fn inputs_refused(&mut self, of: InputOwner, error: InputError) {
+    fn inputs_refused(&mut self, of: InputOwner, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
         match of {
             InputOwner::Round(key) => self.round_refused(key, error),
+            InputOwner::Task(key, _) => self.task_input_refused(key, error, now, out),
         }
     }
 
@@ -267,7 +280,9 @@ impl Session {
             write::error(out, id, error.code, &error.message, None);
             return self.refused(method);
         }
-        let key = self.asks.add(Origin::Request(id.to_string()));
+        let meta = params.as_ref().and_then(|params| params.member::<Json>("_meta"));
+        let task = meta.and_then(|meta| meta.member(RELATED_TASK));
+        let key = self.asks.add(Origin::Request(id.to_string(), task));
         self.watch_asks(now);
         self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
     }
@@ -280,7 +295,7 @@ impl Session {
                 .find(|member| member.is("requestId"))
                 .map(|member| member.value.to_vec())
         });
-        let is_it = |origin: &Origin, id: &[u8]| matches!(origin, Origin::Request(open) if open.as_bytes() == id);
+        let is_it = |origin: &Origin, id: &[u8]| matches!(origin, Origin::Request(open, _) if open.as_bytes() == id);
         match id.and_then(|id| self.asks.open.iter().position(|(_, origin)| is_it(origin, &id))) {
             Some(place) => {
                 let (key, _) = self.asks.open.remove(place);
@@ -302,4 +317,27 @@ impl Session {
         self.stats.refused += 1;
         self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
     }
+}
+
+const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+/// Appends an answer that belongs to a task, unless it has metadata of its own.
+fn push_related(out: &mut Vec<u8>, answer: Push<'_>, task: &Json) -> Result<(), ParamsError> {
+    let start = out.len();
+    answer(out)?;
+    let mut members = scan::members(&out[start..]).peekable();
+    let is_empty = members.peek().is_none();
+    if members.any(|member| member.is("_meta")) {
+        return Ok(());
+    }
+    out.pop();
+    if !is_empty {
+        out.push(b',');
+    }
+    out.extend_from_slice(b"\"_meta\":{");
+    push_string(out, RELATED_TASK);
+    out.push(b':');
+    push_raw(out, task.get().as_bytes());
+    out.extend_from_slice(b"}}");
+    Ok(())
 }

@@ -93,6 +93,9 @@ pub struct Config {
     /// want to have back. Modern servers only. 64 MiB: one message of the greatest length. A request beyond it is sent all
     /// the same, and fails if the server wants input for it.
     pub max_kept: usize,
+    /// The most tasks that may be followed at once. 1,024: each is asked for now and then, and a program that has more under
+    /// way keeps their handles. One that comes on top is cancelled, and its call fails.
+    pub max_tasks: usize,
 }
 
 impl Config {
@@ -116,6 +119,7 @@ impl Config {
             max_asks: 64,
             max_rounds: 10,
             max_kept: 64 << 20,
+            max_tasks: 1_024,
         }
     }
 
@@ -155,6 +159,30 @@ pub struct RequestOptions {
     pub fresh: bool,
     /// If no answer comes, or an error does, take an earlier answer that holds no more, where there is one.
     pub stale_if_error: bool,
+    /// Whether the request may become a task, and what of it then. Calls of tools only.
+    pub task: TaskMode,
+    /// For how long from its creation on a server of 2025-11-25 is to keep such a task. Later ones decide for themselves.
+    pub task_ttl: Option<Duration>,
+}
+
+/// What is to become of a call of a tool that the server answers with a task.
+///
+/// | | servers from 2026-07-28 on decide for each call | servers of 2025-11-25 are asked for a task |
+/// |---|---|---|
+/// | `Session` | if the client's capabilities declare tasks, they may, and the task is followed | no |
+/// | `Follow` | they may, and the task is followed | where they take such requests, and the task is followed |
+/// | `Handle` | they may, and the caller gets the task | where they take such requests, and the caller gets the task |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskMode {
+    /// As the session is configured: see
+    /// [`ClientCapabilities::declare_tasks`](crate::ClientCapabilities::declare_tasks).
+    #[default]
+    Session,
+    /// The call ends with the result of the task, which the session asks for in the meantime.
+    Follow,
+    /// The call ends with the task: for [`CallToolAsTask`](crate::CallToolAsTask).
+    Handle,
 }
 
 impl RequestOptions {
@@ -190,6 +218,18 @@ impl RequestOptions {
     /// Takes an earlier answer that holds no more, rather than an error.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
+        self
+    }
+
+    /// Sets whether the call may become a task, and what of it then.
+    pub fn task(mut self, mode: TaskMode) -> Self {
+        self.task = mode;
+        self
+    }
+
+    /// Sets for how long a server of 2025-11-25 is to keep a task.
+    pub fn task_ttl(mut self, ttl: Duration) -> Self {
+        self.task_ttl = Some(ttl);
         self
     }
 

@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use super::asks::Asks;
 use super::caching::{Caching, LookedUp};
-use super::config::{Config, RequestOptions};
+use super::config::{Config, RequestOptions, TaskMode};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
 use super::handshake::{Action, Handshake};
@@ -19,6 +19,7 @@ use super::prepared::{self, Prepared, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::subscriptions::Subscriptions;
+use super::tasks::{Tasked, Tasks};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::cache::is_cacheable;
 use crate::json::Json;
@@ -60,6 +61,7 @@ pub struct Session {
     pub(super) rounds: Rounds,
     pub(super) subscriptions: Subscriptions,
     pub(super) caching: Caching,
+    pub(super) tasks: Tasks,
 }
 
 impl Session {
@@ -88,6 +90,7 @@ impl Session {
             rounds: Rounds::default(),
             subscriptions: Subscriptions::default(),
             caching,
+            tasks: Tasks::default(),
         }
     }
 
@@ -202,8 +205,10 @@ impl Session {
     }
 
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
-    pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, out: &mut Vec<u8>) -> bool {
-        let Some(id) = self.in_flight.id_of(key) else { return self.cancel_round(key) };
+    pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let Some(id) = self.in_flight.id_of(key) else {
+            return self.cancel_round(key) || self.cancel_task(key, now, out);
+        };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
         self.events.push_back(Event::Reply(Reply::failed(key, CallError::Cancelled { method: waiting.method })));
@@ -226,7 +231,13 @@ impl Session {
         }
         while let Some((id, key, error)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
-            self.finish(id, Reply::failed(key, error), now);
+            match self.task_unanswered(key, error, now, out) {
+                Ok(()) => {}
+                Err(error) => self.finish(id, Reply::failed(key, error), now),
+            }
+        }
+        if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
+            self.drive_tasks(now, out);
         }
         self.expire_rounds(now);
     }
@@ -272,8 +283,9 @@ impl Session {
 
     /// When [`Session::handle_timeout`] is to be called at the latest; calling it earlier does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let rounds = self.rounds.poll_timeout();
-        [self.connect_by, self.silent_at, self.in_flight.poll_timeout(), rounds, self.subscriptions.poll_timeout()]
+        let (rounds, tasks) = (self.rounds.poll_timeout(), self.tasks.poll_timeout());
+        let subscriptions = self.subscriptions.poll_timeout();
+        [self.connect_by, self.silent_at, self.in_flight.poll_timeout(), rounds, subscriptions, tasks]
             .into_iter()
             .flatten()
             .min()
@@ -296,12 +308,12 @@ impl Session {
 
     /// How many requests wait for an answer, those counted whose server waits for input.
     pub fn in_flight(&self) -> usize {
-        self.in_flight.len() + self.rounds.len()
+        self.tasks.callers(self.in_flight.len()) + self.rounds.len()
     }
 
     /// Whether a request is one of those.
     pub fn is_waiting(&self, key: RequestKey) -> bool {
-        self.in_flight.id_of(key).is_some() || self.rounds.has(key)
+        self.in_flight.id_of(key).is_some() || self.rounds.has(key) || self.tasks.is_waiting(key)
     }
 
     /// What was left aside so far.
@@ -343,12 +355,26 @@ impl Session {
                 LookedUp::ToSend(found) => pending = found,
             }
         }
+        let has_to_do_with_tasks = options.task != TaskMode::Session || method.starts_with("tasks/");
+        let param = if has_to_do_with_tasks { self.task_param(&method, options) } else { None };
+        let tasks = if self.follows(&method, options, param.as_ref()) {
+            Tasked::Followed
+        } else if has_to_do_with_tasks {
+            Tasked::Declared
+        } else {
+            Tasked::No
+        };
         let id = self.next_id;
         let meta = Meta {
-            protocol: &self.meta,
+            protocol: if has_to_do_with_tasks { self.task_meta() } else { &self.meta },
             progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
+        let with_param = |out: &mut Vec<u8>| {
+            params(out)?;
+            param.map_or(Ok(()), |param| param.push(out))
+        };
+        let params = if param.is_some() { &with_param } else { params };
         let params = write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
         let kept = if self.has_rounds(&method) { self.keep(&out[params], options.meta.as_ref()) } else { None };
         self.next_id += 1;
@@ -357,7 +383,9 @@ impl Session {
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         // A request that may be silent for longer than the total may take that long.
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
-        self.in_flight.insert(id, Waiting::new(key, method, options.progress, kept, timeout, total, now));
+        let mut waiting = Waiting::new(key, method, options.progress, kept, timeout, total, now);
+        waiting.tasks = tasks;
+        self.in_flight.insert(id, waiting);
         if let Some(pending) = pending {
             self.caching.expect(id, pending, &self.in_flight);
         }
@@ -423,12 +451,16 @@ impl Session {
         self.connect_by = None;
         self.silent_at = None;
         while let Some((id, waiting)) = self.in_flight.pop() {
+            if self.tasks.has_sent(waiting.key) {
+                continue;
+            }
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
             // Nothing is kept of it, whatever the time.
             self.finish(id, Reply::failed(waiting.key, error), Timestamp::ORIGIN);
         }
         self.close_rounds(&how);
         self.end_caching();
+        self.close_tasks(&how);
         self.forget_asks();
         self.end_subscriptions(&how);
         self.events.push_back(Event::Closed(how));

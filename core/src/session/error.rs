@@ -9,11 +9,12 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
+use super::task_fault::TaskFault;
 use crate::printable;
 use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
@@ -163,6 +164,15 @@ pub enum CallError {
         /// Why it did not get it.
         error: Box<InputError>,
     },
+    /// The call had become a task, which ended without a result, or cannot be followed any more.
+    Task {
+        /// Which method.
+        method: MethodName,
+        /// The task's name. A handle made of it may still get at the task.
+        task: String,
+        /// What became of it.
+        fault: TaskFault,
+    },
     /// A reply was given to the ticket of another request.
     WrongTicket {
         /// The ticket's method.
@@ -258,6 +268,9 @@ impl fmt::Display for CallError {
             CallError::Cancelled { method } => write!(f, "`{method}` was cancelled"),
             CallError::Closed { method, reason } => write!(f, "`{method}` got no answer: {reason}"),
             CallError::Input { method, error } => write!(f, "`{method}` wants input that it did not get: {error}"),
+            CallError::Task { method, task, fault } => {
+                write!(f, "the task {:?} of `{method}` {fault}", printable(task).to_string())
+            }
             CallError::WrongTicket { method } => {
                 write!(f, "the reply to another request was given to a ticket of `{method}`")
             }
@@ -310,6 +323,7 @@ impl CallError {
             | CallError::Cancelled { method }
             | CallError::Closed { method, .. }
             | CallError::Input { method, .. }
+            | CallError::Task { method, .. }
             | CallError::WrongTicket { method } => method,
             CallError::ToolNotFound { .. } | CallError::Structured { .. } => &CALL,
         }

@@ -1,5 +1,6 @@
 //! What a session tells its embedder.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -9,7 +10,7 @@ use super::subscriptions::SubscriptionKey;
 use super::ticket::{Reply, RequestKey};
 use crate::json::Json;
 use crate::rpc::RpcError;
-use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated};
+use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// Something that happened, in the order in which the server sent it.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +58,13 @@ pub enum Notification {
         key: RequestKey,
         /// How far.
         progress: Progress,
+    },
+    /// How a task stands: of a call that is followed, when that has changed; of any other, when the server tells.
+    TaskStatus {
+        /// The call that waits for it, if one does.
+        key: Option<RequestKey>,
+        /// How it stands.
+        task: Box<Task>,
     },
     /// A log message.
     Log(LogMessage),

@@ -8,6 +8,7 @@ use super::error::CallError;
 use super::event::{Event, Message, Notification};
 use super::handshake::{Outcome, Refusal};
 use super::server::Phase;
+use super::tasks::Tasked;
 use super::ticket::{self, Reply};
 use crate::json::scan;
 use crate::rpc::decode::{self, Answer};
@@ -15,7 +16,7 @@ use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress, ResourceUpdated};
+use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress, ResourceUpdated, Task};
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl Session {
         match peek(message) {
             Peek::Response { id } => return self.response(id.ours(), message, now, out),
             Peek::Request { id, method } => self.ask(id, &method, message, now, out),
-            Peek::Notification { method } => self.notification(&method, message, now),
+            Peek::Notification { method } => self.notification(&method, message, now, out),
             Peek::OrphanError => self.orphan(message, now, out),
             Peek::Noise | Peek::Batch => self.noise(message),
         }
@@ -58,6 +59,12 @@ impl Session {
         match self.in_flight.remove(id) {
             Some(waiting) if self.wants_input(&waiting, message.bytes()) => {
                 self.input_required(waiting, id, message.bytes(), now, out);
+            }
+            Some(waiting) if self.tasks.has_sent(waiting.key) => {
+                self.task_answered(waiting.key, id, message.into_bytes(), now, out);
+            }
+            Some(waiting) if waiting.tasks == Tasked::Followed && self.is_task(message.bytes()) => {
+                self.become_task(waiting, id, message.bytes(), now, out);
             }
             Some(mut waiting) => {
                 self.rounds.recycle(&mut waiting);
@@ -157,11 +164,11 @@ impl Session {
         true
     }
 
-    fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp) {
+    fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let read = match method {
             "notifications/progress" => decode::params(bytes).and_then(Result::ok).map(|progress: Progress| {
                 let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
-                let key = id.and_then(|id| self.in_flight.progress(id, now));
+                let key = id.and_then(|id| self.in_flight.progress(id, now).or_else(|| self.tasks.progress(id)));
                 self.stats.late += u64::from(key.is_none());
                 key.map(|key| Notification::Progress { key, progress })
             }),
@@ -173,6 +180,12 @@ impl Session {
                     self.ask_cancelled(bytes, now);
                 }
                 Some(None)
+            }
+            "notifications/tasks/status" | "notifications/tasks" => {
+                decode::params(bytes).and_then(Result::ok).map(|task: Task| {
+                    self.task_notice(task, now, out);
+                    None
+                })
             }
             "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),
             "notifications/prompts/list_changed" => Some(Some(Notification::PromptsChanged)),
@@ -234,7 +247,10 @@ impl Session {
             self.act(action, now, out);
         } else if let Some(waiting) = self.in_flight.remove(id) {
             let error = CallError::Invalid { method: waiting.method, error };
-            self.finish(id, Reply::failed(waiting.key, error), now);
+            match self.task_unanswered(waiting.key, error, now, out) {
+                Ok(()) => {}
+                Err(error) => self.finish(id, Reply::failed(waiting.key, error), now),
+            }
         } else {
             return self.subscription_overlong(id, error, now);
         }

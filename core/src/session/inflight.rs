@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use super::error::{CallError, Deadline};
 use super::rounds::Kept;
+use super::tasks::Tasked;
 use super::ticket::RequestKey;
 use super::timers::Timers;
 use crate::time::Timestamp;
@@ -21,6 +22,8 @@ pub(crate) struct Waiting {
     pub(crate) rounds: u32,
     /// What it takes to send it again.
     pub(crate) kept: Option<Kept>,
+    /// What it has to do with tasks.
+    pub(crate) tasks: Tasked,
     sent: Timestamp,
     timeout: Duration,
     /// When it was sent the last time, or the server reported progress.
@@ -39,7 +42,18 @@ impl Waiting {
         now: Timestamp,
     ) -> Self {
         let total = now + total_timeout;
-        Waiting { key, method, wants_progress, rounds: 0, kept, sent: now, timeout, alive: now, total }
+        let tasks = Tasked::No;
+        Waiting { key, method, wants_progress, rounds: 0, kept, tasks, sent: now, timeout, alive: now, total }
+    }
+
+    /// When it was sent.
+    pub(crate) fn sent(&self) -> Timestamp {
+        self.sent
+    }
+
+    /// How long it may be silent.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// When it has taken too long in all.

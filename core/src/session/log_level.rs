@@ -42,6 +42,7 @@ impl Session {
         }
         self.config.log_level = Some(level.clone());
         self.meta = modern_meta(&self.config, version);
+        self.tasks.forget_meta();
         Ok(None)
     }
 }

@@ -13,6 +13,7 @@
 //! | `requested` | the same as types, and the rule of what may be asked |
 //! | `subscriptions` | what the server tells of changes, for those who asked for it |
 //! | `caching` | what is kept of the server's answers |
+//! | `tasks` | calls that have become tasks, which it follows; `following` decides when to ask what |
 //! | `opening` | what it does to open the connection |
 //! | `log_level` | from which level on servers send log messages, in both eras |
 //! | `prepared` | parameters that are text already |
@@ -24,6 +25,7 @@ mod config;
 mod engine;
 mod error;
 mod event;
+mod following;
 mod handshake;
 mod inbound;
 mod inflight;
@@ -34,11 +36,13 @@ mod requested;
 mod rounds;
 mod server;
 mod subscriptions;
+mod task_fault;
+mod tasks;
 mod ticket;
 mod timers;
 
 pub use asks::{Ask, AskKey};
-pub use config::{Config, Negotiate, RequestOptions};
+pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use engine::Session;
 pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError};
 pub use event::{Event, Message, Notification};
@@ -46,4 +50,5 @@ pub use prepared::Prepared;
 pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
 pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey};
+pub use task_fault::TaskFault;
 pub use ticket::{Reply, RequestKey, Ticket};

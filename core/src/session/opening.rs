@@ -94,6 +94,7 @@ impl Session {
         self.era = Some(server.era);
         self.note_capabilities(server.capabilities.as_ref());
         self.barred = revisions::barred(server.protocol_version, server.capabilities.as_ref());
+        self.tasks.open(&server);
         self.server = Some(server);
         self.events.push_back(Event::Connected);
     }

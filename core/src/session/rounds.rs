@@ -21,6 +21,7 @@ use super::engine::{Session, object};
 use super::error::{CallError, Deadline, InputError};
 use super::event::Event;
 use super::inflight::Waiting;
+use super::tasks::Tasked;
 use super::ticket::{Reply, RequestKey};
 use crate::json::Json;
 use crate::json::append::push_raw;
@@ -263,8 +264,8 @@ impl Session {
             push_params(out, params, answers, state);
             Ok(())
         };
-        let meta =
-            Meta { protocol: &self.meta, progress_token: waiting.wants_progress.then_some(id), caller: meta.as_ref() };
+        let protocol = if waiting.tasks == Tasked::No { &self.meta } else { self.known_task_meta() };
+        let meta = Meta { protocol, progress_token: waiting.wants_progress.then_some(id), caller: meta.as_ref() };
         // Text that was written once can be written again.
         let _ = write::request(out, id, &waiting.method, &params, meta);
         self.next_id += 1;

@@ -39,6 +39,13 @@ impl ServerInfo {
     pub fn name(&self) -> &str {
         self.implementation.as_ref().map_or("", |implementation| &implementation.name)
     }
+
+    /// Whether calls of its tools may ask for a task (2025-11-25, basic/utilities/tasks, "Capabilities"). In later revisions
+    /// that is not asked for.
+    pub fn takes_tasks(&self) -> bool {
+        let tasks = self.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());
+        self.protocol_version == ProtocolVersion::V2025_11_25 && tasks.is_some_and(|tasks| tasks.covers("tools/call"))
+    }
 }
 
 /// What was left aside, counted.

@@ -1,6 +1,7 @@
 //! What client and server say that they can do.
 
 use super::object::object;
+use super::tasks::{TASKS_EXTENSION, TasksCapability};
 use crate::json::Json;
 
 object! {
@@ -22,6 +23,19 @@ object! {
     }
 }
 
+impl ClientCapabilities {
+    /// Declares that answers of `tools/call` may be tasks: the session follows them, and the call ends with their result
+    /// (the extension `io.modelcontextprotocol/tasks`, "Capability Negotiation"). Servers of 2025-11-25 need no such word.
+    pub fn declare_tasks(&mut self) {
+        self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
+    }
+
+    /// Whether that was declared.
+    pub fn has_tasks(&self) -> bool {
+        self.extensions.as_ref().and_then(|extensions| extensions.member_text(TASKS_EXTENSION)).is_some()
+    }
+}
+
 object! {
     /// What a server offers (`ServerCapabilities`).
     pub struct ServerCapabilities("an object of capabilities") {
@@ -36,7 +50,7 @@ object! {
         /// It sends log messages.
         optional logging: Json = "logging",
         /// It runs tasks, in the form of 2025-11-25.
-        optional tasks: Json = "tasks",
+        optional tasks: TasksCapability = "tasks",
         /// Extensions by name, with their settings (from 2026-07-28).
         optional extensions: Json = "extensions",
         /// Features outside the specification.

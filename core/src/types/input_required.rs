@@ -44,6 +44,17 @@ pub struct InputRequest {
     pub params: Option<Json>,
 }
 
+impl InputRequiredResult {
+    /// The inputs of an object of them.
+    pub(crate) fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
+        let mut list = Vec::new();
+        match inputs(&mut list, &mut Reader::new(object.get())) {
+            Ok(()) => Ok(list),
+            Err(error) => Err(error.what().into()),
+        }
+    }
+}
+
 impl Lenient for InputRequiredResult {
     const EXPECTED: &'static str = "an object";
 

@@ -34,6 +34,7 @@ mod sampling;
 mod sampling_content;
 mod structured;
 mod subscriptions;
+pub(crate) mod tasks;
 mod tools;
 mod version;
 mod words;
@@ -77,6 +78,10 @@ pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent,
 pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
+};
+pub use tasks::{
+    CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskForm, TaskHandle,
+    TaskParams, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
 };
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

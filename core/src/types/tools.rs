@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::lenient::{Mismatch, type_by};
 use super::object::object;
 use super::result_type::complete;
-use super::{ContentBlock, Icon, Listed};
+use super::{ContentBlock, Icon, Listed, TaskSupport, ToolExecution};
 use crate::json::Json;
 
 object! {
@@ -31,6 +31,8 @@ object! {
         optional annotations: ToolAnnotations = "annotations",
         /// Pictures of it.
         or_default icons: Vec<Icon> = "icons",
+        /// How it is to be called (2025-11-25).
+        optional execution: ToolExecution = "execution",
         /// Metadata.
         optional meta: Json = "_meta",
     }
@@ -55,6 +57,11 @@ impl Tool {
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
+    }
+
+    /// Whether it may be called as a task (2025-11-25; in later revisions that is up to the server at each call).
+    pub fn task_support(&self) -> TaskSupport {
+        self.execution.as_ref().and_then(|execution| execution.task_support.clone()).unwrap_or_default()
     }
 
     /// What about the name is against the specification's advice (2026-07-28, server/tools, "Tool Names"). The tool works

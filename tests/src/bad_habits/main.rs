@@ -24,6 +24,7 @@ mod rounds;
 mod server;
 mod silence;
 mod size;
+mod tasks;
 mod tools;
 mod wire;
 
@@ -132,6 +133,8 @@ const HABITS: &[Habit] = &[
         |_| Box::new(asks::Asks::default())),
     habit("rounds", "", "wants input before it answers; the tool says how often and for what",
         |_| Box::new(rounds::Rounds)),
+    habit("tasks", "", "makes tasks of calls, and finds them again in another process",
+        |_| Box::new(tasks::Tasks::default())),
     habit("malformed-responses", "", "a malformed response, of the kind that the tool names",
         |_| Box::new(malformed::MalformedResponses)),
     habit("not-utf8", "", "text that is not Unicode, of the kind that the tool names",

@@ -17,14 +17,28 @@ const LIKE: f64 = 0.8;
 /// More names of tools than these are left to `mcpwire tools`.
 const MOST_NAMES: usize = 20;
 
-pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json, save: Option<&Path>) -> Result<u8, Failure> {
+/// What is to become of the call beside its result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct How<'a> {
+    /// The server may make a task of it.
+    pub(super) task: bool,
+    /// The task is not waited for.
+    pub(super) detach: bool,
+    /// Where what is no text is saved.
+    pub(super) save: Option<&'a Path>,
+}
+
+pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json, how: How<'_>) -> Result<u8, Failure> {
     session.open()?;
     let mut saved = Vec::new();
     let mut keep = |result: &CallToolResult| {
-        save.map_or(Ok(()), |directory| Save::to(directory).blocks(&result.content).map(|files| saved = files))
+        how.save.map_or(Ok(()), |directory| Save::to(directory).blocks(&result.content).map(|files| saved = files))
     };
+    if how.detach {
+        return detached(session, tool, arguments, &mut keep);
+    }
     let is_error = if session.options.json {
-        let raw = session.call_raw(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
+        let raw = session.call_raw(tool, arguments, how.task).map_err(|failure| explained(session, tool, failure))?;
         let is_error = match raw.decode::<CallToolResult>() {
             Ok(result) => {
                 keep(&result)?;
@@ -35,17 +49,43 @@ pub(super) fn run(session: &mut Session<'_>, tool: &str, arguments: &Json, save:
         output::raw(&raw)?;
         is_error
     } else {
-        let result = session.call(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
-        let is_error = reported_error(session, tool, &result)?;
-        keep(&result)?;
-        output::page(|out| show::result(out, &result))?;
-        if is_error && !session.options.quiet {
-            session.notes.line(&format!("{}: the tool reported an error", text::line(tool)));
-        }
-        is_error
+        let result = session.call(tool, arguments, how.task).map_err(|failure| explained(session, tool, failure))?;
+        shown(session, tool, &result, &mut keep)?
     };
     tell_saved(session, &saved)?;
     Ok(if is_error { TOOL_ERROR } else { 0 })
+}
+
+/// Saves what is no text of a result, if that is wanted.
+type Keep<'a> = &'a mut dyn FnMut(&CallToolResult) -> Result<(), Failure>;
+
+/// Prints what is to be kept of the task, or the result if the server had that at once.
+fn detached(session: &mut Session<'_>, tool: &str, arguments: &Json, keep: Keep<'_>) -> Result<u8, Failure> {
+    let started = session.begin_task(tool, arguments).map_err(|failure| explained(session, tool, failure))?;
+    let result = match started {
+        Ok(handle) => return output::json(&handle).map(|()| 0),
+        Err(result) => result,
+    };
+    let is_error = if session.options.json {
+        keep(&result)?;
+        let is_error = reported_error(session, tool, &result)?;
+        output::json(&result)?;
+        is_error
+    } else {
+        shown(session, tool, &result, keep)?
+    };
+    Ok(if is_error { TOOL_ERROR } else { 0 })
+}
+
+/// Prints a result for people. Whether it is an error of the tool's.
+fn shown(session: &mut Session<'_>, tool: &str, result: &CallToolResult, keep: Keep<'_>) -> Result<bool, Failure> {
+    let is_error = reported_error(session, tool, result)?;
+    keep(result)?;
+    output::page(|out| show::result(out, result))?;
+    if is_error && !session.options.quiet {
+        session.notes.line(&format!("{}: the tool reported an error", text::line(tool)));
+    }
+    Ok(is_error)
 }
 
 /// Whether the tool reported an error. Some servers answer so for a tool that they do not have: that is a failure.

@@ -49,7 +49,7 @@ fn for_people(session: &mut Session<'_>) -> Result<u8, Failure> {
     for (tool, arguments) in CALLS {
         output::page(|out| writeln!(out, "\n{} {} {arguments}", ">".dimmed(), tool.bold().cyan()))?;
         let started = Instant::now();
-        let result = session.call(tool, &parsed(arguments))?;
+        let result = session.call(tool, &parsed(arguments), false)?;
         let took = started.elapsed();
         let remark = format!("{}{}", time(took), notable(session.progress_reports(), &result));
         output::page(|out| {
@@ -108,7 +108,7 @@ fn as_json(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut calls = Vec::new();
     for (tool, arguments) in CALLS {
         let arguments = parsed(arguments);
-        let result = session.call_raw(tool, &arguments)?;
+        let result = session.call_raw(tool, &arguments, false)?;
         calls.push(Called { tool, arguments, result });
     }
     output::json(&Report { server: Introduction::of(&info), calls })?;

@@ -48,8 +48,7 @@ impl SlowCalls {
             // Out of the table before the answer goes out: from then on a cancel comes too late.
             let cancelled = lock(&running).remove(&id.to_string()).is_none();
             if matches!(finished, Ok(true)) && !cancelled {
-                let text = format!("Waited {} s.", length.as_secs_f64());
-                let result = Output::text(text).into_result(revision);
+                let result = waited(length).into_result(revision);
                 // A client that is gone ends the server through its input.
                 let _ = call.outbox.result(&id, &result);
             }
@@ -64,6 +63,11 @@ impl SlowCalls {
             let _ = writeln!(self.log, "mcpwire demo-server: request {id} was cancelled: {reason}");
         }
     }
+}
+
+/// What has come of a call that was waited for.
+pub(super) fn waited(length: Duration) -> Output {
+    Output::text(format!("Waited {} s.", length.as_secs_f64()))
 }
 
 struct SlowCall {

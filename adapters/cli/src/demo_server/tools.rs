@@ -63,6 +63,9 @@ pub(super) fn list(revision: Revision) -> Vec<Value> {
         if !revision.has_titles() {
             tool.remove("title");
         }
+        if revision != Revision::V2025_11_25 {
+            tool.remove("execution");
+        }
     }
     tools
 }
@@ -96,6 +99,7 @@ fn all() -> Vec<Value> {
                     "type": "number", "minimum": 0, "maximum": LONGEST.as_secs(), "description": "How long to wait.",
                 },
             }), &["seconds"]),
+            "execution": { "taskSupport": "optional" },
         }),
         json!({
             "name": "fail",
