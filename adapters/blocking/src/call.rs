@@ -15,7 +15,7 @@ use mcpwire_process::Error;
 
 type OnProgress<'c> = Box<dyn FnMut(&Progress) + 'c>;
 
-type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
+pub(crate) type OnStatus<'c> = Box<dyn FnMut(&Task) + 'c>;
 
 /// A call of a tool that has not been sent yet. Made by [`McpClient::tool`].
 ///
@@ -132,7 +132,6 @@ impl<'c, A: Serialize> Call<'c, A> {
         Ok(match outcome {
             CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
             CallToolOutcome::Task(created) => Started::Task(client.task(created.handle())),
-            _ => return Err(client.call_error(CallError::WrongTicket { method: CallTool::NAME.into() })),
         })
     }
 

@@ -9,6 +9,7 @@ use mcpwire_core::{
 };
 use mcpwire_process::Error;
 
+use crate::call::OnStatus;
 use crate::client::McpClient;
 
 /// What came of a call that may become a task.
@@ -64,7 +65,7 @@ pub struct RunningTask<'c> {
     client: &'c mut McpClient,
     handle: TaskHandle,
     options: RequestOptions,
-    on_status: Option<Box<dyn FnMut(&Task) + 'c>>,
+    on_status: Option<OnStatus<'c>>,
 }
 
 impl<'c> RunningTask<'c> {

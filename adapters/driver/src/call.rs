@@ -91,7 +91,6 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
         Ok(match Calling::<R, CallToolAsTask, A>::new(self).await? {
             CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
             CallToolOutcome::Task(created) => Started::Task(client.task(created.handle())),
-            _ => return Err(client.call_error(CallError::WrongTicket { method: CallTool::NAME.into() })),
         })
     }
 

@@ -12,6 +12,7 @@
 //!                              no such task
 //! ```
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -252,7 +253,7 @@ impl Following {
                         RpcError::METHOD_NOT_FOUND | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY
                     ) =>
                 {
-                    return Some(End::Fault(TaskFault::Lost { error: error_of(error, about) }));
+                    return Some(End::Fault(TaskFault::Lost { error: Box::new(error_of(error, about)) }));
                 }
                 About::Update => {
                     self.not_taken = Some(error.clone());
@@ -279,7 +280,7 @@ impl Following {
             matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         self.failures += 1;
         if self.failures > MOST_FAILURES || is_too_long {
-            return Some(End::Fault(TaskFault::Lost { error: alloc::boxed::Box::new(error) }));
+            return Some(End::Fault(TaskFault::Lost { error: Box::new(error) }));
         }
         let later = self.interval.saturating_mul(1 << self.failures.min(16)).min(LONGEST);
         self.again(about, now + later);
@@ -322,8 +323,8 @@ impl Following {
     }
 }
 
-fn error_of(error: &RpcError, about: About) -> alloc::boxed::Box<CallError> {
-    alloc::boxed::Box::new(CallError::Server { method: about.method().into(), error: error.clone() })
+fn error_of(error: &RpcError, about: About) -> CallError {
+    CallError::Server { method: about.method().into(), error: error.clone() }
 }
 
 impl About {

@@ -9,6 +9,7 @@
 //! | more | `tasks/cancel` gives the task, `tasks/list` | `tasks/cancel` gives nothing |
 //! | told unasked | `notifications/tasks/status` | `notifications/tasks`, with the result |
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
@@ -297,12 +298,11 @@ impl Serialize for CreateTaskResult {
 
 /// What comes of a call that may become a task: the result if the server had it at once, or the task.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum CallToolOutcome {
     /// The result.
     Done(CallToolResult),
     /// A task, which is to be asked for it.
-    Task(CreateTaskResult),
+    Task(Box<CreateTaskResult>),
 }
 
 impl Lenient for CallToolOutcome {
@@ -314,7 +314,7 @@ impl Lenient for CallToolOutcome {
             let result = CallToolResult::lenient(&mut Reader::new(text))?;
             return Ok(result.map(CallToolOutcome::Done));
         };
-        let read = CreateTaskResult::read(text, form).map(CallToolOutcome::Task);
+        let read = CreateTaskResult::read(text, form).map(|task| CallToolOutcome::Task(task.into()));
         Ok(read.ok_or_else(|| Mismatch::Object { reason: "no task that can be read".into(), name: None }))
     }
 }
