@@ -268,11 +268,29 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// The bits of what a session does not send: its revision does not have it, or the server did not declare it.
-pub(crate) fn barred(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> u32 {
-    let sent = TABLE.iter().take(SENT).enumerate();
-    let barred = sent.filter(|(_, entry)| !entry.is_in(version) || !entry.needs.is_met(declared, version));
-    barred.fold(0, |bits, (at, _)| bits | (1 << at))
+/// What a session does not send, in bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Barred {
+    /// Its revision does not have it, or the server did not declare it.
+    pub(crate) all: u32,
+    /// The server did not declare it, whether the revision has it or not.
+    pub(crate) undeclared: u32,
+}
+
+impl Barred {
+    pub(crate) fn of(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
+        let mut barred = Barred::default();
+        for (at, entry) in TABLE.iter().take(SENT).enumerate() {
+            if !entry.needs.is_met(declared, version) {
+                barred.undeclared |= 1 << at;
+            }
+            if !entry.is_in(version) {
+                barred.all |= 1 << at;
+            }
+        }
+        barred.all |= barred.undeclared;
+        barred
+    }
 }
 
 /// How many rows are about what clients send: each has a bit of its own.

@@ -81,7 +81,7 @@ impl Schema {
             return Some(found);
         }
         let parts = schema["allOf"].as_array().into_iter().flatten();
-        parts.filter_map(|part| self.member(part, name)).last()
+        parts.rev().find_map(|part| self.member(part, name))
     }
 
     /// A value that the definition allows: with all that it may have, or only what it must have. `choice` picks where it
@@ -176,10 +176,9 @@ impl Maker<'_> {
                 object.insert(name.clone(), value);
             }
         }
-        if let Some(others) = schema.get("additionalProperties").filter(|others| others.is_object() && self.full) {
-            if depth <= DEEP {
-                object.insert("other".into(), self.make(others, depth + 1));
-            }
+        let others = schema.get("additionalProperties").filter(|others| others.is_object());
+        if let Some(others) = others.filter(|_| self.full && depth <= DEEP) {
+            object.insert("other".into(), self.make(others, depth + 1));
         }
         Value::Object(object)
     }

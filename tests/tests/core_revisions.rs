@@ -143,10 +143,10 @@ fn raw_requests_and_vendors_methods_pass() {
 
 #[test]
 fn the_level_of_logs_is_set_in_both_eras() {
-    let set =
+    let choose =
         |pair: &mut Pair, level: &LoggingLevel| pair.engine.set_log_level(level, &RequestOptions::new(), pair.now());
     let mut pair = open(ProtocolVersion::V2025_11_25, Some(EVERYTHING));
-    assert!(set(&mut pair, &LoggingLevel::Error).expect("it is sent").is_some());
+    assert!(choose(&mut pair, &LoggingLevel::Error).expect("it is sent").is_some());
     pair.drive();
     assert_eq!((pair.sent[0].method(), &pair.sent[0].params()["level"]), ("logging/setLevel", &"error".into()));
 
@@ -160,21 +160,21 @@ fn the_level_of_logs_is_set_in_both_eras() {
     };
     assert_eq!(level(&mut pair), None);
     for (name, wanted) in [("debug", LoggingLevel::Debug), ("emergency", LoggingLevel::Emergency)] {
-        assert!(set(&mut pair, &wanted).expect("it is set").is_none(), "no request is sent for it");
+        assert!(choose(&mut pair, &wanted).expect("it is set").is_none(), "no request is sent for it");
         assert_eq!(level(&mut pair), Some(name.into()));
     }
     let unknown = LoggingLevel::Other("loud\u{1b}".into());
-    let error = set(&mut pair, &unknown).expect_err("servers would refuse all requests");
+    let error = choose(&mut pair, &unknown).expect_err("servers would refuse all requests");
     assert!(matches!(&error, SendError::Params { .. }) && !error.to_string().contains('\u{1b}'), "{error}");
     assert_eq!(level(&mut pair), Some("emergency".into()), "it stays as it was");
 
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         let mut pair = open(version, Some(r#"{"tools":{}}"#));
         let expected = SendError::NotOffered { method: "logging/setLevel", needs: Need::Logging };
-        assert_eq!(set(&mut pair, &LoggingLevel::Info).map(drop), Err(expected));
+        assert_eq!(choose(&mut pair, &LoggingLevel::Info).map(drop), Err(expected));
     }
     let mut pair = Pair::new(Config::default(), |_, _| {});
-    assert_eq!(set(&mut pair, &LoggingLevel::Info).map(drop), Err(SendError::NotInitialized));
+    assert_eq!(choose(&mut pair, &LoggingLevel::Info).map(drop), Err(SendError::NotInitialized));
 }
 
 #[test]

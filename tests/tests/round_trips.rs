@@ -25,6 +25,9 @@ const REQUIRED: &[&str] = &[
     "supportedVersions",
     "role",
     "content",
+    // What a server wishes for is read strictly: half a wish cannot be granted.
+    "inputRequests",
+    "requestState",
 ];
 
 fn read<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
@@ -107,6 +110,7 @@ survive!(
     implementation,
     initialize_params,
     initialize_result,
+    input_required_result,
     list_prompts_result,
     list_resource_templates_result,
     list_resources_result,
@@ -122,12 +126,14 @@ survive!(
     resource,
     resource_contents,
     resource_template,
+    resource_ui,
     resource_updated,
     role,
     root,
     server_capabilities,
     tool,
     tool_annotations,
+    tool_ui,
 );
 
 proptest! {

@@ -260,6 +260,7 @@ proptest! {
     fn answers_are_what_the_revision_asks_for(names in vec((uri(), option::of(text())), 0..4), code: i32, message in text()) {
         for revision in revisions().into_iter().flatten().filter(|revision| revision.version < ProtocolVersion::LATEST) {
             let mut config = Config::default();
+            config.capabilities.roots = Json::parse("{}").ok();
             config.answers = vec!["roots/list".into(), "x".into()];
             let mut pair = open(revision.version, config);
             pair.sent.clear();

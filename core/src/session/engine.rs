@@ -26,10 +26,10 @@ use crate::json::Json;
 use crate::json::append::{push, push_number, push_string};
 use crate::json::scan::{self, Member};
 use crate::method::{Method, Notice, Params, Raw};
-use crate::revisions;
+use crate::revisions::{self, Barred};
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
-use crate::types::{Era, Extra};
+use crate::types::{Era, Extra, ProtocolVersion};
 
 /// A client's side of one connection, on whole messages.
 ///
@@ -48,8 +48,10 @@ pub struct Session {
     pub(super) era: Option<Era>,
     /// What the modern era wants in the `_meta` of each request.
     pub(super) meta: String,
-    /// What is not to be sent: bits of [`revisions`].
-    pub(super) barred: u32,
+    /// What is not to be sent.
+    pub(super) barred: Barred,
+    /// The version that is spoken, once the connection is open.
+    pub(super) version: Option<ProtocolVersion>,
     pub(super) in_flight: InFlight,
     pub(super) next_id: u64,
     pub(super) next_key: u64,
@@ -79,7 +81,8 @@ impl Session {
             server: None,
             era: None,
             meta: String::new(),
-            barred: 0,
+            barred: Barred::default(),
+            version: None,
             in_flight: InFlight::default(),
             next_id: 1,
             next_key: 1,
@@ -405,16 +408,16 @@ impl Session {
 
     /// Whether a method may be sent, by its bit in the table of revisions.
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
-        if self.barred & bit == 0 { Ok(()) } else { Err(self.why_barred(method, bit)) }
+        if self.barred.all & bit == 0 { Ok(()) } else { Err(self.why_barred(method, bit)) }
     }
 
     #[cold]
     #[inline(never)]
     fn why_barred(&self, method: &'static str, bit: u32) -> SendError {
         let entry = &revisions::TABLE[bit.trailing_zeros() as usize];
-        match &self.server {
-            Some(server) if !entry.is_in(server.protocol_version) => {
-                SendError::NotInRevision { method, version: server.protocol_version, instead: entry.instead }
+        match self.version {
+            Some(version) if !entry.is_in(version) => {
+                SendError::NotInRevision { method, version, instead: entry.instead }
             }
             _ => SendError::NotOffered { method, needs: entry.needs },
         }
@@ -447,7 +450,7 @@ impl Session {
     pub(super) fn end(&mut self, how: Closed) {
         self.phase = Phase::Closed;
         // That it has ended is the better reason.
-        self.barred = 0;
+        self.barred = Barred::default();
         self.connect_by = None;
         self.silent_at = None;
         while let Some((id, waiting)) = self.in_flight.pop() {

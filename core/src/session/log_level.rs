@@ -9,7 +9,7 @@ use super::error::SendError;
 use super::opening::modern_meta;
 use super::ticket::Ticket;
 use crate::method::{Method, SetLevel};
-use crate::revisions::Need;
+use crate::revisions::{self, Need};
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel, SetLevelParams};
 
@@ -27,13 +27,12 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Option<Ticket<SetLevel>>, SendError> {
-        let version = match &self.server {
-            Some(server) if server.era == Era::Modern => server.protocol_version,
+        let version = match self.version {
+            Some(version) if version.era() == Era::Modern => version,
             _ => return self.request(&SetLevelParams { level }, options, now, out).map(Some),
         };
         self.check_open(out)?;
-        let declared = self.server.as_ref().and_then(|server| server.capabilities.as_ref());
-        if !Need::Logging.is_met(declared, version) {
+        if self.barred.undeclared & const { revisions::bit(SetLevel::NAME) } != 0 {
             return Err(SendError::NotOffered { method: SetLevel::NAME, needs: Need::Logging });
         }
         if matches!(level, LoggingLevel::Other(_)) {

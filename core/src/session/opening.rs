@@ -14,7 +14,7 @@ use super::server::{Phase, ServerInfo};
 use crate::json::Json;
 use crate::json::append::{push, push_raw, push_string};
 use crate::method::{Discover, Initialize, Method};
-use crate::revisions;
+use crate::revisions::Barred;
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
@@ -93,8 +93,9 @@ impl Session {
         self.silent_at = None;
         self.era = Some(server.era);
         self.note_capabilities(server.capabilities.as_ref());
-        self.barred = revisions::barred(server.protocol_version, server.capabilities.as_ref());
         self.tasks.open(&server);
+        self.barred = Barred::of(server.protocol_version, server.capabilities.as_ref());
+        self.version = Some(server.protocol_version);
         self.server = Some(server);
         self.events.push_back(Event::Connected);
     }

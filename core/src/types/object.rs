@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::mem::{self, ManuallyDrop};
 
 use crate::json::Json;
@@ -9,7 +10,7 @@ use crate::json::append::push_string;
 use crate::json::read::{self, Reader};
 
 /// The members of an object that this version of the library does not know, in the order in which they came.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(ManuallyDrop<Vec<(String, Json)>>);
 
 /// All objects have one. Dropped by one function, it makes their own drops, of which a program has many copies, small.
@@ -17,6 +18,12 @@ impl Drop for Extra {
     #[inline(never)]
     fn drop(&mut self) {
         drop(mem::take(&mut *self.0));
+    }
+}
+
+impl fmt::Debug for Extra {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }
 

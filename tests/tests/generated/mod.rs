@@ -3,10 +3,11 @@
 use mcpwire_core::{
     Annotations, AudioContent, CallToolResult, ClientCapabilities, CompleteResult, Completion, ContentBlock,
     DiscoverResult, EmbeddedResource, Extra, GetPromptResult, Icon, ImageContent, Implementation, InitializeParams,
-    InitializeResult, Json, ListCapability, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListRootsResult, ListToolsResult, Listed, LogMessage, LoggingLevel, Progress, Prompt, PromptArgument,
-    PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate, ResourceUpdated,
-    ResourcesCapability, Role, Root, ServerCapabilities, TextContent, Tool, ToolAnnotations,
+    InitializeResult, InputRequest, InputRequiredResult, Json, ListCapability, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage,
+    LoggingLevel, Progress, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
+    ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, ResourcesCapability, Role, Root, ServerCapabilities,
+    TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -398,6 +399,49 @@ pub(crate) fn discover_result() -> impl Strategy<Value = DiscoverResult> {
         ttl_ms: whole(),
         cache_scope: word(),
         meta: meta(),
+        extra: extra(),
+    })
+}
+
+pub(crate) fn input_required_result() -> impl Strategy<Value = InputRequiredResult> {
+    let input = (select(vec!["roots/list", "elicitation/create", "x-new"]), meta());
+    let state = option::of(text().prop_map(|text| Json::from_value(&text).expect("it is JSON")));
+    let made = made!(InputRequiredResult {
+        input_requests: btree_map(text(), input, 0..3).prop_map(|inputs| {
+            let input = |(name, (method, params)): (String, (&str, Option<Json>))| {
+                let mut input = InputRequest::default();
+                (input.name, input.method, input.params) = (name, method.into(), params);
+                input
+            };
+            inputs.into_iter().map(input).collect::<Vec<_>>()
+        }),
+        request_state: state,
+        meta: meta(),
+        extra: extra(),
+    });
+    made.prop_filter("nothing is wished for", |result| {
+        !result.input_requests.is_empty() || result.request_state.is_some()
+    })
+}
+
+pub(crate) fn tool_ui() -> impl Strategy<Value = ToolUi> {
+    made!(ToolUi { resource_uri: word(), visibility: vec(text(), 0..2), extra: extra() })
+}
+
+pub(crate) fn resource_ui() -> impl Strategy<Value = ResourceUi> {
+    let domains = || vec(text(), 0..2);
+    let csp = made!(UiCsp {
+        connect_domains: domains(),
+        resource_domains: domains(),
+        frame_domains: domains(),
+        base_uri_domains: domains(),
+        extra: extra(),
+    });
+    made!(ResourceUi {
+        csp: option::of(csp),
+        permissions: meta(),
+        domain: word(),
+        prefers_border: flag(),
         extra: extra(),
     })
 }
