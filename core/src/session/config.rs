@@ -5,9 +5,10 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::engine::merged;
 use crate::cache::CacheLimits;
 use crate::json::Json;
-use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
+use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
 /// Which era to speak.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -231,6 +232,24 @@ impl RequestOptions {
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.task_ttl = Some(ttl);
         self
+    }
+
+    /// Says where the request belongs in a trace: adds to `_meta`, in place of what stands there under the same names.
+    pub fn trace_context(mut self, context: &TraceContext) -> Self {
+        let context = context.to_json();
+        self.meta = Some(match &self.meta {
+            // What is no object stays what it is, and is refused when it is sent.
+            Some(meta) if !meta.is_object() => return self,
+            Some(meta) => merged(&context, meta),
+            None => context,
+        });
+        self
+    }
+
+    /// The same options within a trace, unless they name one themselves: for adapters, which ask the program's own tracing.
+    pub fn in_trace(&self, context: &TraceContext) -> Self {
+        let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
+        if named { self.clone() } else { self.clone().trace_context(context) }
     }
 
     /// Sets members of `_meta`.

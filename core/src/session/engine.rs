@@ -475,7 +475,7 @@ fn without_meta(params: &Json) -> Json {
 }
 
 /// Two objects in one; of members of the same name, that of the first counts.
-fn merged(first: &Json, second: &Json) -> Json {
+pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
     let new = |member: &Member<'_>| of_first().all(|other| other.key() != member.key());
     object(of_first().chain(scan::members(second.get().as_bytes()).filter(new)))

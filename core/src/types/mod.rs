@@ -36,6 +36,7 @@ mod structured;
 mod subscriptions;
 pub(crate) mod tasks;
 mod tools;
+mod trace_context;
 mod version;
 mod words;
 
@@ -84,4 +85,5 @@ pub use tasks::{
     TaskParams, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
 };
 pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
+pub use trace_context::{TraceContext, TraceContextError};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

@@ -1,0 +1,149 @@
+//! Where a request belongs in a distributed trace (2026-07-28, basic, "OpenTelemetry trace context"): what the W3C's Trace
+//! Context and Baggage say in headers of HTTP, as members of `_meta`.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::Extra;
+use crate::json::Json;
+
+/// The most members of a `tracestate`, and of a `baggage` (W3C Trace Context, section 3.3.1.1; Baggage, section 3.3.2 asks
+/// for 64 at least).
+const MOST_STATES: usize = 32;
+const MOST_BAGGAGE: usize = 180;
+/// The longest `tracestate` and `baggage` that are sent along: what all who pass them on must be able to.
+const LONGEST_STATE: usize = 512;
+const LONGEST_BAGGAGE: usize = 8192;
+
+/// Where a request belongs in a trace, checked: [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) sends
+/// it along.
+///
+/// ```
+/// use mcpwire_core::{RequestOptions, TraceContext};
+///
+/// let context = TraceContext::new("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01")?.state("congo=t61rcWkgMzE")?;
+/// let options = RequestOptions::new().trace_context(&context);
+/// assert!(options.meta.unwrap().get().contains("traceparent"));
+/// assert!(TraceContext::new("00-00000000000000000000000000000000-00f067aa0ba902b7-01").is_err());
+/// # Ok::<(), mcpwire_core::TraceContextError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    parent: String,
+    state: Option<String>,
+    baggage: Option<String>,
+}
+
+impl TraceContext {
+    /// The context of this `traceparent`: version, trace, span and flags in hexadecimal (W3C Trace Context, section 3.2).
+    pub fn new(parent: impl Into<String>) -> Result<Self, TraceContextError> {
+        let parent = parent.into();
+        if is_parent(&parent) {
+            Ok(TraceContext { parent, state: None, baggage: None })
+        } else {
+            Err(TraceContextError { member: "traceparent" })
+        }
+    }
+
+    /// Adds what the vendors of tracing systems know (`tracestate`, section 3.3). None is left out.
+    pub fn state(mut self, state: impl Into<String>) -> Result<Self, TraceContextError> {
+        let state = state.into();
+        let good = state.len() <= LONGEST_STATE && list(&state, MOST_STATES, is_state);
+        self.state = checked("tracestate", state, good)?;
+        Ok(self)
+    }
+
+    /// Adds what travels along with the trace (`baggage`; W3C Baggage, section 3.3). None is left out.
+    pub fn baggage(mut self, baggage: impl Into<String>) -> Result<Self, TraceContextError> {
+        let baggage = baggage.into();
+        let good = baggage.len() <= LONGEST_BAGGAGE && list(&baggage, MOST_BAGGAGE, is_baggage);
+        self.baggage = checked("baggage", baggage, good)?;
+        Ok(self)
+    }
+
+    /// The members of `_meta` by name.
+    pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let others = [("tracestate", self.state.as_deref()), ("baggage", self.baggage.as_deref())];
+        let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        core::iter::once(("traceparent", self.parent.as_str())).chain(others)
+    }
+
+    /// The members as one object.
+    pub(crate) fn to_json(&self) -> Json {
+        let mut members = Extra::default();
+        for (name, value) in self.members() {
+            members.push(name, Json::from_value(value).unwrap_or_default());
+        }
+        members.to_json()
+    }
+}
+
+/// A member of a trace context that is not what the W3C's recommendation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceContextError {
+    /// `traceparent`, `tracestate` or `baggage`.
+    pub member: &'static str,
+}
+
+impl fmt::Display for TraceContextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this is no `{}` as the W3C defines it", self.member)
+    }
+}
+
+impl core::error::Error for TraceContextError {}
+
+fn checked(member: &'static str, value: String, good: bool) -> Result<Option<String>, TraceContextError> {
+    match good {
+        true if value.trim().is_empty() => Ok(None),
+        true => Ok(Some(value)),
+        false => Err(TraceContextError { member }),
+    }
+}
+
+fn is_parent(text: &str) -> bool {
+    let hex = |text: &str, digits: usize| {
+        text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let some = |text: &str| text.bytes().any(|byte| byte != b'0');
+    let mut parts = text.splitn(5, '-');
+    let [version, trace, span, flags] = core::array::from_fn(|_| parts.next().unwrap_or_default());
+    let known = hex(version, 2) && version != "ff" && hex(trace, 32) && some(trace) && hex(span, 16) && some(span);
+    // Later versions may have more behind the flags.
+    let rest = parts.next();
+    let rest_is_good = rest.is_none_or(|rest| version != "00" && rest.bytes().all(|byte| byte.is_ascii_graphic()));
+    known && hex(flags, 2) && rest_is_good
+}
+
+/// A list with commas, in which members may be empty.
+fn list(text: &str, most: usize, is_member: fn(&str) -> bool) -> bool {
+    let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
+    let mut members = members.filter(|member| !member.is_empty());
+    members.by_ref().take(most).all(is_member) && members.next().is_none()
+}
+
+fn is_state(member: &str) -> bool {
+    let Some((key, value)) = member.split_once('=') else { return false };
+    let key_byte = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
+    let begins_well = key.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let value_byte = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'=' && byte != b',';
+    begins_well
+        && key.len() <= 256
+        && key.bytes().all(key_byte)
+        && (1..=256).contains(&value.len())
+        && value.bytes().all(value_byte)
+}
+
+fn is_baggage(member: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    let octet = |byte: u8| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte);
+    let mut parts = member.split(';').map(|part| part.trim_matches([' ', '\t']));
+    let pair = |part: &str, needs_value: bool| {
+        let (key, value) = part.split_once('=').map_or((part, None), |(key, value)| (key, Some(value)));
+        let key = key.trim_end_matches([' ', '\t']);
+        let good_value = value.map_or(!needs_value, |value| value.trim_start_matches([' ', '\t']).bytes().all(octet));
+        !key.is_empty() && key.bytes().all(token) && good_value
+    };
+    parts.next().is_some_and(|first| pair(first, true)) && parts.all(|property| pair(property, false))
+}
