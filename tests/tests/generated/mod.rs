@@ -7,7 +7,7 @@ use mcpwire_core::{
     ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage,
     LoggingLevel, Progress, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
     ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, ResourcesCapability, Role, Root, ServerCapabilities,
-    TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
+    TasksCapability, TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -356,13 +356,14 @@ fn list_capability() -> impl Strategy<Value = ListCapability> {
 pub(crate) fn server_capabilities() -> impl Strategy<Value = ServerCapabilities> {
     let resources =
         made!(ResourcesCapability { list_changed: any::<bool>(), subscribe: any::<bool>(), extra: extra() });
+    let tasks = made!(TasksCapability { list: meta(), cancel: meta(), requests: meta(), extra: extra() });
     made!(ServerCapabilities {
         tools: option::of(list_capability()),
         resources: option::of(resources),
         prompts: option::of(list_capability()),
         completions: meta(),
         logging: meta(),
-        tasks: meta(),
+        tasks: option::of(tasks),
         extensions: meta(),
         experimental: meta(),
         extra: extra(),
