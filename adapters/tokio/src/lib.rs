@@ -19,6 +19,8 @@
 //! # }
 //! ```
 
+pub mod cookbook;
+
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
