@@ -316,7 +316,7 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
         let mut asked = 0;
         let mut waiting = None;
         let mut config = Config::default();
-        config.answers = vec!["elicitation/create".into()];
+        config.answer("elicitation/create");
         let mut pair = Pair::open(
             config,
             experimental(move |sent, peer| match sent.method() {
@@ -404,7 +404,7 @@ fn a_call_given_up_ends_the_task() {
     let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| match sent.method() {
         "initialize" => peer.answer(
             sent,
-            r#"{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"tools":{"call":{}}}}}}"#,
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}"#,
         ),
         "server/discover" => peer.refuse(sent, -32601, "Method not found"),
         "tools/call" => peer.answer(sent, &format!(r#"{{"task":{}}}"#, stood("working"))),
@@ -623,7 +623,7 @@ fn wants(names: &[&str]) -> String {
 
 fn offering() -> Config {
     let mut config = declared();
-    config.answers = vec!["elicitation/create".into()];
+    config.answer("elicitation/create");
     config
 }
 
@@ -820,7 +820,7 @@ fn a_task_cannot_ask_without_end() {
 fn rounds_and_tasks_follow_one_another() {
     let mut called = 0;
     let mut config = Config::default();
-    config.answers = vec!["elicitation/create".into()];
+    config.answer("elicitation/create");
     let mut pair = Pair::open(
         config,
         modern(move |sent, peer| match sent.method() {
