@@ -377,6 +377,23 @@ fn a_server_that_takes_no_tasks_is_not_asked_for_one() {
 }
 
 #[test]
+fn a_task_is_not_followed_where_there_are_none() {
+    let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| match sent.method() {
+        "initialize" => {
+            peer.answer(sent, r#"{"protocolVersion":"2025-06-18","serverInfo":{"name":"s","version":"1"}}"#)
+        }
+        "notifications/initialized" => {}
+        "server/discover" => peer.refuse(sent, -32601, "Method not found"),
+        other => panic!("{other} is sent"),
+    });
+    let handle = TaskHandle::new("t1", TaskForm::Experimental);
+    let refused = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now());
+    assert!(matches!(refused, Err(SendError::NotInRevision { method: "tasks/get", .. })), "{refused:?}");
+    pair.drive();
+    assert!(pair.engine.is_idle());
+}
+
+#[test]
 fn a_call_given_up_ends_the_task() {
     let working = |_: u64, sent: &Sent, peer: &mut Peer| peer.answer(sent, &stands("working", ""));
     // One that is followed by its handle goes on without us.
