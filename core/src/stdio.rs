@@ -243,7 +243,7 @@ impl Engine {
     /// give up, or to run out of time, ends the following only: whoever has the handle may come back for the task.
     ///
     /// # Errors
-    /// If the connection is not open, or a limit is reached.
+    /// If the connection is not open, a limit is reached, or the revision that is spoken has no tasks.
     pub fn follow_task(
         &mut self,
         handle: &TaskHandle,

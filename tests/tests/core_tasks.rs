@@ -316,7 +316,7 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
         let mut asked = 0;
         let mut waiting = None;
         let mut config = Config::default();
-        config.answers = vec!["elicitation/create".into()];
+        config.answer("elicitation/create");
         let mut pair = Pair::open(
             config,
             experimental(move |sent, peer| match sent.method() {
@@ -377,6 +377,23 @@ fn a_server_that_takes_no_tasks_is_not_asked_for_one() {
 }
 
 #[test]
+fn a_task_is_not_followed_where_there_are_none() {
+    let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| match sent.method() {
+        "initialize" => {
+            peer.answer(sent, r#"{"protocolVersion":"2025-06-18","serverInfo":{"name":"s","version":"1"}}"#)
+        }
+        "notifications/initialized" => {}
+        "server/discover" => peer.refuse(sent, -32601, "Method not found"),
+        other => panic!("{other} is sent"),
+    });
+    let handle = TaskHandle::new("t1", TaskForm::Experimental);
+    let refused = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now());
+    assert!(matches!(refused, Err(SendError::NotInRevision { method: "tasks/get", .. })), "{refused:?}");
+    pair.drive();
+    assert!(pair.engine.is_idle());
+}
+
+#[test]
 fn a_call_given_up_ends_the_task() {
     let working = |_: u64, sent: &Sent, peer: &mut Peer| peer.answer(sent, &stands("working", ""));
     // One that is followed by its handle goes on without us.
@@ -404,7 +421,7 @@ fn a_call_given_up_ends_the_task() {
     let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| match sent.method() {
         "initialize" => peer.answer(
             sent,
-            r#"{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"tools":{"call":{}}}}}}"#,
+            r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}"#,
         ),
         "server/discover" => peer.refuse(sent, -32601, "Method not found"),
         "tools/call" => peer.answer(sent, &format!(r#"{{"task":{}}}"#, stood("working"))),
@@ -623,7 +640,7 @@ fn wants(names: &[&str]) -> String {
 
 fn offering() -> Config {
     let mut config = declared();
-    config.answers = vec!["elicitation/create".into()];
+    config.answer("elicitation/create");
     config
 }
 
@@ -820,7 +837,7 @@ fn a_task_cannot_ask_without_end() {
 fn rounds_and_tasks_follow_one_another() {
     let mut called = 0;
     let mut config = Config::default();
-    config.answers = vec!["elicitation/create".into()];
+    config.answer("elicitation/create");
     let mut pair = Pair::open(
         config,
         modern(move |sent, peer| match sent.method() {

@@ -25,7 +25,8 @@ use super::task_fault::TaskFault;
 use super::ticket::{Outcome, Reply, RequestKey, Ticket};
 use crate::json::append::{push_number, push_raw, push_string};
 use crate::json::scan;
-use crate::method::{CallTool, Method};
+use crate::method::{CallTool, GetTask, Method};
+use crate::revisions;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::result_type::{ResultType, result_type};
 use crate::rpc::write::{self, Meta, ParamsError, Push};
@@ -122,7 +123,7 @@ impl Session {
     /// give up, or to run out of time, ends the following only: whoever has the handle may come back for the task.
     ///
     /// # Errors
-    /// If the connection is not open, or a limit is reached.
+    /// If the connection is not open, a limit is reached, or the revision that is spoken has no tasks.
     pub fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -131,6 +132,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Ticket<CallTool>, SendError> {
         self.check_open(out)?;
+        self.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
         if self.tasks.followed.len() >= self.config.max_tasks {
             return Err(SendError::TooManyInFlight { limit: self.config.max_tasks });
         }

@@ -1,0 +1,443 @@
+//! What a program does with each feature, and how it can be seen that it works, or how it does not.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use mcpwire_driver::core::{
+    CallError, CallTool, CallToolParams, CallToolResult, CancelTask, CompleteParams, CompletionContext,
+    CompletionReference, Discover, DiscoverParams, Era, GetTask, Json, LoggingLevel, Method, Params, Ping, PingParams,
+    ProtocolVersion, RequestOptions, Root, SendError, SetLevel, SetLevelParams, Subscribe, SubscribeParams,
+    SubscriptionEvent, SubscriptionFilter, TaskForm, TaskHandle, TaskParams, Tool, TraceContext, UpdateTask,
+    UpdateTaskParams,
+};
+use mcpwire_driver::process::{Error, ErrorKind};
+use mcpwire_testkit::{Recorded, ScriptedServer};
+use serde_json::{Value, json};
+
+use clients::{Client, MODEL, NAME, ROOT};
+use server::URI;
+
+pub(crate) mod clients;
+pub(crate) mod server;
+
+/// What comes of a feature in a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It works.
+    Works,
+    /// It fails at once with an error that says why, and the server is sent nothing.
+    FailsLocally,
+    /// The same call works without it.
+    Without,
+}
+
+use Outcome::{FailsLocally, Without, Works};
+
+/// A client of a server of this revision.
+pub(crate) struct On<C> {
+    pub(crate) client: C,
+    pub(crate) server: ScriptedServer,
+    pub(crate) version: ProtocolVersion,
+}
+
+/// The error is an outcome as well, so that a request that is not sent may end a test with `?`.
+pub(crate) type Tried = Result<Outcome, Outcome>;
+
+impl<C: Client> On<C> {
+    pub(crate) fn new(server: ScriptedServer, version: ProtocolVersion) -> Self {
+        let mut client = C::open(&server);
+        assert_eq!(client.version(), version);
+        // All that the handshake has to say has come by the time that this is answered.
+        client.ping().expect("the connection is open");
+        server.take_recorded();
+        On { client, server, version }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.version.era() == Era::Modern
+    }
+
+    /// Does something that works, or is not sent.
+    #[track_caller]
+    fn attempt<T: Debug>(&mut self, act: impl FnOnce(&mut C) -> Result<T, Error>) -> Result<T, Outcome> {
+        let before = self.server.recorded().len();
+        match act(&mut self.client) {
+            Ok(value) => Ok(value),
+            Err(Error::Send { error, .. }) => {
+                match &error {
+                    SendError::NotInRevision { version, .. } => {
+                        assert_eq!(*version, self.version);
+                        assert!(error.to_string().contains(self.version.as_str()), "{error}");
+                    }
+                    SendError::NotOffered { .. } => assert!(error.to_string().contains("does not offer"), "{error}"),
+                    _ => panic!("{error}"),
+                }
+                // What was sent is sent in order: nothing of it came before this.
+                self.client.ping().expect("the connection is as it was");
+                let sent: Vec<_> = self.server.recorded().drain(before..).map(|sent| sent.method).collect();
+                assert_eq!(sent, [if self.is_modern() { "server/discover" } else { "ping" }]);
+                Err(FailsLocally)
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn request<M: Method<Result: Debug>>(&mut self, params: &impl Params<M>) -> Tried {
+        self.attempt(|client| client.request::<M>(params, &RequestOptions::new())).map(|_| Works)
+    }
+
+    /// Waits for what a client sends in its own time.
+    fn sent(&mut self, which: impl Fn(&Recorded) -> bool) -> Recorded {
+        loop {
+            match self.server.recorded().into_iter().find(&which) {
+                Some(message) => return message,
+                None => self.client.ping().expect("the connection is open"),
+            }
+        }
+    }
+
+    fn count(&self, method: &str) -> usize {
+        self.server.requests().iter().filter(|request| request.method == method).count()
+    }
+
+    fn tool(&mut self, name: &str) -> Result<Tool, Outcome> {
+        let tools = self.attempt(Client::tools)?;
+        Ok(tools.into_iter().find(|tool| tool.name == name).expect("it is listed"))
+    }
+
+    /// What the server gets in answer to a question of its own.
+    fn answer_to(&mut self, tool: &str) -> Result<Value, Outcome> {
+        let result = self.attempt(|client| client.call(tool, &json!({})))?;
+        if self.is_modern() {
+            return Ok(serde_json::from_str(&text(&result)).expect("it is JSON"));
+        }
+        let answer = self.sent(|message| message.is_answer() && message.id == Json::parse(r#""ask""#).ok());
+        Ok(answer.message.member("result").unwrap_or_else(|| panic!("it is refused: {}", answer.message)))
+    }
+}
+
+fn text(result: &CallToolResult) -> String {
+    result.text().to_string()
+}
+
+fn one_or_other(has: bool) -> Tried {
+    Ok(if has { Works } else { Without })
+}
+
+pub(crate) fn tools_in_pages<C: Client>(on: &mut On<C>) -> Tried {
+    let tools = on.attempt(Client::tools)?;
+    assert_eq!((tools.len(), on.count("tools/list")), (10, 5));
+    Ok(Works)
+}
+
+pub(crate) fn calls<C: Client>(on: &mut On<C>) -> Tried {
+    let result = on.attempt(|client| client.call("echo", &json!({"message": "hello"})))?;
+    assert_eq!(text(&result), "hello");
+    Ok(Works)
+}
+
+pub(crate) fn progress<C: Client>(on: &mut On<C>) -> Tried {
+    let mut seen = Vec::new();
+    let result = on.attempt(|client| client.call_for_progress("steps", &mut seen))?;
+    assert_eq!(text(&result), "stepped");
+    assert_eq!(
+        seen.iter().map(|seen| (seen.progress, seen.total)).collect::<Vec<_>>(),
+        [(1.0, Some(2.0)), (2.0, Some(2.0))]
+    );
+    Ok(Works)
+}
+
+pub(crate) fn structured_content<C: Client>(on: &mut On<C>) -> Tried {
+    match on.client.structured("measure") {
+        Ok(value) => assert_eq!(value, json!({"n": 21})),
+        Err(Error::Call { error: CallError::Structured { error }, .. }) => {
+            assert!(error.to_string().contains(r#"{"n":21}"#), "it says what there is: {error}");
+            return Ok(Without);
+        }
+        Err(error) => panic!("{error}"),
+    }
+    Ok(Works)
+}
+
+pub(crate) fn tool_annotations<C: Client>(on: &mut On<C>) -> Tried {
+    let annotations = on.tool("measure")?.annotations;
+    one_or_other(annotations.is_some_and(|annotations| annotations.read_only_hint == Some(true)))
+}
+
+pub(crate) fn titles<C: Client>(on: &mut On<C>) -> Tried {
+    let tool = on.tool("measure")?;
+    let has = tool.title.as_deref() == Some("Titled");
+    let annotated = on.version >= ProtocolVersion::V2025_03_26;
+    assert_eq!(
+        tool.display_name(),
+        if has {
+            "Titled"
+        } else if annotated {
+            "Annotated"
+        } else {
+            "measure"
+        }
+    );
+    one_or_other(has)
+}
+
+pub(crate) fn output_schemas<C: Client>(on: &mut On<C>) -> Tried {
+    one_or_other(on.tool("measure")?.output_schema.is_some_and(|schema| schema.get().contains("integer")))
+}
+
+pub(crate) fn icons<C: Client>(on: &mut On<C>) -> Tried {
+    one_or_other(on.tool("measure")?.icons.iter().any(|icon| icon.src == "https://a.example/i.png"))
+}
+
+pub(crate) fn resources<C: Client>(on: &mut On<C>) -> Tried {
+    let listed = on.attempt(Client::resources)?;
+    assert_eq!(listed.items[0].uri, URI);
+    Ok(Works)
+}
+
+pub(crate) fn templates<C: Client>(on: &mut On<C>) -> Tried {
+    let listed = on.attempt(Client::templates)?;
+    assert_eq!(listed.items[0].uri_template, "file:///{p}");
+    Ok(Works)
+}
+
+pub(crate) fn reading<C: Client>(on: &mut On<C>) -> Tried {
+    let read = on.attempt(|client| client.read(URI))?;
+    assert_eq!(read.contents.items[0].text.as_deref(), Some("what it says"));
+    Ok(Works)
+}
+
+/// Subscribes, and hears what the server tells after.
+fn heard<C: Client>(
+    on: &mut On<C>,
+    wanted: &SubscriptionFilter,
+    what: &'static str,
+    params: &Value,
+) -> Result<SubscriptionEvent, Outcome> {
+    let (server, modern, mut params) = (on.server.clone(), on.is_modern(), params.clone());
+    let tell = move || {
+        if modern {
+            let listen = server.requests().into_iter().rfind(|request| request.method == "subscriptions/listen");
+            let id = listen.and_then(|listen| listen.id).expect("it was asked");
+            params["_meta"] = json!({"io.modelcontextprotocol/subscriptionId": id});
+        }
+        server.notify(what, &params);
+    };
+    let tell = std::cell::RefCell::new(tell);
+    let (agreed, event) = on.attempt(|client| client.heard_after(wanted, &|| (tell.borrow_mut())()))?;
+    assert_eq!(agreed, *wanted);
+    Ok(event)
+}
+
+pub(crate) fn updates_of_a_resource<C: Client>(on: &mut On<C>) -> Tried {
+    let wanted = SubscriptionFilter::new().resource(URI);
+    let event = heard(on, &wanted, "notifications/resources/updated", &json!({"uri": URI}))?;
+    assert_eq!(event, SubscriptionEvent::ResourceUpdated { uri: URI.into() });
+    assert_eq!(on.count("subscriptions/listen"), usize::from(on.is_modern()));
+    assert_eq!(on.count("resources/subscribe"), usize::from(!on.is_modern()));
+    Ok(Works)
+}
+
+pub(crate) fn changes_of_a_list<C: Client>(on: &mut On<C>) -> Tried {
+    let wanted = SubscriptionFilter::new().tools();
+    let event = heard(on, &wanted, "notifications/tools/list_changed", &json!({}))?;
+    assert_eq!(event, SubscriptionEvent::ToolsChanged);
+    Ok(Works)
+}
+
+pub(crate) fn resources_subscribe<C: Client>(on: &mut On<C>) -> Tried {
+    on.request::<Subscribe>(&SubscribeParams { uri: URI })
+}
+
+pub(crate) fn prompts<C: Client>(on: &mut On<C>) -> Tried {
+    let listed = on.attempt(Client::prompts)?;
+    assert_eq!(listed.items[0].name, "greet");
+    Ok(Works)
+}
+
+pub(crate) fn a_prompt<C: Client>(on: &mut On<C>) -> Tried {
+    let prompt = on.attempt(|client| client.prompt("greet", &json!({"name": "Ann"})))?;
+    assert_eq!(prompt.messages.items[0].content.as_text(), Some("Greet Ann."));
+    Ok(Works)
+}
+
+fn framework() -> CompleteParams<'static> {
+    CompleteParams::new(CompletionReference::Prompt { name: "greet" }, "framework", "fl")
+}
+
+pub(crate) fn completion<C: Client>(on: &mut On<C>) -> Tried {
+    let result = on.attempt(|client| client.complete(&framework()))?;
+    assert_eq!(result.completion.values, ["flask", "flutter"]);
+    Ok(Works)
+}
+
+pub(crate) fn completion_with_context<C: Client>(on: &mut On<C>) -> Tried {
+    let mut params = framework();
+    params.context = CompletionContext { arguments: &[("language", "python")] };
+    let result = on.attempt(|client| client.complete(&params))?;
+    let sent = on.server.requests().pop().expect("it was asked");
+    let has = sent.param::<Value>("context").is_some();
+    assert_eq!(result.completion.values.len(), if has { 1 } else { 2 });
+    one_or_other(has)
+}
+
+pub(crate) fn log_level<C: Client>(on: &mut On<C>) -> Tried {
+    on.attempt(|client| client.set_log_level(&LoggingLevel::Warning))?;
+    on.attempt(|client| client.call("log", &json!({})))?;
+    assert_eq!(on.client.logs().iter().map(|log| log.text()).collect::<Vec<_>>(), ["hot"]);
+    let requests = on.server.requests();
+    let level: Option<Value> = match on.is_modern() {
+        true => requests[0].param::<Json>("_meta").and_then(|meta| meta.member("io.modelcontextprotocol/logLevel")),
+        false => requests[0].param("level"),
+    };
+    assert_eq!(level, Some(json!("warning")));
+    assert_eq!(on.count("logging/setLevel"), usize::from(!on.is_modern()));
+    Ok(Works)
+}
+
+pub(crate) fn logging_set_level<C: Client>(on: &mut On<C>) -> Tried {
+    on.request::<SetLevel>(&SetLevelParams { level: &LoggingLevel::Error })
+}
+
+pub(crate) fn ping<C: Client>(on: &mut On<C>) -> Tried {
+    on.attempt(Client::ping)?;
+    assert_eq!(on.server.requests().len(), 1);
+    Ok(Works)
+}
+
+pub(crate) fn the_method_ping<C: Client>(on: &mut On<C>) -> Tried {
+    on.request::<Ping>(&PingParams {})
+}
+
+pub(crate) fn server_discover<C: Client>(on: &mut On<C>) -> Tried {
+    on.request::<Discover>(&DiscoverParams {})
+}
+
+pub(crate) fn elicitation_by_form<C: Client>(on: &mut On<C>) -> Tried {
+    assert_eq!(on.answer_to("form")?, json!({"action": "accept", "content": {"name": NAME}}));
+    Ok(Works)
+}
+
+pub(crate) fn elicitation_by_url<C: Client>(on: &mut On<C>) -> Tried {
+    assert_eq!(on.answer_to("visit")?, json!({"action": "accept"}));
+    Ok(Works)
+}
+
+pub(crate) fn sampling<C: Client>(on: &mut On<C>) -> Tried {
+    let answer = on.answer_to("sample")?;
+    assert_eq!((&answer["role"], &answer["content"]["text"]), (&json!("assistant"), &json!(MODEL)));
+    Ok(Works)
+}
+
+pub(crate) fn roots<C: Client>(on: &mut On<C>) -> Tried {
+    assert_eq!(on.answer_to("roots")?, json!({"roots": [{"uri": ROOT}]}));
+    Ok(Works)
+}
+
+pub(crate) fn changes_of_the_roots<C: Client>(on: &mut On<C>) -> Tried {
+    const CHANGED: &str = "notifications/roots/list_changed";
+    on.attempt(|client| client.set_roots(vec![Root::new("file:///other")]))?;
+    // In both eras, who asks is told the new ones.
+    assert_eq!(on.answer_to("roots")?, json!({"roots": [{"uri": "file:///other"}]}));
+    one_or_other(on.server.notifications().iter().any(|told| told.method == CHANGED))
+}
+
+pub(crate) fn rounds<C: Client>(on: &mut On<C>) -> Tried {
+    let result = on.attempt(|client| client.call("roots", &json!({})))?;
+    let calls: Vec<_> = on.server.requests().into_iter().filter(|request| request.method == "tools/call").collect();
+    let [first, second] = &calls[..] else {
+        assert_eq!(calls.len(), 1);
+        return Ok(Without);
+    };
+    assert!(first.id != second.id && first.param::<Value>("arguments") == second.param("arguments"));
+    assert_eq!(second.param::<String>("requestState").as_deref(), Some("state 1"));
+    assert_eq!(result.meta.expect("it is there").member::<String>("state").as_deref(), Some("state 1"));
+    Ok(Works)
+}
+
+pub(crate) fn lists_that_hold<C: Client>(on: &mut On<C>) -> Tried {
+    let first = on.attempt(Client::resources)?;
+    let second = on.attempt(Client::resources)?;
+    assert_eq!(first, second);
+    one_or_other(on.count("resources/list") == 1)
+}
+
+pub(crate) fn cancellation<C: Client>(on: &mut On<C>) -> Tried {
+    let error = on.client.call_within("silent", Duration::from_millis(20)).expect_err("it is silent");
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    let call = on.server.requests().into_iter().find(|request| request.method == "tools/call").expect("it was sent");
+    let cancelled = on.sent(|message| message.method == "notifications/cancelled");
+    assert_eq!(cancelled.param("requestId"), call.id);
+    Ok(Works)
+}
+
+pub(crate) fn trace_context<C: Client>(on: &mut On<C>) -> Tried {
+    const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let trace = TraceContext::new(PARENT).and_then(|trace| trace.state("a=1")).expect("it is one");
+    let params = CallToolParams { name: "echo", arguments: &json!({"message": "traced"}) };
+    let options = RequestOptions::new().trace_context(&trace);
+    let result = on.attempt(|client| client.request::<CallTool>(&params, &options))?;
+    assert_eq!(text(&result), "traced");
+    let call = on.server.requests().into_iter().find(|request| request.method == "tools/call").expect("it was sent");
+    let meta: Value = call.param("_meta").expect("it is there");
+    assert_eq!((&meta["traceparent"], &meta["tracestate"]), (&json!(PARENT), &json!("a=1")));
+    Ok(Works)
+}
+
+/// A handle of the one task that the server has, whether it has it or not.
+fn handle<C>(on: &On<C>) -> TaskHandle {
+    let modern = on.version.era() == Era::Modern;
+    TaskHandle::new("t1", if modern { TaskForm::Extension } else { TaskForm::Experimental })
+}
+
+pub(crate) fn calls_that_become_tasks<C: Client>(on: &mut On<C>) -> Tried {
+    let result = on.attempt(|client| client.follow_task("job"))?;
+    let became = on.count("tasks/get") > 0;
+    assert_eq!(text(&result), if became { "the job is done" } else { "at once" });
+    one_or_other(became)
+}
+
+pub(crate) fn tasks_by_their_handle<C: Client>(on: &mut On<C>) -> Tried {
+    match on.attempt(|client| client.as_task("job"))? {
+        Ok(task) => {
+            assert_eq!((task.task_id.as_str(), task.form), ("t1", handle(on).form));
+            let result = on.attempt(|client| client.task_result(&task))?;
+            assert_eq!(text(&result), "the job is done");
+            Ok(Works)
+        }
+        Err(result) => {
+            assert_eq!(text(&result), "at once");
+            Ok(Without)
+        }
+    }
+}
+
+pub(crate) fn tasks_taken_up<C: Client>(on: &mut On<C>) -> Tried {
+    let handle = handle(on);
+    let result = on.attempt(|client| client.task_result(&handle))?;
+    assert_eq!(text(&result), "the job is done");
+    Ok(Works)
+}
+
+pub(crate) fn tasks_get<C: Client>(on: &mut On<C>) -> Tried {
+    let handle = handle(on);
+    assert_eq!(on.attempt(|client| client.task_status(&handle))?.task_id, "t1");
+    on.request::<GetTask>(&TaskParams { task_id: "t1" })
+}
+
+pub(crate) fn tasks_cancel<C: Client>(on: &mut On<C>) -> Tried {
+    let handle = handle(on);
+    on.attempt(|client| client.cancel_task(&handle))?;
+    on.request::<CancelTask>(&TaskParams { task_id: "t1" })
+}
+
+pub(crate) fn tasks_list<C: Client>(on: &mut On<C>) -> Tried {
+    let listed = on.attempt(Client::list_tasks)?;
+    assert_eq!(listed.items[0].task_id, "t1");
+    Ok(Works)
+}
+
+pub(crate) fn tasks_update<C: Client>(on: &mut On<C>) -> Tried {
+    let input_responses = Json::parse("{}").expect("it is JSON");
+    on.request::<UpdateTask>(&UpdateTaskParams { task_id: "t1", input_responses: &input_responses })
+}
