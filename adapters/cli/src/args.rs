@@ -1,6 +1,7 @@
 //! The command line: what can be asked, and in which words.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -153,9 +154,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// Serve the demo's tools on standard input and output
+    /// Serve the demo's tools on standard input and output, or over HTTP
     #[command(hide = true)]
-    DemoServer,
+    DemoServer {
+        /// Serve Streamable HTTP at this loopback address; the first line printed is the URL
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        http: Option<SocketAddr>,
+    },
 }
 
 /// Where to what is no text.

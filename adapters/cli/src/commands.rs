@@ -52,7 +52,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
     };
     let (task, connection) = match prepare(command, options.json) {
         Ok(Some(prepared)) => prepared,
-        Ok(None) => return serve(),
+        Ok(None) => return serve(command),
         Err(failure) => return told(failure),
     };
     let printer = match &task {
@@ -75,7 +75,7 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
 /// Reads what the command needs before a server is started for it. One needs none: it is the server.
 fn prepare(command: &Command, json: bool) -> Result<Option<(Task<'_>, Connection)>, Failure> {
     Ok(Some(match command {
-        Command::DemoServer => return Ok(None),
+        Command::DemoServer { .. } => return Ok(None),
         Command::Demo => (Task::Demo, Connection::to_demo()),
         Command::Info { connection } => (Task::Info, connection.clone()),
         Command::Tools { connection } => (Task::Tools, connection.clone()),
@@ -117,8 +117,12 @@ fn tell_saved(session: &Session<'_>, saved: &[Saved]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn serve() -> u8 {
-    match demo_server::run() {
+fn serve(command: &Command) -> u8 {
+    let served = match command {
+        Command::DemoServer { http: Some(address) } => demo_server::run_http(*address),
+        _ => demo_server::run(),
+    };
+    match served {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("mcpwire demo-server: {error}");

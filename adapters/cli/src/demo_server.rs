@@ -1,10 +1,11 @@
-//! `mcpwire demo-server`: a small MCP server on standard input and output, in both eras of the protocol.
+//! `mcpwire demo-server`: a small MCP server on standard input and output or over HTTP, in both eras of the protocol.
 //!
 //! It is written by hand on `serde_json`, without the client's own code: the two ends check each other. Everything that
 //! it answers at once is answered on the reading thread; each call of `slow` has a thread of its own, so that other
-//! requests are served meanwhile. It ends when its input ends, whatever is still running.
+//! requests are served meanwhile. It ends when its input ends, whatever is still running; over HTTP it does not end.
 
 mod asks;
+mod http;
 mod outbox;
 mod revision;
 mod slow;
@@ -15,11 +16,13 @@ mod tools;
 mod tests;
 
 use std::io::{self, BufRead, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
 use self::asks::Asks;
-use self::outbox::Outbox;
+use self::outbox::{Log, Outbox};
 use self::revision::Revision;
 use self::slow::SlowCalls;
 use self::tasks::Tasks;
@@ -39,23 +42,22 @@ pub(crate) fn run() -> io::Result<()> {
     serve(io::stdin().lock(), io::stdout(), io::stderr())
 }
 
+/// Serves HTTP at this address for as long as the process lives. The first line on standard output is the URL.
+pub(crate) fn run_http(address: SocketAddr) -> io::Result<()> {
+    http::run(address, io::stdout(), Log::new(io::stderr()))
+}
+
 /// Serves one client, a JSON-RPC message a line, until `input` ends or `output` is gone.
 fn serve(
     mut input: impl BufRead,
     output: impl Write + Send + 'static,
     log: impl Write + Send + 'static,
 ) -> io::Result<()> {
-    let mut server = Server {
-        outbox: Outbox::new(output),
-        slow_calls: SlowCalls::new(log),
-        asks: Asks::default(),
-        tasks: Tasks::default(),
-        negotiated: None,
-        can_be_asked: false,
-    };
+    let mut server = Server::new(Log::new(log), Arc::default());
+    let outbox = Outbox::lines(output);
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line)? > 0 {
-        let received = server.receive(line.trim_ascii());
+        let received = server.receive(line.trim_ascii(), &outbox);
         line.clear();
         match received {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
@@ -65,11 +67,12 @@ fn serve(
     Ok(())
 }
 
+/// The server as one client sees it, however its messages are carried.
 struct Server {
-    outbox: Outbox,
     slow_calls: SlowCalls,
     asks: Asks,
-    tasks: Tasks,
+    /// Over HTTP, all clients of the modern era share them: each of their requests has a server of its own.
+    tasks: Arc<Mutex<Tasks>>,
     /// What `initialize` agreed on; `None` until a legacy client has shaken hands.
     negotiated: Option<Revision>,
     /// Whether a legacy client has said that its user can be asked.
@@ -101,29 +104,40 @@ impl Failure {
 }
 
 impl Server {
-    fn receive(&mut self, line: &[u8]) -> io::Result<()> {
+    fn new(log: Log, tasks: Arc<Mutex<Tasks>>) -> Self {
+        Self { slow_calls: SlowCalls::new(log), asks: Asks::default(), tasks, negotiated: None, can_be_asked: false }
+    }
+
+    fn receive(&mut self, line: &[u8], outbox: &Outbox) -> io::Result<()> {
         if line.is_empty() {
             return Ok(());
         }
         match serde_json::from_slice(line) {
-            Ok(Value::Array(batch)) => self.batch(&batch),
-            Ok(message) => self.message(&message),
-            Err(error) => self.refuse(&Value::Null, Failure::new(PARSE_ERROR, format!("not JSON: {error}"))),
+            Ok(received) => self.take(&received, outbox),
+            Err(error) => refuse(outbox, &Value::Null, Failure::new(PARSE_ERROR, format!("not JSON: {error}"))),
+        }
+    }
+
+    /// Takes a message or a batch. What comes of it goes out by `outbox`, now or later.
+    fn take(&mut self, received: &Value, outbox: &Outbox) -> io::Result<()> {
+        match received {
+            Value::Array(batch) => self.batch(batch, outbox),
+            message => self.message(message, outbox),
         }
     }
 
     /// Batches exist where the negotiated revision has them. Each entry is answered on its own: a slow call must not
     /// hold up the others.
-    fn batch(&mut self, batch: &[Value]) -> io::Result<()> {
+    fn batch(&mut self, batch: &[Value], outbox: &Outbox) -> io::Result<()> {
         let known = self.negotiated.is_some_and(Revision::has_batches);
         if !known || batch.is_empty() {
             let failure = Failure::new(INVALID_REQUEST, "a message is one JSON object");
-            return self.refuse(&Value::Null, failure);
+            return refuse(outbox, &Value::Null, failure);
         }
-        batch.iter().try_for_each(|message| self.message(message))
+        batch.iter().try_for_each(|message| self.message(message, outbox))
     }
 
-    fn message(&mut self, message: &Value) -> io::Result<()> {
+    fn message(&mut self, message: &Value, outbox: &Outbox) -> io::Result<()> {
         let no_params = Map::new();
         let method = message.get("method").and_then(Value::as_str);
         let params = match message.get("params") {
@@ -133,31 +147,30 @@ impl Server {
         match (method, message.get("id")) {
             (Some(method), None) => self.notification(method, params.unwrap_or(&no_params)),
             (Some(method), Some(id)) if id.is_string() || id.is_i64() || id.is_u64() => {
+                outbox.expect();
                 let answer = params
                     .ok_or_else(|| Failure::new(INVALID_PARAMS, "params must be an object"))
-                    .and_then(|params| self.request(method, params, id));
+                    .and_then(|params| self.request(method, params, id, outbox));
                 match answer {
-                    Ok(Answer::Now(result)) => self.outbox.result(id, &result),
+                    Ok(Answer::Now(result)) => outbox.result(id, &result),
                     Ok(Answer::Later) => Ok(()),
-                    Err(failure) => self.refuse(id, failure),
+                    Err(failure) => refuse(outbox, id, failure),
                 }
             }
             (None, Some(_)) if message.get("result").is_some() || message.get("error").is_some() => {
-                match self.asks.answered(message) {
-                    Some((call, result)) => self.outbox.result(&call, &result),
-                    // An answer to nothing belongs to nobody.
-                    None => Ok(()),
-                }
+                self.asks.answered(message)
             }
             _ => {
                 let failure = Failure::new(INVALID_REQUEST, "a request has a method and a string or integer id");
-                self.refuse(&Value::Null, failure)
+                refuse(outbox, &Value::Null, failure)
             }
         }
     }
 
-    fn refuse(&self, id: &Value, failure: Failure) -> io::Result<()> {
-        self.outbox.error(id, failure.code, &failure.message, failure.data)
+    /// The client has gone for good.
+    fn end(&mut self) {
+        self.slow_calls.cancel_all();
+        self.asks = Asks::default();
     }
 
     fn notification(&mut self, method: &str, params: &Map<String, Value>) -> io::Result<()> {
@@ -165,15 +178,18 @@ impl Server {
             && let Some(id) = params.get("requestId")
         {
             self.slow_calls.cancel(id, params.get("reason").and_then(Value::as_str));
-            if let Some(question) = self.asks.cancel(id) {
-                let params = json!({ "requestId": question, "reason": "the call was cancelled" });
-                return self.outbox.notification("notifications/cancelled", &params);
-            }
+            return self.asks.cancel(id);
         }
         Ok(())
     }
 
-    fn request(&mut self, method: &str, params: &Map<String, Value>, id: &Value) -> Result<Answer, Failure> {
+    fn request(
+        &mut self,
+        method: &str,
+        params: &Map<String, Value>,
+        id: &Value,
+        outbox: &Outbox,
+    ) -> Result<Answer, Failure> {
         if method == "initialize" {
             return self.initialize(params).map(Answer::Now);
         }
@@ -194,9 +210,9 @@ impl Server {
                 }
                 Ok(Answer::Now(revision.cacheable(json!({ "tools": tools::list(revision) }))))
             }
-            "tools/call" => self.call(revision, params, id),
+            "tools/call" => self.call(revision, params, id, outbox),
             "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/update" => {
-                self.tasks.request(method, revision, params, id, &self.outbox)
+                lock(&self.tasks).request(method, revision, params, id, outbox)
             }
             _ => Err(Failure::new(METHOD_NOT_FOUND, format!("method not found: {method}"))),
         }
@@ -221,7 +237,13 @@ impl Server {
         }))
     }
 
-    fn call(&mut self, revision: Revision, params: &Map<String, Value>, id: &Value) -> Result<Answer, Failure> {
+    fn call(
+        &mut self,
+        revision: Revision,
+        params: &Map<String, Value>,
+        id: &Value,
+        outbox: &Outbox,
+    ) -> Result<Answer, Failure> {
         let name = params
             .get("name")
             .and_then(Value::as_str)
@@ -244,19 +266,27 @@ impl Server {
             Outcome::Greet if !self.can_be_asked => Ok(Answer::Now(asks::cannot_be_asked().into_result(revision))),
             Outcome::Greet => {
                 // A client that is gone ends the server through its input.
-                let _ = self.asks.ask(&self.outbox, id, revision);
+                let _ = self.asks.ask(outbox, id, revision);
                 Ok(Answer::Later)
             }
             Outcome::Slow(length) if tasks::is_wanted(revision, params) => {
-                Ok(Answer::Now(self.tasks.create(revision, length)))
+                Ok(Answer::Now(lock(&self.tasks).create(revision, length)))
             }
             Outcome::Slow(length) => {
                 let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
-                self.slow_calls.start(self.outbox.clone(), revision, id.clone(), token, length);
+                self.slow_calls.start(outbox.clone(), revision, id.clone(), token, length);
                 Ok(Answer::Later)
             }
         }
     }
+}
+
+fn refuse(outbox: &Outbox, id: &Value, failure: Failure) -> io::Result<()> {
+    outbox.error(id, failure.code, &failure.message, failure.data)
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn capabilities(revision: Revision) -> Value {

@@ -21,8 +21,15 @@ const STATE: &str = "greet";
 /// The calls that wait for an answer, by the id of the question.
 #[derive(Default)]
 pub(super) struct Asks {
-    waiting: HashMap<String, (Value, Revision)>,
+    waiting: HashMap<String, Waiting>,
     asked: u64,
+}
+
+struct Waiting {
+    call: Value,
+    revision: Revision,
+    /// Where the call is answered: the answer to its question may come another way.
+    outbox: Outbox,
 }
 
 impl Asks {
@@ -30,13 +37,16 @@ impl Asks {
     pub(super) fn ask(&mut self, outbox: &Outbox, call: &Value, revision: Revision) -> io::Result<()> {
         self.asked += 1;
         let id = format!("greet-{}", self.asked);
-        self.waiting.insert(id.clone(), (call.clone(), revision));
+        self.waiting.insert(id.clone(), Waiting { call: call.clone(), revision, outbox: outbox.clone() });
         outbox.request(&id, "elicitation/create", &question())
     }
 
-    /// The call that an answer is for, and what it comes to.
-    pub(super) fn answered(&mut self, message: &Value) -> Option<(Value, Value)> {
-        let (call, revision) = self.waiting.remove(message.get("id")?.as_str()?)?;
+    /// Answers the call that an answer is for. One to nothing belongs to nobody.
+    pub(super) fn answered(&mut self, message: &Value) -> io::Result<()> {
+        let id = message.get("id").and_then(Value::as_str);
+        let Some(Waiting { call, revision, outbox }) = id.and_then(|id| self.waiting.remove(id)) else {
+            return Ok(());
+        };
         let output = match (message.get("result"), message.get("error")) {
             (Some(answer), _) => greeting(answer),
             (None, error) => {
@@ -45,14 +55,19 @@ impl Asks {
                 Output::error(format!("greet: the client did not ask: {why}"))
             }
         };
-        Some((call, output.into_result(revision)))
+        outbox.result(&call, &output.into_result(revision))
     }
 
-    /// The call was given up; what its question is answered is of no interest. Gives the question's id.
-    pub(super) fn cancel(&mut self, call: &Value) -> Option<String> {
-        let id = self.waiting.iter().find(|(_, (waiting, _))| waiting == call).map(|(id, _)| id.clone())?;
-        self.waiting.remove(&id);
-        Some(id)
+    /// The call was given up; what its question is answered is of no interest, and the client is told so.
+    pub(super) fn cancel(&mut self, call: &Value) -> io::Result<()> {
+        let id = self.waiting.iter().find(|(_, waiting)| waiting.call == *call).map(|(id, _)| id.clone());
+        let Some((id, waiting)) = id.and_then(|id| self.waiting.remove_entry(&id)) else {
+            return Ok(());
+        };
+        let params = json!({ "requestId": id, "reason": "the call was cancelled" });
+        let told = waiting.outbox.notification("notifications/cancelled", &params);
+        waiting.outbox.give_up();
+        told
     }
 }
 

@@ -1,15 +1,16 @@
 //! The calls that take their time: a thread each, progress as it goes, gone when cancelled.
 
 use std::collections::HashMap;
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::outbox::Outbox;
+use super::lock;
+use super::outbox::{Log, Outbox};
 use super::revision::Revision;
 use super::tools::Output;
 
@@ -23,12 +24,12 @@ type Running = Arc<Mutex<HashMap<String, mpsc::Sender<()>>>>;
 /// The slow calls in flight, by request id.
 pub(super) struct SlowCalls {
     running: Running,
-    log: Box<dyn Write + Send>,
+    log: Log,
 }
 
 impl SlowCalls {
-    pub(super) fn new(log: impl Write + Send + 'static) -> Self {
-        Self { running: Running::default(), log: Box::new(log) }
+    pub(super) fn new(log: Log) -> Self {
+        Self { running: Running::default(), log }
     }
 
     pub(super) fn start(
@@ -51,6 +52,8 @@ impl SlowCalls {
                 let result = waited(length).into_result(revision);
                 // A client that is gone ends the server through its input.
                 let _ = call.outbox.result(&id, &result);
+            } else {
+                call.outbox.give_up();
             }
         });
     }
@@ -60,8 +63,13 @@ impl SlowCalls {
         if let Some(cancel) = lock(&self.running).remove(&id.to_string()) {
             drop(cancel);
             let reason = reason.unwrap_or("no reason given");
-            let _ = writeln!(self.log, "mcpwire demo-server: request {id} was cancelled: {reason}");
+            self.log.line(&format!("request {id} was cancelled: {reason}"));
         }
+    }
+
+    /// Stops all of them.
+    pub(super) fn cancel_all(&mut self) {
+        lock(&self.running).clear();
     }
 }
 
@@ -107,8 +115,4 @@ impl SlowCall {
         });
         self.outbox.notification("notifications/progress", &params)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

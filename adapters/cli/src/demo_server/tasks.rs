@@ -12,14 +12,12 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Map, Value, json};
 
 use super::outbox::Outbox;
-use super::revision::Revision;
+use super::revision::{MISSING_CAPABILITY, Revision};
 use super::slow::waited;
 use super::{Answer, Failure, INVALID_PARAMS, METHOD_NOT_FOUND};
 use crate::trace::rfc3339;
 
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-
-const MISSING_CAPABILITY: i64 = -32021;
 
 /// How long a task is kept after its creation. The longest of them is over long before.
 const KEPT: Duration = Duration::from_secs(2 * 3600);
@@ -27,7 +25,7 @@ const KEPT: Duration = Duration::from_secs(2 * 3600);
 const MOST: usize = 1_000;
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The tasks of one client, by their ids.
+/// The tasks of those who share a server, by their ids.
 #[derive(Default)]
 pub(super) struct Tasks {
     all: HashMap<String, Task>,
@@ -188,7 +186,7 @@ impl Task {
 const WAS_CANCELLED: &str = "The task was cancelled";
 
 /// A name that nobody guesses: 128 bits of the randomness that the standard library has for its hash tables.
-fn random_id() -> String {
+pub(super) fn random_id() -> String {
     let half = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", half(), half())
 }

@@ -56,6 +56,16 @@ impl Output {
 /// The entries of `tools/list`.
 pub(super) fn list(revision: Revision) -> Vec<Value> {
     let mut tools = all();
+    for tool in &mut tools {
+        if !revision.is_modern() {
+            let properties = tool["inputSchema"]["properties"].as_object_mut();
+            properties.into_iter().flat_map(|all| all.values_mut()).filter_map(Value::as_object_mut).for_each(
+                |property| {
+                    property.remove("x-mcp-header");
+                },
+            );
+        }
+    }
     for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
         if !revision.has_structured_output() {
             tool.remove("outputSchema");
@@ -116,7 +126,7 @@ fn all() -> Vec<Value> {
             "title": "Weather",
             "description": "Invents the weather of a city: the same city always has the same, none of it is true.",
             "inputSchema": object(json!({
-                "city": { "type": "string", "description": "The name of a city." },
+                "city": { "type": "string", "description": "The name of a city.", "x-mcp-header": "City" },
             }), &["city"]),
             "outputSchema": object(json!({
                 "city": { "type": "string" },
