@@ -28,10 +28,12 @@ fn a_result_of_another_type_is_no_result<A: Adapter>() {
     let server = server!("result-types --modern");
     let mut client = server.open::<A>();
     client.call(Call::new("complete")).expect("it is complete");
-    for kind in ["input_required", "task", "vendor/type"] {
+    for kind in ["task", "vendor/type"] {
         client.failure(kind).assert(ErrorKind::Protocol, &["tools/call", kind]);
         client.assert_alive();
     }
+    client.failure("input_required").assert(ErrorKind::Input, &["tools/call"]);
+    client.assert_alive();
 }
 
 on_every_adapter!(unknown_blocks_keep_their_json, a_result_of_another_type_is_no_result);
