@@ -208,12 +208,14 @@ fn drop_defaults(value: &mut Value) {
                     members.remove(name);
                 }
             }
-            for name in ["arguments", "icons", "sizes", "audience"] {
+            for name in ["arguments", "icons", "sizes", "audience", "required"] {
                 if members.get(name) == Some(&json!([])) {
                     members.remove(name);
                 }
             }
             members.retain(|name, value| !(name == "resultType" && value == "complete"));
+            // A task that is kept for ever.
+            members.retain(|name, value| !((name == "ttl" || name == "ttlMs") && value.is_null()));
             members.values_mut().for_each(drop_defaults);
         }
         Value::Array(elements) => elements.iter_mut().for_each(drop_defaults),

@@ -1,5 +1,5 @@
 //! What the specification's own examples and schemas say of single blocks and members. That each example is read, and comes
-//! out as it went in, is part of `schema_coverage.rs`; that requests are sent as in the examples, of
+//! out as it went in, is part of `schema_coverage`; that requests are sent as in the examples, of
 //! `core_server_features_asked.rs`.
 
 use std::fs;

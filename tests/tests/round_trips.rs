@@ -5,14 +5,14 @@ mod generated;
 
 use std::fmt::Debug;
 
-use mcpwire_core::Json;
+use mcpwire_core::{Json, TaskHandle};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// Members without which a value is none of its type.
+/// Members without which a value is none of its type, whichever type that is. Those of single types stand beside them.
 const REQUIRED: &[&str] = &[
     "src",
     "uri",
@@ -38,7 +38,10 @@ fn write<T: Serialize>(value: &T) -> Value {
     serde_json::from_str(Json::from_value(value).expect("it serialises").get()).expect("it is JSON")
 }
 
-fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(value: &T) -> Result<(), TestCaseError> {
+fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(
+    value: &T,
+    required: &[&str],
+) -> Result<(), TestCaseError> {
     let text = Json::from_value(value).map_err(|error| TestCaseError::fail(error.to_string()))?;
     prop_assert_eq!(&text.decode::<T>().map_err(|error| TestCaseError::fail(format!("{error}: {text}")))?, value);
     let whole = write(value);
@@ -52,7 +55,7 @@ fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(value: &T) -> R
     // What no type knows is kept whatever it is.
     let known = members.iter().filter(|(name, _)| !name.starts_with("x-") && *name != "other");
     for (name, member) in known {
-        let optional = !REQUIRED.contains(&name.as_str());
+        let optional = !REQUIRED.contains(&name.as_str()) && !required.contains(&name.as_str());
         let with = |other: Value| {
             let mut changed = whole.clone();
             changed[name] = other;
@@ -60,10 +63,10 @@ fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(value: &T) -> R
         };
         let mut without = whole.clone();
         without.as_object_mut().expect("it is an object").remove(name);
-        // A block of no type, or whose members are not there, is one that is kept as it came.
+        // A block of no type, or whose members are not there, is one that is kept as it came; so is a question of no mode.
         let nothing = read::<T>(&with(Value::Null));
         prop_assert!(nothing.is_ok() || !optional, "{}: null is refused: {:?}", name, nothing);
-        if let (Ok(null), Ok(absent), true) = (&nothing, read::<T>(&without), whole.get("type").is_none()) {
+        if let (Ok(null), Ok(absent), true) = (&nothing, read::<T>(&without), optional && whole.get("type").is_none()) {
             prop_assert_eq!(null, &absent, "{}: null stands for absent", name);
         }
         if member.is_string() && name != "resultType" {
@@ -85,13 +88,13 @@ fn survives<T: DeserializeOwned + Serialize + PartialEq + Debug>(value: &T) -> R
 }
 
 macro_rules! survive {
-    ($($name:ident),+ $(,)?) => {
+    ($($name:ident $([$($required:literal),+])?),+ $(,)?) => {
         proptest! {
             #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
             $(
                 #[test]
                 fn $name(value in generated::$name()) {
-                    survives(&value)?;
+                    survives(&value, &[$($($required),+)?])?;
                 }
             )+
         }
@@ -102,9 +105,18 @@ survive!(
     annotations,
     block,
     call_tool_result,
+    cancel_task_result,
     client_capabilities,
     complete_result,
+    create_message_params ["messages"],
+    create_message_result,
+    create_task_result ["task", "taskId", "resultType"],
     discover_result,
+    elicit_form ["message", "requestedSchema"],
+    elicit_params ["mode", "message", "requestedSchema", "url"],
+    elicit_result ["action"],
+    elicitation_complete ["elicitationId"],
+    field_schema,
     get_prompt_result,
     icon,
     implementation,
@@ -115,9 +127,12 @@ survive!(
     list_resource_templates_result,
     list_resources_result,
     list_roots_result,
+    list_tasks_result,
     list_tools_result,
     log_message,
     logging_level,
+    model_hint,
+    model_preferences,
     progress,
     prompt,
     prompt_argument,
@@ -130,9 +145,19 @@ survive!(
     resource_updated,
     role,
     root,
+    sampling_content,
+    sampling_message,
     server_capabilities,
+    subscription_filter,
+    subscriptions_acknowledged,
+    subscriptions_listen_result,
+    task ["taskId"],
+    task_status,
+    tasks_capability,
     tool,
     tool_annotations,
+    tool_choice,
+    tool_execution,
     tool_ui,
 );
 
@@ -142,6 +167,21 @@ proptest! {
     #[test]
     fn json(value in generated::json()) {
         prop_assert_eq!(value.decode::<Json>().ok(), Some(value));
+    }
+
+    /// What is kept of a task is the program's own: it is in no message, so what it does not know is not kept.
+    #[test]
+    fn handles_of_tasks(created in generated::create_task_result()) {
+        let handle = created.handle();
+        let mut stored = write(&handle);
+        prop_assert_eq!(&read::<TaskHandle>(&stored), &Ok(handle.clone()));
+        for name in ["createdAt", "ttlMs", "pollIntervalMs"] {
+            if stored.get(name).is_none() {
+                stored[name] = Value::Null;
+            }
+        }
+        stored["xUnknown"] = json!([1]);
+        prop_assert_eq!(read::<TaskHandle>(&stored), Ok(handle));
     }
 }
 

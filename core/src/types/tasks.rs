@@ -408,6 +408,16 @@ object! {
         optional task_id: String = "taskId",
         /// How it stands (2025-11-25).
         optional status: TaskStatus = "status",
+        /// How it ended, in words (2025-11-25).
+        optional status_message: String = "statusMessage",
+        /// When it was created, as ISO 8601 has it (2025-11-25).
+        optional created_at: String = "createdAt",
+        /// When its status was last changed (2025-11-25).
+        optional last_updated_at: String = "lastUpdatedAt",
+        /// For how many milliseconds from its creation on the server keeps it (2025-11-25).
+        optional ttl: u64 = "ttl",
+        /// After how many milliseconds it may be asked for again (2025-11-25).
+        optional poll_interval: u64 = "pollInterval",
         /// `complete`.
         optional result_type: String = "resultType",
         /// Metadata.

@@ -1,20 +1,5 @@
 //! Any value of each type of the protocol.
 
-use mcpwire_core::{
-    Annotations, AudioContent, CallToolResult, ClientCapabilities, CompleteResult, Completion, ContentBlock,
-    DiscoverResult, EmbeddedResource, Extra, GetPromptResult, Icon, ImageContent, Implementation, InitializeParams,
-    InitializeResult, InputRequest, InputRequiredResult, Json, ListCapability, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage,
-    LoggingLevel, Progress, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
-    ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, ResourcesCapability, Role, Root, ServerCapabilities,
-    TasksCapability, TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
-};
-use proptest::collection::{btree_map, vec};
-use proptest::option;
-use proptest::prelude::*;
-use proptest::sample::select;
-use serde_json::Value;
-
 /// Any value of a type, field by field.
 macro_rules! made {
     ($Type:ty { $($field:ident: $strategy:expr),+ $(,)? }) => {
@@ -25,6 +10,31 @@ macro_rules! made {
         })
     };
 }
+
+mod elicitation;
+mod opening;
+mod sampling;
+mod subscriptions;
+mod tasks;
+
+pub(crate) use elicitation::*;
+pub(crate) use opening::*;
+pub(crate) use sampling::*;
+pub(crate) use subscriptions::*;
+pub(crate) use tasks::*;
+
+use mcpwire_core::{
+    Annotations, AudioContent, CallToolResult, CompleteResult, Completion, ContentBlock, EmbeddedResource, Extra,
+    GetPromptResult, Icon, ImageContent, Implementation, Json, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage, LoggingLevel, Progress, Prompt,
+    PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
+    ResourceUi, ResourceUpdated, Role, Root, TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
+};
+use proptest::collection::{btree_map, vec};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::Value;
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), "[a-z]{1,8}", any::<String>()]
@@ -79,6 +89,11 @@ fn object() -> impl Strategy<Value = Json> {
 
 fn meta() -> impl Strategy<Value = Option<Json>> {
     option::of(object())
+}
+
+/// A word: one of those that the protocol has, or another.
+fn known_or_other<T: From<String> + std::fmt::Debug>(known: &'static [&'static str]) -> impl Strategy<Value = T> {
+    prop_oneof![select(known).prop_map(ToOwned::to_owned), "[a-z]{1,6}"].prop_map(T::from)
 }
 
 /// Members under names that nothing in the protocol has.
@@ -188,6 +203,7 @@ pub(crate) fn tool() -> impl Strategy<Value = Tool> {
         output_schema: option::of(object()),
         annotations: option::of(tool_annotations()),
         icons: icons(),
+        execution: option::of(tool_execution()),
         meta: meta(),
         extra: extra(),
     })
@@ -335,94 +351,6 @@ pub(crate) fn root() -> impl Strategy<Value = Root> {
 
 pub(crate) fn list_roots_result() -> impl Strategy<Value = ListRootsResult> {
     made!(ListRootsResult { roots: vec(root(), 0..3), meta: meta(), extra: extra() })
-}
-
-pub(crate) fn client_capabilities() -> impl Strategy<Value = ClientCapabilities> {
-    made!(ClientCapabilities {
-        roots: meta(),
-        sampling: meta(),
-        elicitation: meta(),
-        tasks: meta(),
-        extensions: meta(),
-        experimental: meta(),
-        extra: extra(),
-    })
-}
-
-fn list_capability() -> impl Strategy<Value = ListCapability> {
-    made!(ListCapability { list_changed: any::<bool>(), extra: extra() })
-}
-
-pub(crate) fn server_capabilities() -> impl Strategy<Value = ServerCapabilities> {
-    let resources =
-        made!(ResourcesCapability { list_changed: any::<bool>(), subscribe: any::<bool>(), extra: extra() });
-    let tasks = made!(TasksCapability { list: meta(), cancel: meta(), requests: meta(), extra: extra() });
-    made!(ServerCapabilities {
-        tools: option::of(list_capability()),
-        resources: option::of(resources),
-        prompts: option::of(list_capability()),
-        completions: meta(),
-        logging: meta(),
-        tasks: option::of(tasks),
-        extensions: meta(),
-        experimental: meta(),
-        extra: extra(),
-    })
-}
-
-pub(crate) fn initialize_params() -> impl Strategy<Value = InitializeParams> {
-    made!(InitializeParams {
-        protocol_version: text(),
-        capabilities: client_capabilities(),
-        client_info: implementation(),
-        extra: extra(),
-    })
-}
-
-pub(crate) fn initialize_result() -> impl Strategy<Value = InitializeResult> {
-    made!(InitializeResult {
-        protocol_version: word(),
-        capabilities: option::of(server_capabilities()),
-        server_info: option::of(implementation()),
-        instructions: word(),
-        meta: meta(),
-        extra: extra(),
-    })
-}
-
-pub(crate) fn discover_result() -> impl Strategy<Value = DiscoverResult> {
-    made!(DiscoverResult {
-        supported_versions: vec(text(), 0..3),
-        capabilities: option::of(server_capabilities()),
-        instructions: word(),
-        server_info: option::of(implementation()),
-        result_type: complete(),
-        ttl_ms: whole(),
-        cache_scope: word(),
-        meta: meta(),
-        extra: extra(),
-    })
-}
-
-pub(crate) fn input_required_result() -> impl Strategy<Value = InputRequiredResult> {
-    let input = (select(vec!["roots/list", "elicitation/create", "x-new"]), meta());
-    let state = option::of(text().prop_map(|text| Json::from_value(&text).expect("it is JSON")));
-    let made = made!(InputRequiredResult {
-        input_requests: btree_map(text(), input, 0..3).prop_map(|inputs| {
-            let input = |(name, (method, params)): (String, (&str, Option<Json>))| {
-                let mut input = InputRequest::default();
-                (input.name, input.method, input.params) = (name, method.into(), params);
-                input
-            };
-            inputs.into_iter().map(input).collect::<Vec<_>>()
-        }),
-        request_state: state,
-        meta: meta(),
-        extra: extra(),
-    });
-    made.prop_filter("nothing is wished for", |result| {
-        !result.input_requests.is_empty() || result.request_state.is_some()
-    })
 }
 
 pub(crate) fn tool_ui() -> impl Strategy<Value = ToolUi> {
