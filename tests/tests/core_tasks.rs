@@ -418,7 +418,8 @@ fn a_call_given_up_ends_the_task() {
     assert_eq!((pair.sent.len(), pair.engine.poll_timeout(), pair.engine.is_idle()), (3, None, true));
 
     // While a question is under way, the answer is of no interest any more; a server that cancels no tasks is not asked to.
-    let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| match sent.method() {
+    let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| {
+        match sent.method() {
         "initialize" => peer.answer(
             sent,
             r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"requests":{"tools":{"call":{}}}}}}"#,
@@ -427,6 +428,7 @@ fn a_call_given_up_ends_the_task() {
         "tools/call" => peer.answer(sent, &format!(r#"{{"task":{}}}"#, stood("working"))),
         "tasks/get" => peer.answer_after(secs(5), sent, &stood("completed")),
         _ => {}
+    }
     });
     let ticket = pair.call("slow", &follow()).expect("it is sent");
     pair.pass(secs(3));
