@@ -115,7 +115,7 @@ pub use method::{
     Params, Ping, PingParams, Raw, ReadResource, RootsListChanged, SetLevel, Subscribe, SubscriptionsListen,
     Unsubscribe, UpdateTask,
 };
-pub use pages::{PagedList, Pages};
+pub use pages::{PagedList, Pages, PagesTime};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,

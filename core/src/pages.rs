@@ -2,10 +2,16 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
+use serde::Serialize;
+
+use crate::json::serialize;
+use crate::session::{CallError, Config, Deadline, RequestOptions};
+use crate::time::Timestamp;
 use crate::types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, Listed,
-    Prompt, Resource, ResourceTemplate, Task, Tool,
+    Prompt, Rejected, Resource, ResourceTemplate, Task, Tool,
 };
 
 /// The most pages that are asked for. 1,000: a server that pages by one would still list more than anybody reads.
@@ -14,6 +20,10 @@ const MAX_PAGES: usize = 1_000;
 /// The most entries that are kept. 100,000: ten times the largest lists seen in the field.
 const MAX_ENTRIES: usize = 100_000;
 
+/// The most bytes that pages after the first may add, as JSON, with the cursors. 64 MiB: one message of the greatest length,
+/// as the first page may be.
+const MAX_BYTES: usize = 64 << 20;
+
 /// A page of a list.
 pub trait PagedList {
     /// What is listed.
@@ -21,6 +31,12 @@ pub trait PagedList {
 
     /// The entries, and where the next page starts.
     fn into_page(self) -> (Listed<Self::Item>, Option<String>);
+
+    /// About how many bytes the entries have as JSON, by which a list is bounded. Without an answer (0), only the number of
+    /// pages and of entries bounds it.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 macro_rules! paged {
@@ -30,6 +46,14 @@ macro_rules! paged {
 
             fn into_page(self) -> (Listed<$Item>, Option<String>) {
                 (self.$entries, self.next_cursor)
+            }
+
+            fn bytes(&self) -> usize {
+                let Listed { items, rejected } = &self.$entries;
+                let mut text = Vec::new();
+                let items = items.iter().map(|item| written(item, &mut text)).sum::<usize>();
+                let named = |entry: &Rejected| entry.name.as_ref().map_or(0, String::len) + entry.reason.len();
+                items + rejected.iter().map(named).sum::<usize>()
             }
         }
     )* };
@@ -45,27 +69,35 @@ paged! {
 
 /// A list on its way, page by page.
 ///
-/// A server whose pages lead in a circle, or never end, gives what it has given by then.
+/// A server whose pages lead in a circle, or never end, gives what it has given by then: 1,000 pages, 100,000 entries, or
+/// 64 MiB beyond the first page.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: Listed<T>,
     cursors: Vec<String>,
+    /// Of all pages but the first, which is bounded as any message is.
+    bytes: usize,
 }
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Pages { list: Listed::default(), cursors: Vec::new() }
+        Pages { list: Listed::default(), cursors: Vec::new(), bytes: 0 }
     }
 }
 
 impl<T> Pages<T> {
     /// Takes in a page. Gives the cursor of the next one; `None` if the list is complete.
     pub fn add(&mut self, page: impl PagedList<Item = T>) -> Option<&str> {
+        if !self.cursors.is_empty() {
+            self.bytes = self.bytes.saturating_add(page.bytes());
+        }
         let (entries, cursor) = page.into_page();
         self.list.append(entries);
         let cursor = cursor?;
+        self.bytes = self.bytes.saturating_add(cursor.len());
         let goes_on = self.cursors.len() + 1 < MAX_PAGES
             && self.list.items.len() + self.list.rejected.len() < MAX_ENTRIES
+            && self.bytes < MAX_BYTES
             && !self.cursors.contains(&cursor);
         if !goes_on {
             return None;
@@ -78,6 +110,44 @@ impl<T> Pages<T> {
     pub fn into_list(self) -> Listed<T> {
         self.list
     }
+}
+
+/// The time that a list has, all its pages together: that of [`RequestOptions::total_timeout`], or
+/// [`Config::total_timeout`]. Without it, a server that is just in time with each of its pages would keep its client for
+/// hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PagesTime {
+    began: Timestamp,
+    total: Duration,
+}
+
+impl PagesTime {
+    /// The first page is about to be asked for.
+    pub fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
+        let timeout = options.timeout.unwrap_or(config.request_timeout);
+        PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
+    }
+
+    /// The options for the next page, which has what is left.
+    pub fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
+        let left = self.total.saturating_sub(now.duration_since(self.began));
+        RequestOptions { total_timeout: Some(left), ..options.clone() }
+    }
+
+    /// Says in the error of a page how long the whole list had, if that was over.
+    pub fn explain(&self, error: &mut CallError) {
+        if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
+            *after = self.total;
+        }
+    }
+}
+
+/// How long a value is as JSON, written in the room of the one before.
+fn written(value: &impl Serialize, text: &mut Vec<u8>) -> usize {
+    text.clear();
+    // What cannot be written has no length worth knowing: the types of the protocol can.
+    let _ = serialize::append(text, value);
+    text.len()
 }
 
 #[cfg(test)]
@@ -118,5 +188,27 @@ mod tests {
             asked += 1;
         }
         assert_eq!(asked, MAX_PAGES - 1);
+    }
+
+    #[test]
+    fn large_pages_are_few() {
+        let long = |n: usize| format!("{n}{}", "x".repeat(MAX_BYTES / 2));
+        // The first one does not count: it is no larger than a message may be.
+        for (entries, cursors, most) in [(true, false, 3), (false, true, 2)] {
+            let mut pages = Pages::default();
+            let mut asked = 1;
+            loop {
+                let mut page = page("a", None);
+                if entries {
+                    page.prompts.items[0].name = long(asked);
+                }
+                page.next_cursor = Some(if cursors { long(asked) } else { format!("{asked}") });
+                if pages.add(page).is_none() {
+                    break;
+                }
+                asked += 1;
+            }
+            assert_eq!(asked, most);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use mcpwire_core::{
     CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
     GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
-    PagedList, Pages, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
+    PagedList, Pages, PagesTime, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
     ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
     UnsubscribeParams,
 };
@@ -87,6 +87,7 @@ impl McpClient {
     }
 
     /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
+    /// [`RequestOptions::total_timeout`] is for all pages together.
     ///
     /// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh
     /// pages (2026-07-28, server/utilities/caching, "Interaction with Pagination").
@@ -113,8 +114,9 @@ impl McpClient {
     {
         let kept = self.engine().stats().cached;
         let mut options = options.clone();
+        let time = PagesTime::begin(&options, self.engine().config(), self.connection.now());
         loop {
-            match self.walk::<M>(&options, begun) {
+            match self.walk::<M>(&options, time, begun) {
                 Err(Error::Call { error: CallError::Server { .. }, .. })
                     if !options.fresh && self.engine().stats().cached > kept =>
                 {
@@ -128,6 +130,7 @@ impl McpClient {
     fn walk<M>(
         &mut self,
         options: &RequestOptions,
+        time: PagesTime,
         begun: fn(&mut Self),
     ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
     where
@@ -138,7 +141,9 @@ impl McpClient {
         let mut page = self.request::<M>(&ListParams { cursor: None }, options)?;
         begun(self);
         while let Some(cursor) = pages.add(page) {
-            page = self.request::<M>(&ListParams { cursor: Some(cursor) }, options)?;
+            let rest = time.options(options, self.connection.now());
+            let next = self.request::<M>(&ListParams { cursor: Some(cursor) }, &rest);
+            page = next.map_err(|error| error.explained(|error| time.explain(error)))?;
         }
         Ok(pages.into_list())
     }

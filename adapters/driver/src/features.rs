@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcpwire_core::{
     CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
     GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
-    PagedList, Pages, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
+    PagedList, Pages, PagesTime, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
     ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
     UnsubscribeParams,
 };
@@ -97,6 +97,7 @@ impl<R> McpClient<R> {
     }
 
     /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
+    /// [`RequestOptions::total_timeout`] is for all pages together.
     pub async fn list_all_with<M>(
         &self,
         options: &RequestOptions,
@@ -123,8 +124,9 @@ where
 {
     let cached = || life.0.lock().engine.stats().cached;
     let before = cached();
+    let time = PagesTime::begin(&options, life.0.lock().engine.config(), life.0.clock.now());
     loop {
-        match walk::<M>(life, &options).await {
+        match walk::<M>(life, &options, time).await {
             Err(Error::Call { error: CallError::Server { .. }, .. }) if !options.fresh && cached() > before => {
                 options.fresh = true;
             }
@@ -133,7 +135,11 @@ where
     }
 }
 
-async fn walk<M>(life: &Arc<Life>, options: &RequestOptions) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+async fn walk<M>(
+    life: &Arc<Life>,
+    options: &RequestOptions,
+    time: PagesTime,
+) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
 where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
@@ -141,7 +147,9 @@ where
     let mut pages = Pages::default();
     let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, options, false)?.await?;
     while let Some(cursor) = pages.add(page) {
-        page = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, options, false)?.await?;
+        let rest = time.options(options, life.0.clock.now());
+        let next = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, &rest, false)?.await;
+        page = next.map_err(|error| error.explained(|error| time.explain(error)))?;
     }
     Ok(pages.into_list())
 }

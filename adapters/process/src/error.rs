@@ -91,6 +91,14 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// The same with more said about why a request ended without a result.
+    pub fn explained(mut self, explain: impl FnOnce(&mut CallError)) -> Self {
+        if let Error::Call { error, .. } = &mut self {
+            explain(error);
+        }
+        self
+    }
+
     /// Which kind of error it is.
     pub fn kind(&self) -> ErrorKind {
         match self {

@@ -1,0 +1,207 @@
+//! A server that loses messages, that is slow, or that means ill, keeps no request, list, task or subscription going for
+//! ever, and leaves nothing behind in memory.
+//!
+//! More of it, case by case, is in `core_rounds.rs`, `core_tasks.rs`, `core_subscriptions.rs` and `core/src/pages.rs`.
+
+use std::time::Duration;
+
+use mcpwire_driver::core::{
+    CallError, Config, Deadline, Json, ListResources, Reopen, RequestOptions, SubscribeOptions, SubscriptionEvent,
+    SubscriptionFilter, TaskFault,
+};
+use mcpwire_driver::process::Error;
+use mcpwire_testkit::{Answer, ScriptedServer, Testkit, duplex};
+use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
+use mcpwire_tests::watched;
+use serde_json::json;
+
+const fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+/// A server whose list of resources has always one page more, under a cursor that is always new.
+fn endless(latency: Duration) -> ScriptedServer {
+    let server = ScriptedServer::new().capabilities(json!({"resources": {}})).latency(latency);
+    server.on("resources/list", |params: &Json| {
+        let page: u64 = params.member::<String>("cursor").and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+        Answer::new().result(json!({
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "resources": [{"uri": format!("a:{page}"), "name": "a"}], "nextCursor": (page + 1).to_string(),
+        }))
+    })
+}
+
+#[track_caller]
+fn assert_timeout<T>(result: Result<T, Error>, total: Duration) {
+    let Err(Error::Call { error: CallError::Timeout { after, deadline, .. }, .. }) = result else {
+        panic!("it ends in another way")
+    };
+    assert_eq!((after, deadline), (total, Deadline::Total));
+}
+
+#[test]
+fn pages_that_are_just_in_time_have_one_deadline() {
+    watched(|| {
+        let kit = Testkit::new(endless(secs(29)));
+        kit.run(async |client| {
+            let begun = kit.time().elapsed();
+            assert_timeout(client.list_resources().await, secs(3600));
+            assert_eq!(kit.time().elapsed() - begun, secs(3600));
+            let options = RequestOptions::new().total_timeout(secs(100));
+            assert_timeout(client.list_all_with::<ListResources>(&options).await, secs(100));
+            assert_eq!(kit.time().elapsed() - begun, secs(3700));
+            // The page that was on its way is given up, and the connection is as good as before.
+            client.ping().await.expect("it answers");
+        });
+        assert_eq!(kit.server().cancellations().len(), 2);
+        let asked = kit.server().requests().iter().filter(|request| request.method == "resources/list").count();
+        assert_eq!(asked, 3600 / 29 + 1 + 100 / 29 + 1);
+    });
+}
+
+#[test]
+fn the_blocking_client_has_it_too() {
+    watched(|| {
+        let server = endless(Duration::from_millis(5));
+        let (ours, theirs) = duplex(64 * 1024);
+        let serving = server.serve::<mcpwire_smol::Smol>(theirs.reader, theirs.writer);
+        std::thread::spawn(|| smol::block_on(serving));
+        let (reader, writer) = (smol::io::BlockOn::new(ours.reader), smol::io::BlockOn::new(ours.writer));
+        let mut client = mcpwire_blocking::McpClient::over(reader, writer, mcpwire_blocking::ConnectOptions::default())
+            .expect("it starts");
+        client.initialize().expect("it opens");
+        // Of the thousand pages that it would take, there is time for the fewest.
+        let total = Duration::from_millis(100);
+        assert_timeout(client.list_all_with::<ListResources>(&RequestOptions::new().total_timeout(total)), total);
+        client.ping().expect("it answers");
+    });
+}
+
+#[test]
+fn pages_that_come_at_once_are_a_thousand() {
+    watched(|| {
+        let kit = Testkit::new(endless(Duration::ZERO));
+        let listed = kit.run(async |client| client.list_resources().await).expect("what there was");
+        assert_eq!((listed.items.len(), kit.server().requests().len()), (1_000, 1_001));
+    });
+}
+
+/// A server whose calls become tasks, and that says no more of them.
+fn forgetful(sent: &Sent, peer: &mut Peer) {
+    if sent.method() == "tools/call" {
+        peer.answer(sent, r#"{"resultType":"task","taskId":"t1","status":"working","pollIntervalMs":1}"#);
+    }
+}
+
+fn with_tasks() -> Config {
+    let mut config = Config::default();
+    config.capabilities.declare_tasks();
+    config
+}
+
+/// Nothing is under way, nothing is due, and the engine is as small as one that has just begun.
+#[track_caller]
+fn assert_nothing_is_left(pair: &mut Pair) {
+    assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None));
+    let shown = format!("{:?}", pair.engine);
+    assert!(shown.len() < 16 * 1024, "{}", shown.len());
+}
+
+#[test]
+fn a_task_that_is_never_heard_of_again_is_lost() {
+    let mut pair = Pair::open(with_tasks(), modern(forgetful));
+    let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
+    pair.pass(secs(3600));
+    let CallError::Task { fault: TaskFault::Lost { error }, .. } = pair.error(ticket) else { panic!("another error") };
+    assert!(matches!(*error, CallError::Timeout { .. }), "{error}");
+    assert_eq!(pair.methods().iter().filter(|method| **method == "tasks/get").count(), 6);
+    assert_nothing_is_left(&mut pair);
+}
+
+#[test]
+fn thousands_of_tasks_leave_nothing() {
+    let mut pair = Pair::open(with_tasks(), modern(forgetful));
+    for _ in 0..5_000 {
+        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.drive();
+        assert!(pair.engine.cancel(ticket.key(), None));
+        pair.drive();
+        let _ = pair.error(ticket);
+        pair.sent.clear();
+    }
+    // What was asked of the server at the end of each, it has not answered.
+    pair.pass(secs(60));
+    assert_nothing_is_left(&mut pair);
+}
+
+#[test]
+fn thousands_of_rounds_leave_nothing() {
+    let mut config = Config::default();
+    config.answer("elicitation/create");
+    let wants = r#"{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}"#;
+    let mut pair = Pair::open(config, modern(move |sent, peer| peer.answer(sent, wants)));
+    for _ in 0..5_000 {
+        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.drive();
+        assert!(pair.engine.cancel(ticket.key(), None));
+        pair.drive();
+        let _ = pair.error(ticket);
+        (pair.sent.clear(), pair.events.clear());
+    }
+    assert_nothing_is_left(&mut pair);
+}
+
+const LISTEN: &str = "subscriptions/listen";
+
+fn acknowledge(sent: &Sent, peer: &mut Peer) {
+    let meta = json!({"io.modelcontextprotocol/subscriptionId": sent.id()});
+    let params = json!({"notifications": sent.params()["notifications"], "_meta": meta});
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params});
+    peer.say(told.to_string());
+}
+
+#[test]
+fn subscriptions_that_end_again_and_again_are_rare_requests() {
+    // One that holds for just as long as it takes to be thought steady.
+    let server = modern(|sent, peer| {
+        if sent.method() == LISTEN {
+            acknowledge(sent, peer);
+            peer.answer_after(secs(60), sent, r#"{"resultType":"complete"}"#);
+        }
+    });
+    let mut pair = Pair::open(Config::default(), server);
+    let options = SubscribeOptions::new().reopen(Reopen::Always);
+    let key = pair.engine.subscribe(&SubscriptionFilter::new().tools(), &options, pair.now()).expect("it is sent");
+    pair.pass(secs(24 * 3600));
+    let asked = pair.sent.len();
+    assert!((1_000..=24 * 60).contains(&asked), "about one a minute: {asked}");
+    let told: Vec<_> = std::iter::from_fn(|| pair.engine.poll_subscription(key)).collect();
+    assert!(matches!(told[..], [SubscriptionEvent::Acknowledged(_)]), "that is told once: {told:?}");
+    assert!(pair.engine.unsubscribe(key));
+    pair.pass(secs(120));
+    assert_nothing_is_left(&mut pair);
+}
+
+#[test]
+fn thousands_of_subscriptions_leave_nothing() {
+    for acknowledges in [true, false] {
+        let mut pair = Pair::open(
+            Config::default(),
+            modern(move |sent, peer| {
+                if sent.method() == LISTEN && acknowledges {
+                    acknowledge(sent, peer);
+                }
+            }),
+        );
+        for number in 0..5_000 {
+            let wanted = SubscriptionFilter::new().tools().resource(format!("file:///{number}"));
+            let key = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), pair.now()).expect("it is sent");
+            pair.drive();
+            assert!(pair.engine.unsubscribe(key));
+            pair.drive();
+            (pair.sent.clear(), pair.events.clear());
+        }
+        pair.pass(secs(60));
+        assert_nothing_is_left(&mut pair);
+    }
+}
