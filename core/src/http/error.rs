@@ -175,6 +175,8 @@ pub enum FailureKind {
     Invalid,
     /// A redirect that must not be followed.
     Redirect,
+    /// This side made no request of it: there is no token for it, or the like.
+    NotMade,
 }
 
 impl Failure {
@@ -191,6 +193,7 @@ impl fmt::Display for Failure {
             FailureKind::Tls => "no secure connection to the server came about",
             FailureKind::Broken => "the connection to the server was lost",
             FailureKind::Invalid => "the server's response is not what HTTP allows",
+            FailureKind::NotMade => "the request was not made",
             FailureKind::Redirect => "the server redirects to where requests must not go",
         })?;
         match self.detail.as_str() {

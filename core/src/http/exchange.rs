@@ -57,6 +57,9 @@ pub struct Exchange {
     pub body: Vec<u8>,
     /// It is meant to stay open: it should not take the place of others in a bounded pool, and silence on it says nothing.
     pub is_long: bool,
+    /// It waits for an answer. Others, such as an answer of the client's or a notification, should not wait for a place in a
+    /// bounded pool: what has the places may wait for them.
+    pub is_request: bool,
 }
 
 impl fmt::Debug for Exchange {
@@ -70,6 +73,7 @@ impl fmt::Debug for Exchange {
             .field("headers", &names)
             .field("body", &crate::text::excerpt(&self.body))
             .field("is_long", &self.is_long)
+            .field("is_request", &self.is_request)
             .finish()
     }
 }

@@ -128,6 +128,7 @@ impl Engine {
         let id = ExchangeId(self.next_exchange);
         self.next_exchange += 1;
         let named = headers.iter().any(|(name, _)| name == SESSION);
+        let is_request = !matches!(purpose, Purpose::Message { .. } | Purpose::Delete);
         let open = Open::new(purpose, named.then_some(self.legacy.generation), body.len());
         if let Some(request) = open.request() {
             self.serving.insert(request, id);
@@ -138,7 +139,8 @@ impl Engine {
             Verb::Post => self.way.endpoint().unwrap_or(&self.settings.uri),
             Verb::Get | Verb::Delete => &self.settings.uri,
         };
-        self.commands.push_back(Command::Start(Exchange { id, verb, uri: uri.to_string(), headers, body, is_long }));
+        let uri = uri.to_string();
+        self.commands.push_back(Command::Start(Exchange { id, verb, uri, headers, body, is_long, is_request }));
         id
     }
 
