@@ -68,6 +68,7 @@
 //! | where | what |
 //! |---|---|
 //! | [`stdio`] | [`stdio::Engine`]: a session and the bytes of a stream |
+//! | `http` | the same for HTTP: a session and the exchanges that carry its messages (with the feature `http`) |
 //! | `session` | [`Session`]: handshake, requests and answers, deadlines, cancelling; on whole messages |
 //! | `rpc` | JSON-RPC: the first look at a message, the one pass that reads it, writing ours |
 //! | `frame` | lines in a buffer |
@@ -92,6 +93,8 @@ mod cache;
 mod ending;
 mod extract;
 mod frame;
+#[cfg(feature = "http")]
+pub mod http;
 mod json;
 mod method;
 mod pages;

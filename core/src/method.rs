@@ -41,6 +41,12 @@ pub trait Method {
 
     /// What the server answers. It is decoded from JSON text in memory, so it may hold [`Json`] parts.
     type Result: DeserializeOwned;
+
+    /// Looks at a result that came over HTTP in the modern era, where more is asked of some than elsewhere.
+    #[doc(hidden)]
+    fn over_http(result: Self::Result) -> Self::Result {
+        result
+    }
 }
 
 /// Parameters that the method `M` takes. They serialise as a JSON object, or as `null` for none. Their `_meta` is not
@@ -84,8 +90,6 @@ methods! {
     Initialize = "initialize", InitializeParams => InitializeResult;
     /// Asks a modern server what it is. The engine sends it first.
     Discover = "server/discover", DiscoverParams => DiscoverResult;
-    /// Lists tools, a page at a time.
-    ListTools = "tools/list", ListParams<'_> => ListToolsResult;
     /// Lists resources, a page at a time.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult;
     /// Lists resource templates, a page at a time.
@@ -126,6 +130,22 @@ pub struct DiscoverParams {}
 /// `ping` takes nothing.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PingParams {}
+
+/// Lists tools, a page at a time.
+#[derive(Clone, Copy, Debug)]
+pub enum ListTools {}
+
+impl Method for ListTools {
+    const NAME: &'static str = "tools/list";
+    type Result = ListToolsResult;
+
+    #[cfg(feature = "http")]
+    fn over_http(mut result: ListToolsResult) -> ListToolsResult {
+        crate::http::reject_unmirrorable(&mut result.tools);
+        result
+    }
+}
+impl Params<ListTools> for ListParams<'_> {}
 
 /// Calls a tool.
 #[derive(Clone, Copy, Debug)]

@@ -27,6 +27,7 @@ mod server;
 pub mod sim;
 pub mod spec;
 mod watchdog;
+pub mod web;
 
 pub use adapter::{Adapter, Answering, Call, Failure, Heard, Statuses};
 pub use blocking::Blocking;

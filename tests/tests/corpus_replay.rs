@@ -37,6 +37,16 @@ fn envelope() {
 }
 
 #[test]
+fn http() {
+    replay("http");
+}
+
+#[test]
+fn sse() {
+    replay("sse");
+}
+
+#[test]
 fn operations() {
     replay("operations");
 }

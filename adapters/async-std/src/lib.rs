@@ -49,4 +49,24 @@ impl Runtime for AsyncStd {
     fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
         Smol::pipes(pipes, exit)
     }
+
+    #[cfg(feature = "http")]
+    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<AsyncStd>::new(mcpwire_http::ClientOptions::default())?))
+    }
+}
+
+#[cfg(feature = "http")]
+impl mcpwire_http::Net for AsyncStd {
+    fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
+        Smol::connect(host, port)
+    }
+
+    fn spawn(task: mcpwire_http::Task) {
+        drop(async_std::task::spawn(task));
+    }
+
+    fn sleep(after: std::time::Duration) -> mcpwire_http::Task {
+        Smol::sleep(after)
+    }
 }

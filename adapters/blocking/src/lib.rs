@@ -41,8 +41,8 @@ pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_core as core;
 pub use mcpwire_process::{
-    Direction, EnvPolicy, Error, ErrorKind, Exit, McpServerDef, ProcessReport, ShutdownReport, SpawnError,
-    SpawnErrorKind, inherited_names,
+    Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
+    SpawnError, SpawnErrorKind, inherited_names,
 };
 pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};

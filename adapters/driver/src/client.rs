@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
-use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
-    RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool,
+    RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
 
 use crate::call::Call;
 use crate::driver::Driver;
+use crate::engine::Engine;
 use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
@@ -35,7 +35,8 @@ pub struct McpClient<R> {
 }
 
 impl<R: Runtime> McpClient<R> {
-    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection.
+    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection. Of one that is spoken to by HTTP, nothing is
+    /// asked yet.
     ///
     /// It is no `async` function because nothing in it waits, but it is to be called within the runtime.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
@@ -45,8 +46,24 @@ impl<R: Runtime> McpClient<R> {
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
         options.config = def.configure(options.config);
+        if let Some(url) = &def.url {
+            return Self::connect_http(def, url, options);
+        }
         let (process, streams) = spawn::<R>(def)?;
         Ok(Self::begin_with(Some(def.clone()), Some(process), streams, options))
+    }
+
+    #[cfg(feature = "http")]
+    fn connect_http(def: &McpServerDef, url: &str, options: ConnectOptions) -> Result<Self, Error> {
+        let settings = crate::http::settings(def, url, &options.http)?;
+        let (life, driver) = crate::http::assemble::<R>(def, settings, options, R::clock(), Box::new(R::timer()))?;
+        R::spawn(driver);
+        Ok(McpClient { life: Arc::new(life), runtime: PhantomData })
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn connect_http(def: &McpServerDef, _: &str, _: ConnectOptions) -> Result<Self, Error> {
+        Err(Error::Http { server: def.display_name().into(), error: mcpwire_process::HttpSetupError::Missing })
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's.
@@ -133,12 +150,15 @@ impl<R: Runtime> McpClient<R> {
             drop(state);
             return closed();
         }
-        let engine = state.engine.restarted(now.duration_since(begun));
+        let Some(engine) = state.engine.restarted(now.duration_since(begun)) else {
+            drop(state);
+            return closed();
+        };
         state.restart(engine, writer, process);
         let begun = state.engine.initialize(now);
         drop(state);
         begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
-        R::spawn(Driver::new(Arc::clone(shared), reader, stderr, exit, Box::new(R::timer())));
+        R::spawn(Driver::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())));
         Ok(())
     }
 
@@ -371,12 +391,12 @@ fn assemble(
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> (Life, Driver) {
-    let ConnectOptions { config, patience, stderr: follower, trace, handlers } = options;
+    let ConnectOptions { config, patience, stderr: follower, trace, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
-    let state = State::new(Engine::new(config), writer, process);
+    let state = State::new(Engine::Stream(stdio::Engine::new(config)), Some(writer), process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
     let shared = Arc::new(Shared::new(definition, patience, clock, handlers, state, watchers));
-    let driver = Driver::new(Arc::clone(&shared), reader, stderr, exit, timer);
+    let driver = Driver::new(Arc::clone(&shared), Some(reader), stderr, exit, timer);
     (Life(shared), driver)
 }
 

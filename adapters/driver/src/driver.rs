@@ -58,6 +58,9 @@ pub struct Driver {
     heard: Vec<u8>,
     wakers: Vec<Waker>,
     answers: Answers,
+    /// What carries the messages where no stream does.
+    #[cfg(feature = "http")]
+    pub(crate) http: Option<Box<crate::http::Exchanges>>,
     /// How it ended, when everything is over.
     report: Option<ShutdownReport>,
     over: bool,
@@ -66,7 +69,7 @@ pub struct Driver {
 impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        reader: Reader,
+        reader: Option<Reader>,
         stderr: Option<Reader>,
         exit: Option<ExitWatch>,
         timer: Box<dyn Timer>,
@@ -78,7 +81,7 @@ impl Driver {
         drop(state);
         Driver {
             shared,
-            reader: Some(reader),
+            reader,
             stderr,
             exit,
             timer,
@@ -92,6 +95,8 @@ impl Driver {
             heard: Vec::new(),
             wakers: Vec::new(),
             answers: Answers::default(),
+            #[cfg(feature = "http")]
+            http: None,
             report: None,
             over: false,
         }
@@ -127,6 +132,10 @@ impl Driver {
             return moved;
         }
         moved |= self.read(state, cx);
+        #[cfg(feature = "http")]
+        if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
+            moved |= http.tell_next(engine, self.shared.clock.now(), &mut self.watched);
+        }
         moved | state.events(&self.shared.server, &mut self.wakers)
     }
 
@@ -343,6 +352,57 @@ impl Driver {
     }
 }
 
+#[cfg(feature = "http")]
+impl Driver {
+    /// Looks at what came, and lets the exchanges go on, in turns.
+    fn poll_http(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        for _ in 0..TURNS {
+            if self.poll_once(cx).is_ready() {
+                self.http = None;
+                return Poll::Ready(());
+            }
+            let Some(http) = &mut self.http else { return Poll::Pending };
+            // While those who listen are waited for, nothing is read: they wake this task.
+            let may_read = self.held.is_none();
+            let has_come = http.go_on(may_read, &mut self.watched, cx);
+            if !may_read || !has_come && !http.has_more() {
+                self.outside();
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl Driver {
+    /// Everything that moves once: what is behind the lock, then what must not be.
+    #[inline]
+    fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let shared = Arc::clone(&self.shared);
+        let mut state = shared.lock();
+        self.over = self.turn(&mut state, cx);
+        #[cfg(feature = "http")]
+        if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
+            http.take_commands(engine, shared.clock.now());
+        }
+        state.engine.shrink();
+        match &mut state.driver {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        let asks = mem::take(&mut state.asks);
+        drop(state);
+        if self.over {
+            self.answers.clear();
+        } else {
+            self.answers.serve(&shared, asks, cx);
+        }
+        self.outside();
+        if self.over { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
 impl Future for Driver {
     type Output = ();
 
@@ -351,23 +411,11 @@ impl Future for Driver {
         if this.over {
             return Poll::Ready(());
         }
-        let shared = Arc::clone(&this.shared);
-        let mut state = shared.lock();
-        this.over = this.turn(&mut state, cx);
-        state.engine.shrink();
-        match &mut state.driver {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
+        #[cfg(feature = "http")]
+        if this.http.is_some() {
+            return this.poll_http(cx);
         }
-        let asks = mem::take(&mut state.asks);
-        drop(state);
-        if this.over {
-            this.answers.clear();
-        } else {
-            this.answers.serve(&shared, asks, cx);
-        }
-        this.outside();
-        if this.over { Poll::Ready(()) } else { Poll::Pending }
+        this.poll_once(cx)
     }
 }
 

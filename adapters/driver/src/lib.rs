@@ -27,8 +27,11 @@ mod answers;
 mod call;
 mod client;
 mod driver;
+mod engine;
 mod features;
 mod handlers;
+#[cfg(feature = "http")]
+pub mod http;
 mod notifications;
 mod options;
 mod pending;
@@ -48,8 +51,8 @@ pub use driver::Driver;
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
 pub use mcpwire_process::{
-    Direction, EnvPolicy, Error, ErrorKind, Exit, McpServerDef, ProcessReport, ShutdownReport, SpawnError,
-    SpawnErrorKind, inherited_names,
+    Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
+    SpawnError, SpawnErrorKind, inherited_names,
 };
 pub use notifications::Notifications;
 pub use options::ConnectOptions;

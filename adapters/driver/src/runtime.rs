@@ -34,6 +34,13 @@ pub trait Runtime: Send + Sync + 'static {
 
     /// Makes the pipes of a process the runtime's, and watches its exit if there is a handle for it.
     fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams>;
+
+    /// The runtime's own HTTP client, for a connection that brings none
+    /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). By default there is none.
+    #[cfg(feature = "http")]
+    fn http() -> Result<Arc<dyn crate::http::HttpClient>, mcpwire_process::HttpSetupError> {
+        Err(mcpwire_process::HttpSetupError::Missing)
+    }
 }
 
 /// One timer of a runtime.

@@ -5,13 +5,13 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
-use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     Ask, AskKey, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, SubscriptionKey,
     Timestamp, ToolList,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
 
+use crate::engine::Engine;
 use crate::notifications::Subscribers;
 use crate::runtime::Writer;
 use crate::slots::{Slot, Slots};
@@ -112,10 +112,10 @@ pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
 }
 
 impl State {
-    pub(crate) fn new(engine: Engine, writer: Writer, process: Option<Process>) -> Self {
+    pub(crate) fn new(engine: Engine, writer: Option<Writer>, process: Option<Process>) -> Self {
         State {
             engine,
-            writer: Some(writer),
+            writer,
             unflushed: false,
             slots: Slots::default(),
             driver: None,
@@ -190,6 +190,11 @@ impl State {
     /// Sees to it that what waits is sent. One call at a time is written where it is made; where there are many, the driver
     /// writes them together. Who is to be woken for it, if anybody.
     pub(crate) fn hand_over(&mut self) -> Option<Waker> {
+        #[cfg(feature = "http")]
+        if self.engine.is_http() {
+            // Requests are made by the driver alone.
+            return self.driver.take();
+        }
         if self.engine.transmit().is_empty() {
             // What was done may have ended a request, or a question, all the same; or its answer was there already.
             return if self.engine.has_events() { self.driver.take() } else { None };

@@ -15,12 +15,19 @@ pub(crate) enum Stop {
     Process { stopping: Stopping, until: Timestamp },
     /// Nothing is left of it but what it wrote last on standard error.
     LastWords { report: ShutdownReport, until: Timestamp },
+    /// The session is ended on the server, which is not waited for long.
+    #[cfg(feature = "http")]
+    Session { until: Timestamp },
     /// A stream is closed, which may take a moment too.
     Stream { writer: Option<Writer>, until: Timestamp },
 }
 
 impl Stop {
     pub(crate) fn begin(state: &mut State, patience: Patience, now: Timestamp) -> Self {
+        #[cfg(feature = "http")]
+        if state.engine.is_http() {
+            return Stop::Session { until: now + patience.after_close };
+        }
         let patience = match state.wish {
             Wish::Abandoned => Patience { after_close: Duration::ZERO, ..patience },
             Wish::Live | Wish::End => patience,
@@ -58,6 +65,11 @@ impl Stop {
                     Next::Done(report) => return Poll::Ready(report),
                 }
             },
+            #[cfg(feature = "http")]
+            Stop::Session { until } => {
+                let is_done = state.engine.http().is_none_or(|engine| engine.exchanges() == 0);
+                if is_done || *until <= now { Poll::Ready(ShutdownReport::of_streams()) } else { Poll::Pending }
+            }
             Stop::Stream { writer, until } => {
                 if let Some(open) = writer
                     && *until > now
@@ -74,6 +86,8 @@ impl Stop {
     /// When there is something to do, whatever else happens.
     pub(crate) fn deadline(&self) -> Timestamp {
         match self {
+            #[cfg(feature = "http")]
+            Stop::Session { until } => *until,
             Stop::Process { until, .. } | Stop::LastWords { until, .. } | Stop::Stream { until, .. } => *until,
         }
     }

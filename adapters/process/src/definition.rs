@@ -1,16 +1,21 @@
-//! [`McpServerDef`]: how a server is started.
+//! [`McpServerDef`]: how a server is started, or where it is.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcpwire_core::Config;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How a server is started: its command, its environment, and how long it is waited for.
+/// How a server is started (its command and environment), or where it is (its address and headers); and how long it is waited
+/// for.
 ///
-/// It reads an entry of an `mcpServers` file as it is; members that belong to other programs are passed over.
+/// It reads an entry of an `mcpServers` file as it is; members that belong to other programs are passed over. An entry has
+/// either a `command` or a `url`. Its `type` is passed over, too: an address tells that it is HTTP, and which shape of it the
+/// server speaks is found out.
 ///
 /// ```
 /// use mcpwire_process::McpServerDef;
@@ -22,16 +27,23 @@ use serde::{Deserialize, Serialize};
 ///
 /// let same = McpServerDef::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]).env("DEBUG", "1");
 /// assert_eq!(def, same);
+///
+/// let def: McpServerDef = serde_json::from_str(
+///     r#"{"type": "http", "url": "https://example.com/mcp", "headers": {"X-Team": "blue"}}"#,
+/// )?;
+/// assert_eq!(def, McpServerDef::http("https://example.com/mcp").header("X-Team", "blue"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", remote = "Self")]
 #[non_exhaustive]
 pub struct McpServerDef {
-    /// What errors call the server; the command's file name by default.
+    /// What errors call the server; the command's file name, or the host of the address, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The program: a path, or a name that is looked up in `PATH`. No shell is involved.
+    /// Empty for a server that is spoken to by HTTP.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
     /// Its arguments, each passed as it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,6 +66,12 @@ pub struct McpServerDef {
     /// How long starting it and opening the connection may take. In JSON: milliseconds. 60 s by default.
     #[serde(default, with = "millis", skip_serializing_if = "Option::is_none")]
     pub connect_timeout: Option<Duration>,
+    /// Where a server is that is spoken to by HTTP: absolute, `http` or `https`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers for all requests by HTTP. They may be secrets, and are not shown by `{:?}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// Which variables of this process a server gets.
@@ -136,6 +154,18 @@ impl McpServerDef {
         McpServerDef { command: command.into(), ..McpServerDef::default() }
     }
 
+    /// A server that is spoken to by HTTP, at this address: absolute, `http` or `https`. Which shape of the transport it speaks
+    /// is found out: Streamable HTTP, or the HTTP+SSE of 2024-11-05.
+    pub fn http(url: impl Into<String>) -> Self {
+        McpServerDef { url: Some(url.into()), ..McpServerDef::default() }
+    }
+
+    /// Adds a header to all requests by HTTP.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
     /// Sets what errors call the server.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -197,16 +227,65 @@ impl McpServerDef {
         config
     }
 
-    /// What to call the server: its name, or the file name of its command.
+    /// What to call the server: its name, the file name of its command, or the host of its address.
     pub fn display_name(&self) -> &str {
-        self.name.as_deref().unwrap_or_else(|| {
-            Path::new(&self.command).file_name().and_then(|name| name.to_str()).unwrap_or(&self.command)
-        })
+        match (&self.name, &self.url) {
+            (Some(name), _) => name,
+            (None, Some(url)) => authority(url),
+            (None, None) => {
+                Path::new(&self.command).file_name().and_then(|name| name.to_str()).unwrap_or(&self.command)
+            }
+        }
+    }
+
+    /// Whether others on the way can read what is said, tokens included: the address is `http://`, and not on this machine. A
+    /// program should tell its user.
+    pub fn is_exposed(&self) -> bool {
+        let Some(url) = &self.url else { return false };
+        let is_plain = url.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
+        is_plain && !is_loopback(host(authority(url)))
+    }
+}
+
+/// The host and port of an address. User and password, which an address should not have, are no part of it.
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
+/// The host without its port, and without the brackets of IPv6.
+fn host(authority: &str) -> &str {
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+impl Serialize for McpServerDef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for McpServerDef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let def = Self::deserialize(deserializer)?;
+        match (def.command.is_empty(), &def.url) {
+            (true, None) => Err(D::Error::custom("a server needs a `command`, or a `url`")),
+            (false, Some(_)) => Err(D::Error::custom("a server has either a `command` or a `url`, not both")),
+            _ => Ok(def),
+        }
     }
 }
 
 impl fmt::Debug for McpServerDef {
-    /// Shows the names of variables, never their values: they are where secrets are.
+    /// Shows the names of variables and headers, never their values, nor the query of the address: they are where secrets are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServerDef")
             .field("name", &self.name)
@@ -218,6 +297,8 @@ impl fmt::Debug for McpServerDef {
             .field("cwd", &self.cwd)
             .field("timeout", &self.timeout)
             .field("connect_timeout", &self.connect_timeout)
+            .field("url", &self.url.as_deref().map(|url| url.split('?').next().unwrap_or_default()))
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .finish()
     }
 }
@@ -256,5 +337,36 @@ mod tests {
         assert_eq!(serde_json::to_string(&def).unwrap(), text);
         let foreign: McpServerDef = serde_json::from_str(r#"{"command":"a","type":"stdio","disabled":false}"#).unwrap();
         assert_eq!(foreign, McpServerDef::new("a"));
+    }
+    #[test]
+    fn an_entry_says_where_a_server_is_or_how_it_is_started() {
+        let text = r#"{"timeout":1500,"url":"https://example.com/mcp","headers":{"A":"b"}}"#;
+        let def: McpServerDef = serde_json::from_str(text).unwrap();
+        assert_eq!(def.display_name(), "example.com");
+        assert_eq!(serde_json::to_string(&def).unwrap(), text);
+        for wrong in ["{}", r#"{"command":"a","url":"http://b"}"#] {
+            serde_json::from_str::<McpServerDef>(wrong).unwrap_err();
+        }
+        let shown = format!("{:?}", McpServerDef::http("https://a/b?key=hunter2").header("Authorization", "hunter3"));
+        assert!(shown.contains("Authorization") && !shown.contains("hunter"), "{shown}");
+    }
+
+    #[test]
+    fn only_plain_addresses_elsewhere_are_exposed() {
+        for safe in [
+            "https://example.com",
+            "http://localhost:1",
+            "http://127.0.0.9/x",
+            "HTTP://[::1]:80/",
+            "http://a.localhost",
+        ] {
+            assert!(!McpServerDef::http(safe).is_exposed(), "{safe}");
+        }
+        for exposed in
+            ["http://example.com", "http://192.168.0.1:8080/mcp", "http://localhost.example.com", "http://[::2]/"]
+        {
+            assert!(McpServerDef::http(exposed).is_exposed(), "{exposed}");
+        }
+        assert!(!McpServerDef::new("http://x").is_exposed());
     }
 }

@@ -19,6 +19,13 @@ pub enum Error {
         /// What is wrong.
         error: SpawnError,
     },
+    /// The server is spoken to by HTTP, and that cannot be begun.
+    Http {
+        /// What the server is called.
+        server: String,
+        /// What is wrong.
+        error: HttpSetupError,
+    },
     /// The server was started, and the connection could not be opened.
     Connect {
         /// What the server is called.
@@ -55,6 +62,33 @@ pub enum Error {
     },
 }
 
+/// Why a server cannot even be asked by HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HttpSetupError {
+    /// This client knows no HTTP.
+    Missing,
+    /// The address, or a header, is none that requests can be made with; which, in words.
+    Settings(String),
+    /// The HTTP client cannot be made; why, in words.
+    Client(String),
+}
+
+impl fmt::Display for HttpSetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HttpSetupError::Missing => f.write_str(
+                "it is spoken to by HTTP, which this client was built without; enable the feature `http` of `mcpwire-tokio`, \
+                 `mcpwire-smol` or `mcpwire-async-std`, or bring an HTTP client of your own",
+            ),
+            HttpSetupError::Settings(what) => f.write_str(what),
+            HttpSetupError::Client(what) => write!(f, "the HTTP client cannot be set up: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for HttpSetupError {}
+
 /// What is known of a server's process when something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessReport {
@@ -86,7 +120,7 @@ pub enum ErrorKind {
     Protocol,
     /// The connection has ended.
     Closed,
-    /// The call itself is wrong: not initialised, parameters that are no object, a limit.
+    /// The call itself is wrong: not initialised, parameters that are no object, a limit; or an address that cannot be spoken to.
     Usage,
 }
 
@@ -103,6 +137,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Spawn { .. } => ErrorKind::Start,
+            Error::Http { .. } => ErrorKind::Usage,
             Error::Connect { error: ConnectError::Timeout { .. }, .. } => ErrorKind::Timeout,
             Error::Connect { error: ConnectError::Cancelled, .. } => ErrorKind::Cancelled,
             Error::Connect { .. } => ErrorKind::Connect,
@@ -114,13 +149,14 @@ impl Error {
 
     /// Whether it happened while the connection was being opened.
     pub fn is_connecting(&self) -> bool {
-        matches!(self, Error::Spawn { .. } | Error::Connect { .. })
+        matches!(self, Error::Spawn { .. } | Error::Http { .. } | Error::Connect { .. })
     }
 
     /// What the server is called.
     pub fn server(&self) -> &str {
         match self {
             Error::Spawn { server, .. }
+            | Error::Http { server, .. }
             | Error::Connect { server, .. }
             | Error::Send { server, .. }
             | Error::Call { server, .. }
@@ -134,7 +170,7 @@ impl Error {
             Error::Connect { process, .. } | Error::Send { process, .. } | Error::Call { process, .. } => {
                 process.as_deref()
             }
-            Error::Spawn { .. } | Error::Io { .. } => None,
+            Error::Spawn { .. } | Error::Http { .. } | Error::Io { .. } => None,
         }
     }
 }
@@ -160,6 +196,7 @@ impl fmt::Display for Error {
         write!(f, "server `{}`: ", mcpwire_core::printable(self.server()))?;
         match self {
             Error::Spawn { error, .. } => error.fmt(f)?,
+            Error::Http { error, .. } => error.fmt(f)?,
             Error::Connect { error, .. } => error.fmt(f)?,
             Error::Send { error, .. } => error.fmt(f)?,
             Error::Call { error, .. } => error.fmt(f)?,
@@ -200,6 +237,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Spawn { error, .. } => Some(error),
+            Error::Http { error, .. } => Some(error),
             Error::Connect { error, .. } => Some(error),
             Error::Send { error, .. } => Some(error),
             Error::Call { error, .. } => Some(error),

@@ -25,7 +25,7 @@ mod stopping;
 mod trace;
 
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
-pub use error::{Error, ErrorKind, ProcessReport};
+pub use error::{Error, ErrorKind, HttpSetupError, ProcessReport};
 pub use exit::Exit;
 pub use process::{ExitHandle, Pipes, Process};
 pub use spawn::{SpawnError, SpawnErrorKind};

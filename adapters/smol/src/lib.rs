@@ -48,14 +48,7 @@ impl Runtime for Smol {
     type Timer = SmolTimer;
 
     fn spawn(driver: Driver) {
-        static EXECUTOR: Executor<'_> = Executor::new();
-        static THREAD: Once = Once::new();
-        THREAD.call_once(|| {
-            let drive = || async_io::block_on(EXECUTOR.run(pending::<()>()));
-            // Without a thread no connection moves, and the driver that is dropped with the executor says so to its clients.
-            let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(drive);
-        });
-        EXECUTOR.spawn(driver).detach();
+        run(driver);
     }
 
     fn timer() -> SmolTimer {
@@ -82,6 +75,58 @@ impl Runtime for Smol {
         let mut streams = Streams::new(Unblock::new(pipes.stdout), Unblock::new(pipes.stdin));
         streams.stderr = Some(Box::pin(Unblock::new(pipes.stderr)));
         Ok(streams)
+    }
+
+    #[cfg(feature = "http")]
+    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<Smol>::new(mcpwire_http::ClientOptions::default())?))
+    }
+}
+
+/// Runs a task on the thread of the connections.
+fn run(task: impl Future<Output = ()> + Send + 'static) {
+    static EXECUTOR: Executor<'_> = Executor::new();
+    static THREAD: Once = Once::new();
+    THREAD.call_once(|| {
+        let drive = || async_io::block_on(EXECUTOR.run(pending::<()>()));
+        // Without a thread no connection moves, and the driver that is dropped with the executor says so to its clients.
+        let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(drive);
+    });
+    EXECUTOR.spawn(task).detach();
+}
+
+#[cfg(feature = "http")]
+impl mcpwire_http::Net for Smol {
+    fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
+        use std::net::{TcpStream, ToSocketAddrs};
+
+        use async_io::Async;
+
+        Box::pin(async move {
+            // The system's way of looking up a host waits, so another thread does it.
+            let addresses = blocking::unblock(move || (host, port).to_socket_addrs()).await?;
+            let mut why = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+            for address in addresses {
+                match Async::<TcpStream>::connect(address).await {
+                    Ok(stream) => {
+                        stream.get_ref().set_nodelay(true)?;
+                        return Ok(Box::pin(stream) as mcpwire_http::Socket);
+                    }
+                    Err(error) => why = error,
+                }
+            }
+            Err(why)
+        })
+    }
+
+    fn spawn(task: mcpwire_http::Task) {
+        run(task);
+    }
+
+    fn sleep(after: Duration) -> mcpwire_http::Task {
+        Box::pin(async move {
+            async_io::Timer::after(after).await;
+        })
     }
 }
 

@@ -91,6 +91,30 @@ impl Runtime for Tokio {
         streams.stderr = Some(Box::pin(Compat(ChildStderr::from_std(pipes.stderr)?)));
         Ok(streams)
     }
+
+    #[cfg(feature = "http")]
+    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<Tokio>::new(mcpwire_http::ClientOptions::default())?))
+    }
+}
+
+#[cfg(feature = "http")]
+impl mcpwire_http::Net for Tokio {
+    fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
+        Box::pin(async move {
+            let stream = tokio::net::TcpStream::connect((host, port)).await?;
+            stream.set_nodelay(true)?;
+            Ok(Box::pin(Compat(stream)) as mcpwire_http::Socket)
+        })
+    }
+
+    fn spawn(task: mcpwire_http::Task) {
+        tokio::spawn(task);
+    }
+
+    fn sleep(after: Duration) -> mcpwire_http::Task {
+        Box::pin(tokio::time::sleep(after.min(FOR_EVER)))
+    }
 }
 
 /// What is further away is looked at again: a day is never too far for the clock.

@@ -156,7 +156,7 @@ impl Session {
         let key = RequestKey(self.next_key);
         self.next_key += 1;
         self.stats.cached += 1;
-        self.events.push_back(Event::Reply(Reply { key, method: method.clone(), outcome }));
+        self.events.push_back(Event::Reply(Reply { key, method: method.clone(), outcome, mirrored: false }));
         Ok(LookedUp::Answered(key))
     }
 

@@ -147,6 +147,7 @@ impl Default for Config {
 /// What one request may have of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct RequestOptions {
     /// In place of [`Config::request_timeout`].
     pub timeout: Option<Duration>,
@@ -164,6 +165,9 @@ pub struct RequestOptions {
     pub task: TaskMode,
     /// For how long from its creation on a server of 2025-11-25 is to keep such a task. Later ones decide for themselves.
     pub task_ttl: Option<Duration>,
+    /// It does no harm if the server carries the request out twice: it may be sent again when the session was lost before the
+    /// answer came. Only HTTP knows of such sessions.
+    pub repeatable: bool,
 }
 
 /// What is to become of a call of a tool that the server answers with a task.
@@ -250,6 +254,12 @@ impl RequestOptions {
     pub fn in_trace(&self, context: &TraceContext) -> Self {
         let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
+    }
+
+    /// Says that it does no harm if the server carries the request out twice.
+    pub fn repeatable(mut self) -> Self {
+        self.repeatable = true;
+        self
     }
 
     /// Sets members of `_meta`.

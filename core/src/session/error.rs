@@ -15,6 +15,8 @@ use core::fmt;
 use core::time::Duration;
 
 use super::task_fault::TaskFault;
+#[cfg(feature = "http")]
+use crate::http::HttpError;
 use crate::printable;
 use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
@@ -178,6 +180,14 @@ pub enum CallError {
         /// The ticket's method.
         method: MethodName,
     },
+    /// The HTTP exchange that carried it brought no answer.
+    #[cfg(feature = "http")]
+    Http {
+        /// Which method.
+        method: MethodName,
+        /// What happened.
+        error: Box<HttpError>,
+    },
 }
 
 /// Why a server did not get the input that it wanted before it answers.
@@ -274,6 +284,8 @@ impl fmt::Display for CallError {
             CallError::WrongTicket { method } => {
                 write!(f, "the reply to another request was given to a ticket of `{method}`")
             }
+            #[cfg(feature = "http")]
+            CallError::Http { method, error } => write!(f, "`{method}` got no answer: {error}"),
         }
     }
 }
@@ -325,6 +337,8 @@ impl CallError {
             | CallError::Input { method, .. }
             | CallError::Task { method, .. }
             | CallError::WrongTicket { method } => method,
+            #[cfg(feature = "http")]
+            CallError::Http { method, .. } => method,
             CallError::ToolNotFound { .. } | CallError::Structured { .. } => &CALL,
         }
     }
@@ -396,6 +410,14 @@ pub enum ConnectError {
     Closed,
     /// The opening was cancelled.
     Cancelled,
+    /// The HTTP exchange that carried it brought no answer.
+    #[cfg(feature = "http")]
+    Http {
+        /// `initialize` or `server/discover`.
+        method: &'static str,
+        /// What happened.
+        error: Box<HttpError>,
+    },
 }
 
 impl fmt::Display for ConnectError {
@@ -415,6 +437,8 @@ impl fmt::Display for ConnectError {
             ConnectError::Timeout { after } => write!(f, "the server did not answer within {after:?}"),
             ConnectError::Closed => f.write_str("the connection ended before the server answered"),
             ConnectError::Cancelled => f.write_str("the opening of the connection was cancelled"),
+            #[cfg(feature = "http")]
+            ConnectError::Http { method, error } => write!(f, "`{method}` got no answer: {error}"),
         }
     }
 }

@@ -41,6 +41,18 @@ pub enum Event {
     },
     /// An error of the server's that names no request.
     OrphanError(RpcError),
+    /// Something that expects no answer (a notification, or the answer to the server's request) was not taken by the server.
+    #[cfg(feature = "http")]
+    Undelivered {
+        /// The notification's method; `None` for an answer.
+        method: Option<String>,
+        /// What happened.
+        error: crate::http::HttpError,
+    },
+    /// The server had ended the session, and a new one has begun: what was set up in the old one (log level, subscriptions) is
+    /// gone.
+    #[cfg(feature = "http")]
+    Renewed,
     /// The server ended when it was asked which era it speaks. Start it once more, and open the connection with
     /// [`Negotiate::Legacy`](super::Negotiate::Legacy). This session has ended.
     Restart,

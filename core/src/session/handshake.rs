@@ -11,6 +11,10 @@
 //!               discovered, only a legacy one in common      Initializing    send initialize with it
 //!               discovered, or -32022: nothing in common     Failed
 //!               -32020, -32021: modern, and it refuses       Failed
+//! Probing,      -32022 with a modern version in common,      Discovering,    send server/discover with it
+//! Racing,       for the first time                           Racing
+//! Discovering
+//! Probing       -32022 with a legacy version in common       Initializing    send initialize with it
 //!               any other answer                             Initializing    send initialize
 //!               silence for the probe time                   Racing          send initialize
 //! Racing        discovered                                   Ready
@@ -28,11 +32,15 @@
 //! any           the deadline, a cancel                       Failed
 //! ```
 
+#[cfg(feature = "http")]
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::config::Negotiate;
 use super::error::ConnectError;
+#[cfg(feature = "http")]
+use crate::http::HttpError;
 use crate::json::Json;
 use crate::rpc::{PeerError, RpcError};
 use crate::types::lenient;
@@ -46,6 +54,8 @@ pub(crate) type Outcome<R> = Result<R, Refusal>;
 pub(crate) enum Refusal {
     Error(RpcError),
     Invalid(PeerError),
+    #[cfg(feature = "http")]
+    Http(HttpError),
 }
 
 impl Refusal {
@@ -53,6 +63,8 @@ impl Refusal {
         match self {
             Refusal::Error(error) => ConnectError::Refused { method, error },
             Refusal::Invalid(error) => ConnectError::Invalid { method, error },
+            #[cfg(feature = "http")]
+            Refusal::Http(error) => ConnectError::Http { method, error: Box::new(error) },
         }
     }
 }
@@ -85,6 +97,8 @@ pub(crate) struct Handshake {
     state: State,
     /// `server/discover` was sent to a server that may be legacy.
     probed: bool,
+    /// `server/discover` was sent again, with a version that the server named.
+    retried: bool,
     /// What `initialize` was answered with, while `server/discover` may still succeed.
     refused: Option<ConnectError>,
 }
@@ -94,7 +108,7 @@ const INITIALIZE: &str = "initialize";
 
 impl Handshake {
     pub(crate) fn new(negotiate: Negotiate) -> Self {
-        Handshake { negotiate, state: State::New, probed: false, refused: None }
+        Handshake { negotiate, state: State::New, probed: false, retried: false, refused: None }
     }
 
     pub(crate) fn is_new(&self) -> bool {
@@ -129,10 +143,22 @@ impl Handshake {
     }
 
     pub(crate) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
+        if let Some(version) = self.named_instead(&outcome) {
+            self.retried = true;
+            if self.state == State::Probing {
+                self.state = State::Discovering;
+            }
+            return Action::SendDiscover(version);
+        }
         match (self.state, outcome) {
             (State::Probing | State::Racing | State::Discovering, Ok(result)) => self.choose(result),
             (State::Probing, Err(Refusal::Error(error))) => self.probe_refused(error),
             (State::Probing, Err(Refusal::Invalid(_))) => self.initialize(ProtocolVersion::LATEST_LEGACY),
+            #[cfg(feature = "http")]
+            (State::Probing, Err(refusal @ Refusal::Http(_))) => match refusal {
+                Refusal::Http(error) if !error.is_final() => self.initialize(ProtocolVersion::LATEST_LEGACY),
+                refusal => self.fail(refusal.into_error(DISCOVER)),
+            },
             (State::Racing, Err(_)) => {
                 self.state = State::Initializing;
                 Action::Nothing
@@ -240,13 +266,27 @@ impl Handshake {
         }
     }
 
+    /// The modern version that the server names when it refuses the one that it was asked with. It may be the same: then the
+    /// server is asked once more, too (basic/versioning, "Protocol Version Negotiation").
+    fn named_instead(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
+        let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
+        match outcome {
+            Err(Refusal::Error(error))
+                if asking && !self.retried && error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION =>
+            {
+                ProtocolVersion::newest(&supported(error)?, &|v| v.era() == Era::Modern && self.allows(v))
+            }
+            _ => None,
+        }
+    }
+
     fn discover_refused(&self, refusal: Refusal) -> ConnectError {
         match refusal {
             Refusal::Error(error) => match supported(&error) {
                 Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
                 _ => ConnectError::Refused { method: DISCOVER, error },
             },
-            refusal @ Refusal::Invalid(_) => refusal.into_error(DISCOVER),
+            refusal => refusal.into_error(DISCOVER),
         }
     }
 

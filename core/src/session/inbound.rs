@@ -7,6 +7,7 @@ use super::engine::Session;
 use super::error::CallError;
 use super::event::{Event, Message, Notification};
 use super::handshake::{Outcome, Refusal};
+use super::inflight::Waiting;
 use super::server::Phase;
 use super::tasks::Tasked;
 use super::ticket::{self, Reply};
@@ -69,7 +70,8 @@ impl Session {
             Some(mut waiting) => {
                 self.rounds.recycle(&mut waiting);
                 let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                self.finish(id, Reply { key: waiting.key, method: waiting.method, outcome }, now);
+                let Waiting { key, method, .. } = waiting;
+                self.finish(id, Reply { key, method, outcome, mirrored: false }, now);
             }
             None if self.subscription_answered(id, message.bytes(), now) => {}
             None if id < self.next_id => self.stats.late += 1,

@@ -14,6 +14,7 @@
 //! | `subscriptions` | what the server tells of changes, for those who asked for it |
 //! | `caching` | what is kept of the server's answers |
 //! | `tasks` | calls that have become tasks, which it follows; `following` decides when to ask what |
+//! | `carried` | what it is told where each request has a carrier of its own (HTTP) |
 //! | `opening` | what it does to open the connection |
 //! | `log_level` | from which level on servers send log messages, in both eras |
 //! | `prepared` | parameters that are text already |
@@ -21,6 +22,8 @@
 
 mod asks;
 mod caching;
+#[cfg(feature = "http")]
+mod carried;
 mod config;
 mod engine;
 mod error;
@@ -42,6 +45,8 @@ mod ticket;
 mod timers;
 
 pub use asks::{Ask, AskKey};
+#[cfg(feature = "http")]
+pub(crate) use carried::Fault;
 pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use engine::Session;
 pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError};

@@ -78,7 +78,7 @@ impl Session {
         }
     }
 
-    fn open_with(&mut self, method: &str, params: Push<'_>, out: &mut Vec<u8>) -> u64 {
+    pub(super) fn open_with(&mut self, method: &str, params: Push<'_>, out: &mut Vec<u8>) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         // What it is made of has no part that could fail to serialise.

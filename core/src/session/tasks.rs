@@ -441,7 +441,8 @@ impl Session {
 
     fn reply_to_task(&mut self, key: RequestKey, message: Vec<u8>, id: u64) {
         let Some(Followed { method, .. }) = self.forget_task(key) else { return };
-        self.events.push_back(Event::Reply(Reply { key, method, outcome: Outcome::Answered { message, id } }));
+        let outcome = Outcome::Answered { message, id };
+        self.events.push_back(Event::Reply(Reply { key, method, outcome, mirrored: false }));
     }
 
     fn give_up_task(&mut self, key: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {

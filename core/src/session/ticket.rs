@@ -53,6 +53,7 @@ impl<M: Method> Ticket<M> {
         match &reply.outcome {
             Outcome::Answered { message, id } if reply.key == self.key => {
                 match decode::answer::<M::Result>(message, *id) {
+                    Ok(Answer::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
                     Ok(Answer::Result(result)) => Ok(result),
                     Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
                     Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
@@ -83,6 +84,8 @@ pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) outcome: Outcome,
+    /// It came over HTTP, in the modern era: more is asked of tools there.
+    pub(crate) mirrored: bool,
 }
 
 #[derive(Clone, PartialEq)]
@@ -95,7 +98,7 @@ pub(crate) enum Outcome {
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
-        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(Some(Box::new(error))) }
+        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(Some(Box::new(error))), mirrored: false }
     }
 
     /// Takes out why there is no answer for the ticket.
@@ -143,15 +146,16 @@ impl Reply {
 }
 
 impl fmt::Debug for Reply {
+    /// Bounded: what matters of it, and the beginning of the message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);
         match &self.outcome {
             Outcome::Answered { message, .. } => {
                 let shown: String = crate::text::excerpt(message);
-                s.field("message", &shown).finish()
+                s.field("message", &shown).finish_non_exhaustive()
             }
-            Outcome::Failed(_) => s.field("failed", &self.error()).finish(),
+            Outcome::Failed(_) => s.field("failed", &self.error()).finish_non_exhaustive(),
         }
     }
 }

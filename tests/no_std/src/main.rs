@@ -1,6 +1,6 @@
 //! A program without std that links the engine and drives it through a connection: the era is found, a tool is called, an
-//! answer stays out until its deadline, the stream ends. Whatever of the engine that needs is linked in, so a use of std
-//! anywhere below would show; see `bare`.
+//! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era (`http`). Whatever of the
+//! engine that needs is linked in, so a use of std anywhere below would show; see `bare`.
 
 #![no_std]
 #![no_main]
@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod bare;
+mod http;
 
 use alloc::format;
 use alloc::string::String;
@@ -24,7 +25,7 @@ use crate::bare::Stdout;
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> c_int {
-    match drive() {
+    match drive().and_then(|text| http::drive(&text)) {
         Ok(text) => {
             let said = writeln!(Stdout, "without std, the server says: {}", printable(&text));
             c_int::from(said.is_err())

@@ -10,12 +10,20 @@ mod bytes;
 pub mod chunks;
 pub mod content;
 pub mod envelope;
+pub mod http;
 pub mod operations;
 mod reference;
+pub mod sse;
 
 /// The body of a target.
 pub type Body = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Body); 4] =
-    [("chunks", chunks::run), ("content", content::run), ("envelope", envelope::run), ("operations", operations::run)];
+pub const TARGETS: [(&str, Body); 6] = [
+    ("chunks", chunks::run),
+    ("content", content::run),
+    ("envelope", envelope::run),
+    ("http", http::run),
+    ("operations", operations::run),
+    ("sse", sse::run),
+];

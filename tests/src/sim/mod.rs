@@ -1,6 +1,7 @@
 //! A client and a server without processes, threads and clocks: a day of traffic in a moment, and the same each time.
 //!
-//! [`Pair`] drives an engine against a server that is a function of what it is sent. Time is a number that the test moves.
+//! [`Pair`] drives an engine against a server that is a function of what it is sent, [`web::Web`] one over HTTP. Time is a number
+//! that the test moves.
 
 // A test that has gone wrong ends where it does.
 #![allow(clippy::missing_panics_doc)]
@@ -8,6 +9,7 @@
 mod pair;
 mod peer;
 mod scripts;
+pub mod web;
 
 pub use pair::Pair;
 pub use peer::{Peer, Sent};

@@ -8,6 +8,8 @@ use crate::json::scan;
 use crate::method::{Method, SubscriptionsListen};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::{PeerError, WireId};
+#[cfg(feature = "http")]
+use crate::session::carried::Fault;
 use crate::session::engine::Session;
 use crate::session::error::CallError;
 use crate::session::event::Notification;
@@ -36,6 +38,22 @@ impl Session {
     pub(in crate::session) fn subscription_overlong(&mut self, id: u64, error: PeerError, now: Timestamp) -> bool {
         let Some(at) = self.subscriptions.by_id(id) else { return false };
         let error = CallError::Invalid { method: SubscriptionsListen::NAME.into(), error };
+        self.subscription_ended(at, SubscriptionEnd::Failed(error), Some(now));
+        self.subscriptions.reckon();
+        true
+    }
+
+    /// Whether an answer to this request of a subscription's is awaited.
+    #[cfg(feature = "http")]
+    pub(in crate::session) fn subscriptions_wait_for(&self, id: u64) -> bool {
+        self.subscriptions.by_id(id).is_some() || self.subscriptions.watches.wait_for(id)
+    }
+
+    /// Takes in that a request of a subscription's gets no answer. Whether it was one.
+    #[cfg(feature = "http")]
+    pub(in crate::session) fn subscription_failed(&mut self, id: u64, fault: Fault, now: Timestamp) -> bool {
+        let Some(at) = self.subscriptions.by_id(id) else { return self.watch_failed(id, fault, now) };
+        let error = fault.into_error(Cow::Borrowed(SubscriptionsListen::NAME));
         self.subscription_ended(at, SubscriptionEnd::Failed(error), Some(now));
         self.subscriptions.reckon();
         true

@@ -11,6 +11,8 @@ use crate::json::Json;
 use crate::method::{Method, Subscribe, Unsubscribe};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::write::{self, Meta};
+#[cfg(feature = "http")]
+use crate::session::carried::Fault;
 use crate::session::engine::Session;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
@@ -45,6 +47,12 @@ enum Watch {
 impl Watches {
     pub(super) fn is_empty(&self) -> bool {
         self.by_uri.is_empty() && self.parting.is_empty()
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn wait_for(&self, id: u64) -> bool {
+        let asked = |watch: &Watch| matches!(watch, Watch::Asked(asked) if *asked == id);
+        self.parting.contains(&id) || self.by_uri.values().any(asked)
     }
 }
 
@@ -104,6 +112,31 @@ impl Session {
         self.settle_watches(now);
         self.subscriptions.reckon();
         true
+    }
+
+    /// Takes in that one of the requests above gets no answer. Whether it was one.
+    #[cfg(feature = "http")]
+    pub(super) fn watch_failed(&mut self, id: u64, fault: Fault, now: Timestamp) -> bool {
+        let watches = &mut self.subscriptions.watches;
+        watches.parting.retain(|parting| *parting != id);
+        let asked = |watch: &Watch| matches!(watch, Watch::Asked(asked) if *asked == id);
+        let Some(watch) = watches.by_uri.values_mut().find(|watch| asked(watch)) else { return false };
+        *watch = Watch::Refused(fault.into_error(Subscribe::NAME.into()));
+        self.settle_watches(now);
+        self.subscriptions.reckon();
+        true
+    }
+
+    /// Asks once more for what the server had agreed to watch.
+    #[cfg(feature = "http")]
+    pub(in crate::session) fn watch_again(&mut self, out: &mut Vec<u8>) {
+        let watches = &self.subscriptions.watches.by_uri;
+        let agreed = watches.iter().filter(|(_, watch)| matches!(watch, Watch::Agreed)).map(|(uri, _)| uri.clone());
+        for uri in agreed.collect::<Vec<String>>() {
+            if let Ok(id) = self.ask_to::<Subscribe>(&SubscribeParams { uri: &uri }, out) {
+                self.subscriptions.watches.by_uri.insert(uri, Watch::Asked(id));
+            }
+        }
     }
 
     /// Acknowledges the subscriptions for which everything has been answered.

@@ -1,0 +1,233 @@
+//! [`Client`]: makes the requests.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::LOCATION;
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use mcpwire_driver::HttpSetupError;
+use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
+use mcpwire_driver::http::{Begun, HttpClient, HttpResponse};
+
+use crate::body::{Rest, Whole, all_of};
+use crate::connect::{ConnectFailure, Connector, Shared};
+use crate::net::{Net, Task};
+use crate::proxy::Proxies;
+use crate::redirect;
+use crate::time::Timer;
+use crate::tls::Tls;
+
+/// How many requests are under way over one HTTP/2 connection. 1,024: a server says itself how many it takes, mostly 100 to 250, and
+/// what is more waits for that.
+const STREAMS: usize = 1024;
+
+/// The limits of a client. Make one with [`ClientOptions::default`] and change what is to be other.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// How long looking up a host and connecting to it may take. 10 s by default: packets that are lost twice are sent again
+    /// by then.
+    pub connect_timeout: Duration,
+    /// How long the handshakes with a proxy and of TLS may take. 10 s by default.
+    pub handshake_timeout: Duration,
+    /// How many connections by HTTP/1.1 carry requests at the same time. 64 by default. Streams that are meant to stay open come on
+    /// top.
+    pub max_connections: usize,
+    /// How long a connection is kept that nothing goes over. 60 s by default: many servers keep it for 75 s or less.
+    pub idle_timeout: Duration,
+    /// How large the head of a response may be, in bytes. 64 KiB by default; 100 headers at most.
+    pub max_head: usize,
+    trusted: Vec<Vec<u8>>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        ClientOptions {
+            connect_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
+            max_connections: 64,
+            idle_timeout: Duration::from_secs(60),
+            max_head: 64 * 1024,
+            trusted: Vec::new(),
+        }
+    }
+}
+
+impl ClientOptions {
+    /// Trusts another certificate authority, given as DER.
+    pub fn trust(mut self, certificate: impl Into<Vec<u8>>) -> Self {
+        self.trusted.push(certificate.into());
+        self
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientOptions")
+            .field("connect_timeout", &self.connect_timeout)
+            .field("handshake_timeout", &self.handshake_timeout)
+            .field("max_connections", &self.max_connections)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_head", &self.max_head)
+            .field("trusted", &self.trusted.len())
+            .finish()
+    }
+}
+
+/// An HTTP client on the runtime `N`, with connections of its own.
+pub struct Client<N> {
+    shared: Arc<Inner<N>>,
+    max_connections: usize,
+}
+
+struct Inner<N> {
+    hyper: legacy::Client<Connector<N>, Whole>,
+    proxies: Arc<Proxies>,
+    speaks_http2: AtomicBool,
+}
+
+impl<N: Net> Client<N> {
+    /// A client with these limits. Proxies are those that the environment names now.
+    ///
+    /// # Errors
+    /// If a certificate that is to be trusted is none.
+    pub fn new(options: ClientOptions) -> Result<Self, HttpSetupError> {
+        let proxies = Arc::new(Proxies::from_env());
+        let connector = Connector::new(Shared {
+            proxies: Arc::clone(&proxies),
+            tls: Tls::new(options.trusted).map_err(HttpSetupError::Client)?,
+            connect_timeout: options.connect_timeout,
+            handshake_timeout: options.handshake_timeout,
+        });
+        let max_head = options.max_head.max(8 * 1024);
+        let hyper = legacy::Client::builder(Spawn::<N>(PhantomData))
+            .timer(Timer::<N>::new())
+            .pool_timer(Timer::<N>::new())
+            .pool_idle_timeout(options.idle_timeout)
+            .pool_max_idle_per_host(options.max_connections)
+            .http1_max_buf_size(max_head)
+            .http2_max_header_list_size(u32::try_from(max_head).unwrap_or(u32::MAX))
+            .build(connector);
+        let shared = Arc::new(Inner { hyper, proxies, speaks_http2: AtomicBool::new(false) });
+        Ok(Client { shared, max_connections: options.max_connections })
+    }
+}
+
+impl<N: Net> HttpClient for Client<N> {
+    fn begin(&self, exchange: Exchange) -> Begun {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.run(exchange).await })
+    }
+
+    fn capacity(&self) -> usize {
+        if self.shared.speaks_http2.load(Ordering::Relaxed) { STREAMS } else { self.max_connections }
+    }
+}
+
+impl<N: Net> Inner<N> {
+    async fn run(&self, exchange: Exchange) -> Result<HttpResponse, Failure> {
+        let Exchange { verb, uri, headers, body, .. } = exchange;
+        let body = Bytes::from(body);
+        let mut uri: Uri = uri.parse().map_err(|error| not_made(format!("{uri} is no address: {error}")))?;
+        for _ in 0..=redirect::MOST {
+            let request = self.request(verb, &uri, &headers, body.clone())?;
+            let response = self.hyper.request(request).await.map_err(|error| failure(&error))?;
+            let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
+            match redirect::target(verb, &uri, response.status(), location) {
+                Ok(None) => return Ok(self.head(response)),
+                Ok(Some(target)) => uri = target,
+                Err(detail) => return Err(Failure::new(FailureKind::Redirect, detail)),
+            }
+        }
+        Err(Failure::new(FailureKind::Redirect, format!("more than {} times in a row", redirect::MOST)))
+    }
+
+    fn request(
+        &self,
+        verb: Verb,
+        uri: &Uri,
+        headers: &[(impl AsRef<str>, String)],
+        body: Bytes,
+    ) -> Result<Request<Whole>, Failure> {
+        let mut request = Request::new(Whole(body));
+        *request.method_mut() = match verb {
+            Verb::Get => Method::GET,
+            Verb::Delete => Method::DELETE,
+            _ => Method::POST,
+        };
+        *request.uri_mut() = uri.clone();
+        for (name, value) in headers {
+            let wrong = || not_made(format!("the header `{}` cannot be sent", name.as_ref()));
+            let name = HeaderName::from_bytes(name.as_ref().as_bytes()).map_err(|_| wrong())?;
+            let mut value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong())?;
+            // Not to be kept in the tables of HTTP/2, where others could guess it.
+            value.set_sensitive(name == http::header::AUTHORIZATION || name.as_str() == "mcp-session-id");
+            request.headers_mut().append(name, value);
+        }
+        if let Some(value) = self.proxies.authorization(uri) {
+            request.headers_mut().insert(http::header::PROXY_AUTHORIZATION, value);
+        }
+        Ok(request)
+    }
+
+    fn head(&self, response: Response<Incoming>) -> HttpResponse {
+        if response.version() == Version::HTTP_2 {
+            self.speaks_http2.store(true, Ordering::Relaxed);
+        }
+        let (head, body) = response.into_parts();
+        let headers =
+            head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+        HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(Rest { body, piece: Bytes::new() }) }
+    }
+}
+
+fn not_made(detail: String) -> Failure {
+    Failure::new(FailureKind::NotMade, detail)
+}
+
+/// What hyper's error means.
+fn failure(error: &legacy::Error) -> Failure {
+    let mut kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Broken };
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(failure) = error.downcast_ref::<ConnectFailure>() {
+            return Failure::new(failure.kind, failure.detail.clone());
+        }
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            kind = FailureKind::Invalid;
+        }
+        next = error.source();
+    }
+    Failure::new(kind, all_of(error))
+}
+
+/// The runtime's tasks, for hyper.
+struct Spawn<N>(PhantomData<fn() -> N>);
+
+impl<N> Clone for Spawn<N> {
+    fn clone(&self) -> Self {
+        Spawn(PhantomData)
+    }
+}
+
+impl<N: Net, F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawn<N> {
+    fn execute(&self, task: F) {
+        let task: Task = Box::pin(task) as Pin<Box<dyn Future<Output = ()> + Send>>;
+        N::spawn(task);
+    }
+}
+
+impl<N> fmt::Debug for Client<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("max_connections", &self.max_connections).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,148 @@
+//! From an address to a connection: TCP, a proxy if there is one, TLS.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use mcpwire_driver::core::http::FailureKind;
+use tower_service::Service;
+
+use crate::io::Line;
+use crate::net::{Net, Socket};
+use crate::proxy::{self, Proxies};
+use crate::time::within;
+use crate::tls::Tls;
+
+/// Makes connections. Cheap to clone, as hyper wants it.
+pub(crate) struct Connector<N> {
+    shared: Arc<Shared>,
+    runtime: PhantomData<fn() -> N>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) proxies: Arc<Proxies>,
+    pub(crate) tls: Tls,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) handshake_timeout: Duration,
+}
+
+impl<N> Connector<N> {
+    pub(crate) fn new(shared: Shared) -> Self {
+        Connector { shared: Arc::new(shared), runtime: PhantomData }
+    }
+}
+
+impl<N> Clone for Connector<N> {
+    fn clone(&self) -> Self {
+        Connector { shared: Arc::clone(&self.shared), runtime: PhantomData }
+    }
+}
+
+impl<N: Net> Service<Uri> for Connector<N> {
+    type Response = Line;
+    type Error = ConnectFailure;
+    type Future = Pin<Box<dyn Future<Output = Result<Line, ConnectFailure>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectFailure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.connect::<N>(&uri).await })
+    }
+}
+
+impl Shared {
+    async fn connect<N: Net>(&self, uri: &Uri) -> Result<Line, ConnectFailure> {
+        let is_secure = uri.scheme_str() == Some("https");
+        let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the address has no host".into()))?;
+        let port = port(uri);
+        let through = self.proxies.of(uri);
+        let socket = match &through {
+            Some(proxy) => {
+                let host = proxy.uri().host().unwrap_or_default();
+                self.tcp::<N>(host, crate::connect::port(proxy.uri())).await?
+            }
+            None => self.tcp::<N>(host, port).await?,
+        };
+        let handshake = async {
+            let mut socket = socket;
+            if let Some(proxy) = &through {
+                match proxy.uri().scheme_str() {
+                    Some("http") | None => {}
+                    Some("https") => socket = self.tls.proxy(proxy.uri().host().unwrap_or_default(), socket).await?,
+                    Some(other) => {
+                        return Err(ConnectFailure::unreachable(format!(
+                            "proxies of the kind `{other}` are not known"
+                        )));
+                    }
+                }
+                if is_secure {
+                    socket = proxy::tunnel(socket, host, port, proxy.basic_auth()).await?;
+                }
+            }
+            let is_proxied = through.is_some() && !is_secure;
+            if !is_secure {
+                return Ok(Line { socket, is_http2: false, is_proxied });
+            }
+            let (socket, is_http2) = self.tls.server(host, socket).await?;
+            Ok(Line { socket, is_http2, is_proxied })
+        };
+        within::<N, _>(self.handshake_timeout, handshake).await.unwrap_or_else(|| {
+            let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);
+            Err(ConnectFailure::unreachable(detail))
+        })
+    }
+
+    async fn tcp<N: Net>(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        match within::<N, _>(self.connect_timeout, N::connect(bare.to_owned(), port)).await {
+            Some(Ok(socket)) => Ok(socket),
+            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{host}:{port}: {error}"))),
+            None => {
+                let detail = format!("{host}:{port} did not answer within {:?}", self.connect_timeout);
+                Err(ConnectFailure::unreachable(detail))
+            }
+        }
+    }
+}
+
+/// The port of an address, which that of its scheme is where it names none.
+pub(crate) fn port(uri: &Uri) -> u16 {
+    uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
+}
+
+/// Why no connection came about.
+#[derive(Debug)]
+pub(crate) struct ConnectFailure {
+    pub(crate) kind: FailureKind,
+    pub(crate) detail: String,
+}
+
+impl ConnectFailure {
+    pub(crate) fn unreachable(detail: String) -> Self {
+        ConnectFailure { kind: FailureKind::Unreachable, detail }
+    }
+
+    pub(crate) fn tls(error: impl fmt::Display) -> Self {
+        ConnectFailure { kind: FailureKind::Tls, detail: error.to_string() }
+    }
+
+    pub(crate) fn proxy(error: impl fmt::Display) -> Self {
+        ConnectFailure::unreachable(format!("the proxy: {error}"))
+    }
+}
+
+impl fmt::Display for ConnectFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl std::error::Error for ConnectFailure {}

@@ -1,0 +1,50 @@
+//! Hyper's words for bytes.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use hyper::rt::ReadBufCursor;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+
+use crate::net::Socket;
+
+/// A connection to a server, TLS and all.
+pub(crate) struct Line {
+    pub(crate) socket: Socket,
+    pub(crate) is_http2: bool,
+    /// What stands at its other end is a proxy, which wants to be told whole addresses.
+    pub(crate) is_proxied: bool,
+}
+
+impl Connection for Line {
+    fn connected(&self) -> Connected {
+        let connected = Connected::new().proxy(self.is_proxied);
+        if self.is_http2 { connected.negotiated_h2() } else { connected }
+    }
+}
+
+impl hyper::rt::Read for Line {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        // On the stack and copied once: hyper gives no space that could be filled in place without unsafe code.
+        let mut space = [0; 16 * 1024];
+        let room = buf.remaining().min(space.len());
+        let n = ready!(self.socket.as_mut().poll_read(cx, &mut space[..room]))?;
+        buf.put_slice(&space[..n]);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl hyper::rt::Write for Line {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.socket.as_mut().poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.as_mut().poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.as_mut().poll_close(cx)
+    }
+}

@@ -1,0 +1,59 @@
+//! Hyper's words for time.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use crate::net::{Net, Task};
+
+/// The runtime's time, for hyper.
+pub(crate) struct Timer<N>(PhantomData<fn() -> N>);
+
+impl<N> Timer<N> {
+    pub(crate) fn new() -> Self {
+        Timer(PhantomData)
+    }
+}
+
+impl<N> Clone for Timer<N> {
+    fn clone(&self) -> Self {
+        Timer::new()
+    }
+}
+
+impl<N: Net> hyper::rt::Timer for Timer<N> {
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
+        Box::pin(Sleep(Mutex::new(N::sleep(duration))))
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn hyper::rt::Sleep>> {
+        self.sleep(deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Behind a lock that nobody ever waits for: hyper wants what can be shared, and runtimes' timers cannot be.
+struct Sleep(Mutex<Task>);
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().poll(cx)
+    }
+}
+
+impl hyper::rt::Sleep for Sleep {}
+
+/// Does something, but no longer than so.
+pub(crate) async fn within<N: Net, T>(limit: Duration, f: impl Future<Output = T>) -> Option<T> {
+    let mut f = std::pin::pin!(f);
+    let mut sleep = N::sleep(limit);
+    std::future::poll_fn(|cx| match f.as_mut().poll(cx) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => sleep.as_mut().poll(cx).map(|()| None),
+    })
+    .await
+}

@@ -1,0 +1,332 @@
+//! What a caller and an HTTP client know of an engine without looking into it, and what must be so.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind, Flavour, Settings, Verb};
+use mcpwire_core::{
+    AskKey, CallTool, CallToolParams, ClientCapabilities, Config, Event, Json, Negotiate, Phase, Raw, Reply,
+    RequestKey, RequestOptions, SendError, Ticket, Timestamp,
+};
+
+use crate::fuzz::bytes::Bytes;
+
+const MAX_IN_FLIGHT: usize = 12;
+const MAX_MESSAGE: usize = 600;
+const MAX_TRANSMIT: usize = 20_000;
+
+#[derive(Clone, Copy)]
+enum AnyTicket {
+    Call(Ticket<CallTool>),
+    Raw(Ticket<Raw>),
+}
+
+pub(super) struct Model {
+    engine: Engine,
+    now: Timestamp,
+    waiting: BTreeMap<RequestKey, AnyTicket>,
+    /// Exchanges under way, in the order in which they were started.
+    open: Vec<Exchange>,
+    started: BTreeSet<ExchangeId>,
+    asks: Vec<AskKey>,
+    connected: bool,
+    over: bool,
+    /// Notifications and answers that were sent, which may all be under way.
+    messages: usize,
+    /// Bytes that may still become events.
+    received: usize,
+}
+
+impl Model {
+    pub(super) fn open(setup: u8) -> Model {
+        let mut config = Config::new("fuzz", "1");
+        config.max_message = MAX_MESSAGE;
+        config.max_transmit = MAX_TRANSMIT;
+        config.max_in_flight = MAX_IN_FLIGHT;
+        config.request_timeout = Duration::from_secs(20);
+        config.total_timeout = Duration::from_secs(60);
+        config.answers = vec!["roots/list".into()];
+        config.capabilities = ClientCapabilities::default().with_roots(false);
+        config.negotiate = match setup & 3 {
+            0 => Negotiate::Legacy,
+            1 => Negotiate::Modern,
+            _ => Negotiate::Auto,
+        };
+        let mut settings = Settings::new("http://server.test/mcp").expect("an address");
+        settings.seed = u64::from(setup);
+        settings.max_refusal = 200;
+        settings.listen = setup & 4 != 0;
+        settings.flavour = match setup >> 3 & 3 {
+            0 => Some(Flavour::Sse),
+            1 => Some(Flavour::Streamable),
+            _ => None,
+        };
+        let mut model = Model {
+            engine: Engine::new(config, settings),
+            now: Timestamp::ORIGIN,
+            waiting: BTreeMap::new(),
+            open: Vec::new(),
+            started: BTreeSet::new(),
+            asks: Vec::new(),
+            connected: false,
+            over: false,
+            messages: 0,
+            received: 0,
+        };
+        model.engine.initialize(model.now).expect("it is new");
+        model.check();
+        model
+    }
+
+    /// One of the exchanges that are under way.
+    pub(super) fn exchange(&self, which: u8) -> Option<Exchange> {
+        self.open.get(usize::from(which) % self.open.len().max(1)).cloned()
+    }
+
+    pub(super) fn call(&mut self, bits: u8) {
+        let mut options = RequestOptions::new();
+        options.progress = bits & 1 != 0;
+        options.repeatable = bits & 2 != 0;
+        let arguments = ["{}", r#"{"a":"x\ny"}"#, r#"{"a":1}"#, r#"{"a":null,"b":[1]}"#][usize::from(bits >> 2 & 3)];
+        let arguments = Json::parse(arguments).expect("it is JSON");
+        let call = CallToolParams { name: if bits & 16 == 0 { "echo" } else { "b\n" }, arguments: &arguments };
+        let sent = self.engine.request::<CallTool>(&call, &options, self.now);
+        self.sent(sent.map(|ticket| (ticket.key(), AnyTicket::Call(ticket))));
+    }
+
+    pub(super) fn raw(&mut self, input: &mut Bytes<'_>) {
+        let method = input.pick(&["tools/list", "resources/read", "subscriptions/listen", "x", "ä\n", "tools/call"]);
+        let params = Json::parse(input.pick(&["{}", r#"{"uri":"ä"}"#, r#"{"name":5}"#, r#"{"name":"echo"}"#]))
+            .expect("it is JSON");
+        let sent = self.engine.request_raw(method, Some(&params), &RequestOptions::new(), self.now);
+        self.sent(sent.map(|ticket| (ticket.key(), AnyTicket::Raw(ticket))));
+    }
+
+    fn sent(&mut self, sent: Result<(RequestKey, AnyTicket), SendError>) {
+        match sent {
+            Ok((key, ticket)) => {
+                assert_eq!(self.engine.phase(), Phase::Ready);
+                assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
+                assert!(self.waiting.insert(key, ticket).is_none(), "a key used twice");
+            }
+            Err(error) => {
+                let right = match error {
+                    SendError::NotInitialized => matches!(self.engine.phase(), Phase::New | Phase::Connecting),
+                    SendError::Closed => self.engine.phase() == Phase::Closed,
+                    SendError::TooManyInFlight { .. } => self.waiting.len() == MAX_IN_FLIGHT,
+                    SendError::NotOffered { .. } => self.engine.phase() == Phase::Ready,
+                    SendError::TransmitFull { .. } => self.engine.phase() == Phase::Ready,
+                    _ => false,
+                };
+                assert!(right, "refused with {error:?}");
+            }
+        }
+    }
+
+    pub(super) fn cancel(&mut self, which: usize) {
+        if let Some(key) = self.waiting.keys().nth(which % 16).copied() {
+            assert!(self.engine.cancel(key, None), "it waits");
+            assert!(!self.engine.cancel(key, None), "cancelled twice");
+        }
+    }
+
+    pub(super) fn notify(&mut self) {
+        self.messages += usize::from(self.engine.notify_raw("notifications/x", None).is_ok());
+    }
+
+    pub(super) fn answer(&mut self) {
+        if let Some(key) = self.asks.pop() {
+            let roots = Json::parse(r#"{"roots":[]}"#).expect("it is JSON");
+            let _ = self.engine.answer(key, &roots, self.now).expect("an object");
+        }
+    }
+
+    pub(super) fn head(&mut self, which: u8, status: u16, headers: &[(&str, &str)]) {
+        if let Some(Exchange { id, .. }) = self.exchange(which) {
+            let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
+            self.engine.response(id, status, headers, self.now);
+        }
+    }
+
+    pub(super) fn body(&mut self, which: u8, bytes: &[u8]) {
+        if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.received += bytes.len();
+            self.engine.body(id, bytes, self.now);
+        }
+    }
+
+    pub(super) fn end(&mut self, which: u8) {
+        if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.open.retain(|exchange| exchange.id != id);
+            self.engine.ended(id, self.now);
+            // Nothing that is told of it now counts.
+            self.engine.body(id, b"data: {}\n\n", self.now);
+            self.engine.ended(id, self.now);
+        }
+    }
+
+    pub(super) fn fail(&mut self, which: u8, kind: FailureKind) {
+        if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.open.retain(|exchange| exchange.id != id);
+            self.engine.failed(id, Failure::new(kind, "\u{1b}fuzz"), self.now);
+        }
+    }
+
+    /// Answers one exchange as a good server would: a long way for an input to find by itself.
+    pub(super) fn respond(&mut self, which: u8) {
+        let Some(exchange) = self.exchange(which) else { return };
+        let message: serde_json::Value = serde_json::from_slice(&exchange.body).unwrap_or_default();
+        let id = &message["id"];
+        let result = match message["method"].as_str() {
+            Some("server/discover") => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+            Some("initialize") => r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#,
+            Some(_) if id.is_null() => "",
+            Some(_) => r#"{"content":[],"tools":[]}"#,
+            None => "",
+        };
+        if result.is_empty() {
+            self.head(which, if exchange.verb == Verb::Get { 405 } else { 202 }, &[]);
+        } else {
+            self.head(which, 200, &[("content-type", "application/json"), ("mcp-session-id", "s")]);
+            self.body(which, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).as_bytes());
+        }
+        self.end(which);
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) {
+        self.check();
+        self.now = self.now + time;
+        self.engine.handle_timeout(self.now);
+        self.check();
+        if let Some(next) = self.engine.poll_timeout() {
+            assert!(next > self.now, "the next deadline lies in the past");
+        }
+    }
+
+    pub(super) fn pass_to_deadline(&mut self) {
+        if let Some(next) = self.engine.poll_timeout() {
+            let far = Duration::from_secs(1 << 32);
+            self.pass(next.duration_since(self.now).min(far));
+        }
+    }
+
+    pub(super) fn close(&mut self) {
+        self.engine.close();
+        self.check();
+        assert!(self.over && self.engine.phase() == Phase::Closed, "closed, and the session has not ended");
+    }
+
+    /// What must be so after each step.
+    pub(super) fn check(&mut self) {
+        self.drain();
+        assert_eq!(self.engine.in_flight(), self.waiting.len());
+        assert!(self.waiting.keys().all(|key| self.engine.is_waiting(*key)));
+        assert_eq!(self.engine.exchanges(), self.open.len(), "an exchange that one side knows alone");
+        // Two to open the connection, one or two streams, one to renew the session.
+        let answers = self.open.iter().filter(|exchange| exchange.verb == Verb::Post).count();
+        assert!(answers <= 2 * MAX_IN_FLIGHT + 8 + self.messages + self.received / 8 + 64, "exchanges without a bound");
+        match self.engine.phase() {
+            Phase::Connecting => assert!(self.engine.poll_timeout().is_some(), "an opening without an end"),
+            Phase::Closed => {
+                assert_eq!(self.engine.poll_timeout(), None);
+                assert!(self.waiting.is_empty());
+                assert!(self.open.iter().all(|exchange| exchange.verb == Verb::Delete), "{:?}", self.open);
+            }
+            Phase::Ready if !self.waiting.is_empty() => {
+                assert!(self.engine.poll_timeout().is_some(), "a request without a deadline");
+            }
+            _ => {}
+        }
+    }
+
+    /// Everything that is under way comes to its end, and then nothing is left to wait for.
+    pub(super) fn finish(&mut self) {
+        for _ in 0..10_000 {
+            if !self.open.is_empty() {
+                self.head(0, 405, &[]);
+                self.end(0);
+                self.check();
+            } else if self.engine.poll_timeout().is_some() {
+                self.pass_to_deadline();
+            } else {
+                break;
+            }
+        }
+        assert_eq!(self.engine.poll_timeout(), None, "a timer without a reason");
+        assert!(self.waiting.is_empty(), "a request without an end");
+        assert!(self.engine.is_idle());
+        self.close();
+        for _ in 0..self.open.len() {
+            self.end(0);
+        }
+        assert_eq!(self.engine.exchanges(), 0);
+    }
+
+    fn drain(&mut self) {
+        let mut bound = 64 + 8 * self.waiting.len() + 4 * self.open.len() + self.received;
+        loop {
+            if let Some(event) = self.engine.poll_event() {
+                assert!(!self.over, "an event after the end: {event:?}");
+                self.event(event);
+            } else if let Some(command) = self.engine.poll_exchange(self.now) {
+                self.command(command);
+            } else {
+                break;
+            }
+            bound = bound.checked_sub(1).expect("events or commands without end");
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Start(exchange) => {
+                assert!(self.started.insert(exchange.id), "an exchange started twice");
+                assert_eq!(exchange.body.is_empty(), exchange.verb != Verb::Post);
+                assert!(exchange.uri.starts_with("http://server.test/"), "{}", exchange.uri);
+                for (name, value) in &exchange.headers {
+                    assert!(value.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{name}: {value:?}");
+                    let same = exchange.headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
+                    assert_eq!(same, 1, "{name}");
+                }
+                self.open.push(exchange);
+            }
+            Command::Abort(id) => {
+                let before = self.open.len();
+                self.open.retain(|exchange| exchange.id != id);
+                assert_eq!(self.open.len() + 1, before, "given up, and it was not under way");
+                self.engine.ended(id, self.now);
+            }
+            command => panic!("{command:?}"),
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Connected => {
+                assert!(!core::mem::replace(&mut self.connected, true), "connected twice");
+                assert!(self.engine.flavour().is_some());
+            }
+            Event::Reply(reply) => self.reply(reply),
+            Event::Ask(ask) => self.asks.push(ask.key),
+            Event::Undelivered { error, .. } => assert!(error.to_string().len() < 2000),
+            Event::Restart => panic!("there is nothing to start"),
+            Event::Closed(how) => {
+                assert!(how.to_string().len() < 3000);
+                self.over = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn reply(&mut self, reply: Reply) {
+        let ticket = self.waiting.remove(&reply.key()).expect("a reply to a request that has ended");
+        let error = match ticket {
+            AnyTicket::Call(ticket) => ticket.decode(reply).err(),
+            AnyTicket::Raw(ticket) => ticket.decode(reply).err(),
+        };
+        if let Some(error) = error {
+            let text = error.to_string();
+            assert!(text.len() < 3000 && !text.contains('\u{1b}'), "{text:?}");
+        }
+    }
+}
