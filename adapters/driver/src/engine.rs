@@ -6,7 +6,7 @@ use std::time::Duration;
 #[cfg(feature = "http")]
 use mcpwire_core::http;
 use mcpwire_core::{
-    AskKey, CallTool, Event, Json, LoggingLevel, Method, Notice, Phase, Prepared, Raw, Reply, RequestKey,
+    AskKey, CallTool, Config, Event, Json, LoggingLevel, Method, Notice, Phase, Prepared, Raw, Reply, RequestKey,
     RequestOptions, RpcError, SendError, ServerInfo, SetLevel, Stats, SubscribeOptions, SubscriptionEvent,
     SubscriptionFilter, SubscriptionKey, TaskHandle, Ticket, Timestamp, stdio,
 };
@@ -90,6 +90,10 @@ impl Engine {
 }
 
 impl Engine {
+    pub(crate) fn config(&self) -> &Config {
+        either!(self, engine => engine.config())
+    }
+
     #[inline]
     pub(crate) fn handle_timeout(&mut self, now: Timestamp) {
         either!(self, engine => engine.handle_timeout(now));
