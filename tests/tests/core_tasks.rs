@@ -380,7 +380,7 @@ fn a_server_that_takes_no_tasks_is_not_asked_for_one() {
 fn a_task_is_not_followed_where_there_are_none() {
     let mut pair = Pair::open(Config::default(), |sent: &Sent, peer: &mut Peer| match sent.method() {
         "initialize" => {
-            peer.answer(sent, r#"{"protocolVersion":"2025-06-18","serverInfo":{"name":"s","version":"1"}}"#)
+            peer.answer(sent, r#"{"protocolVersion":"2025-06-18","serverInfo":{"name":"s","version":"1"}}"#);
         }
         "notifications/initialized" => {}
         "server/discover" => peer.refuse(sent, -32601, "Method not found"),
@@ -890,15 +890,14 @@ fn many_tasks_are_followed_side_by_side() {
     let mut created = 0;
     let mut pair = Pair::open(
         declared(),
-        modern(move |sent, peer| match sent.method() {
-            "tools/call" => {
+        modern(move |sent, peer| {
+            if sent.method() == "tools/call" {
                 created += 1;
                 peer.answer(
                     sent,
                     &stands("working", "").replace("complete", "task").replace("t1", &format!("t{created}")),
                 );
-            }
-            _ => {
+            } else {
                 let id = sent.params()["taskId"].as_str().expect("a name");
                 let result = format!(r#","result":{{"content":[{{"type":"text","text":"{id}"}}]}}"#);
                 peer.answer_after(millis(700), sent, &stands("completed", &result).replacen("t1", id, 1));

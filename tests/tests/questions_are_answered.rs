@@ -68,11 +68,13 @@ fn form(form: &ElicitForm) -> Result<ElicitResult, RpcError> {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is a handler, which may refuse")]
 fn url(url: &ElicitUrl) -> Result<ElicitAction, RpcError> {
     assert_eq!(url.host(), Some("a.example"));
     Ok(ElicitAction::Accept)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "it is a handler, which may refuse")]
 fn sample(params: &CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
     let last = params.messages.items.last().map(|message| message.content.text()).unwrap_or_default();
     Ok(CreateMessageResult::text("m", format!("You said {last}")))
