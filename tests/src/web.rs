@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use mcpwire_driver::McpServerDef;
@@ -42,6 +42,7 @@ impl Request {
 /// The way back to a client: bytes as the test wants them.
 pub struct Reply<'c> {
     stream: &'c TcpStream,
+    shared: &'c Shared,
     /// Nothing more can follow on this connection.
     is_last: bool,
 }
@@ -95,6 +96,7 @@ impl Reply<'_> {
     pub fn until_closed(&mut self) {
         self.is_last = true;
         let _ = self.stream.read(&mut [0; 64]);
+        self.shared.left.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -107,10 +109,10 @@ pub struct Web {
 #[derive(Default)]
 struct Shared {
     requests: Mutex<Vec<Request>>,
-    came: Condvar,
     connections: AtomicUsize,
     open: AtomicUsize,
     most_open: AtomicUsize,
+    left: AtomicUsize,
     is_over: AtomicBool,
     streams: Mutex<Vec<TcpStream>>,
 }
@@ -185,12 +187,14 @@ impl Web {
         lock(&self.shared.requests).clone()
     }
 
-    /// Waits until there has come a request of this method.
-    pub fn wait_for(&self, method: &str) {
-        let mut requests = lock(&self.shared.requests);
-        while !requests.iter().any(|request| request.method() == method) {
-            requests = self.shared.came.wait(requests).unwrap_or_else(PoisonError::into_inner);
-        }
+    /// How many requests of this method have come so far.
+    pub fn count(&self, method: &str) -> usize {
+        lock(&self.shared.requests).iter().filter(|request| request.method() == method).count()
+    }
+
+    /// How often a client has closed a connection that a reply waited on.
+    pub fn left(&self) -> usize {
+        self.shared.left.load(Ordering::SeqCst)
     }
 
     /// How many connections there were.
@@ -237,8 +241,7 @@ fn serve(stream: &TcpStream, shared: &Shared, answer: &dyn Fn(&Request, &mut Rep
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
         lock(&shared.requests).push(request.clone());
-        shared.came.notify_all();
-        let mut reply = Reply { stream, is_last: false };
+        let mut reply = Reply { stream, shared, is_last: false };
         answer(&request, &mut reply);
         if reply.is_last {
             break;

@@ -11,7 +11,7 @@ use mcpwire_core::{
     Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, TaskMode, Ticket,
     Tool, ToolList,
 };
-use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
+use mcpwire_process::{Error, HttpSetupError, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
 
 use crate::call::Call;
@@ -431,6 +431,9 @@ impl fmt::Debug for McpClient {
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
     let server = || def.display_name().to_owned();
+    if def.url.is_some() {
+        return Err(Error::Http { server: server(), error: HttpSetupError::Missing });
+    }
     let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
     let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
     Ok(Connection::new(Engine::new(config), transport, Some(process), clock))

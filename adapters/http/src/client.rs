@@ -39,8 +39,8 @@ pub struct ClientOptions {
     pub connect_timeout: Duration,
     /// How long the handshakes with a proxy and of TLS may take. 10 s by default.
     pub handshake_timeout: Duration,
-    /// How many connections by HTTP/1.1 carry requests at the same time. 64 by default. Streams that are meant to stay open come on
-    /// top.
+    /// How many connections by HTTP/1.1 carry requests at the same time, and how many are kept that carry none. 64 by default.
+    /// Streams that are meant to stay open come on top.
     pub max_connections: usize,
     /// How long a connection is kept that nothing goes over. 60 s by default: many servers keep it for 75 s or less.
     pub idle_timeout: Duration,
