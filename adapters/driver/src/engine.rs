@@ -14,7 +14,10 @@ use mcpwire_core::{
 /// The engine of a connection. Without the feature `http` there is one kind of it, and nothing to be decided.
 #[cfg_attr(
     feature = "http",
-    expect(clippy::large_enum_variant, reason = "there is one for each connection, and streams are to pay nothing for HTTP")
+    expect(
+        clippy::large_enum_variant,
+        reason = "there is one for each connection, and streams are to pay nothing for HTTP"
+    )
 )]
 pub(crate) enum Engine {
     Stream(stdio::Engine),

@@ -47,6 +47,7 @@ pub struct ClientOptions {
     /// How large the head of a response may be, in bytes. 64 KiB by default; 100 headers at most.
     pub max_head: usize,
     trusted: Vec<Vec<u8>>,
+    proxy: Option<String>,
 }
 
 impl Default for ClientOptions {
@@ -58,6 +59,7 @@ impl Default for ClientOptions {
             idle_timeout: Duration::from_secs(60),
             max_head: 64 * 1024,
             trusted: Vec::new(),
+            proxy: None,
         }
     }
 }
@@ -66,6 +68,15 @@ impl ClientOptions {
     /// Trusts another certificate authority, given as DER.
     pub fn trust(mut self, certificate: impl Into<Vec<u8>>) -> Self {
         self.trusted.push(certificate.into());
+        self
+    }
+}
+
+impl ClientOptions {
+    /// Sets a proxy for all requests, whatever the environment says: `http://` or `https://`, with user and password if it wants
+    /// them.
+    pub fn proxy(mut self, address: impl Into<String>) -> Self {
+        self.proxy = Some(address.into());
         self
     }
 }
@@ -101,7 +112,7 @@ impl<N: Net> Client<N> {
     /// # Errors
     /// If a certificate that is to be trusted is none.
     pub fn new(options: ClientOptions) -> Result<Self, HttpSetupError> {
-        let proxies = Arc::new(Proxies::from_env());
+        let proxies = Arc::new(Proxies::new(options.proxy));
         let connector = Connector::new(Shared {
             proxies: Arc::clone(&proxies),
             tls: Tls::new(options.trusted).map_err(HttpSetupError::Client)?,

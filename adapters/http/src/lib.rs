@@ -25,6 +25,8 @@ mod io;
 mod net;
 mod proxy;
 mod redirect;
+#[cfg(test)]
+mod tests;
 mod time;
 mod tls;
 

@@ -11,19 +11,26 @@ use crate::net::Socket;
 /// The longest head of an answer that a proxy may give. 8 KiB: what other clients take.
 const MAX_HEAD: usize = 8 * 1024;
 
-/// The proxies that the environment names.
-pub(crate) struct Proxies(Matcher);
+/// The proxies that the environment names, or the one that the program does.
+pub(crate) struct Proxies {
+    matcher: Matcher,
+    /// Also on the way to this machine.
+    is_everywhere: bool,
+}
 
 impl Proxies {
-    pub(crate) fn from_env() -> Self {
-        Proxies(Matcher::from_env())
+    pub(crate) fn new(proxy: Option<String>) -> Self {
+        match proxy {
+            Some(proxy) => Proxies { matcher: Matcher::builder().all(proxy).build(), is_everywhere: true },
+            None => Proxies { matcher: Matcher::from_env(), is_everywhere: false },
+        }
     }
 
-    /// The proxy for an address. There is none on the way to this machine.
+    /// The proxy for an address. The environment's is for none on this machine.
     pub(crate) fn of(&self, uri: &Uri) -> Option<Intercept> {
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
         let is_here = host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-        if is_here { None } else { self.0.intercept(uri) }
+        if is_here && !self.is_everywhere { None } else { self.matcher.intercept(uri) }
     }
 
     /// What a proxy wants to be told with a request that it passes on itself.

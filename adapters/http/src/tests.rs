@@ -1,0 +1,240 @@
+//! TLS, HTTP/2 and proxies, against servers of hyper's own.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use async_io::{Async, Timer, block_on};
+use bytes::Bytes;
+use futures_rustls::TlsAcceptor;
+use futures_rustls::pki_types::PrivateKeyDer;
+use futures_rustls::rustls::ServerConfig;
+use futures_rustls::rustls::crypto::ring;
+use http::Response;
+use hyper::service::service_fn;
+use mcpwire_driver::core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
+use mcpwire_driver::core::{Config, Timestamp};
+use mcpwire_driver::http::HttpClient;
+
+use crate::body::Whole;
+use crate::io::Line;
+use crate::net::{Connecting, Net, Socket, Task};
+use crate::{Client, ClientOptions};
+
+/// A thread for each task.
+enum Threads {}
+
+impl Net for Threads {
+    fn connect(host: String, port: u16) -> Connecting {
+        Box::pin(async move {
+            let address = (host, port).to_socket_addrs()?.next().ok_or(std::io::ErrorKind::NotFound)?;
+            Ok(Box::pin(Async::<TcpStream>::connect(address).await?) as Socket)
+        })
+    }
+
+    fn spawn(task: Task) {
+        thread::spawn(move || block_on(task));
+    }
+
+    fn sleep(after: Duration) -> Task {
+        Box::pin(async move {
+            Timer::after(after).await;
+        })
+    }
+}
+
+#[derive(Clone)]
+struct Spawned;
+
+impl<F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawned {
+    fn execute(&self, task: F) {
+        Threads::spawn(Box::pin(task));
+    }
+}
+
+struct Secure {
+    url: String,
+    certificate: Vec<u8>,
+    connections: Arc<AtomicUsize>,
+}
+
+/// A server that answers everything with its version of HTTP.
+fn secure(alpn: &[&str]) -> Secure {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .unwrap();
+    config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}/mcp", listener.local_addr().unwrap().port());
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (acceptor, counted) = (acceptor.clone(), Arc::clone(&counted));
+            thread::spawn(move || block_on(serve(acceptor, stream, &counted)));
+        }
+    });
+    Secure { url, certificate: made.cert.der().to_vec(), connections }
+}
+
+async fn serve(acceptor: TlsAcceptor, stream: TcpStream, counted: &AtomicUsize) {
+    let Ok(stream) = acceptor.accept(Async::new(stream).unwrap()).await else { return };
+    counted.fetch_add(1, Ordering::SeqCst);
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    let line = Line { socket: Box::pin(stream), is_http2, is_proxied: false };
+    let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
+        Ok::<_, Infallible>(Response::new(Whole(Bytes::from(format!("{:?}", request.version())))))
+    });
+    let _ = if is_http2 {
+        hyper::server::conn::http2::Builder::new(Spawned).serve_connection(line, service).await
+    } else {
+        hyper::server::conn::http1::Builder::new().serve_connection(line, service).await
+    };
+}
+
+/// What an engine wants to be sent to this address first.
+fn exchange(url: &str) -> Exchange {
+    let mut engine = Engine::new(Config::new("test", "1"), Settings::new(url).unwrap());
+    engine.initialize(Timestamp::ORIGIN).unwrap();
+    match engine.poll_exchange(Timestamp::ORIGIN) {
+        Some(Command::Start(exchange)) => exchange,
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn fetch(client: &Client<Threads>, url: &str) -> Result<String, Failure> {
+    let mut response = client.begin(exchange(url)).await?;
+    let mut text = Vec::new();
+    loop {
+        let mut piece = [0; 64];
+        match poll_fn(|cx| response.body.as_mut().poll_read(cx, &mut piece)).await.unwrap() {
+            0 => return Ok(String::from_utf8(text).unwrap()),
+            n => text.extend_from_slice(&piece[..n]),
+        }
+    }
+}
+
+fn trusting(server: &Secure) -> ClientOptions {
+    ClientOptions::default().trust(server.certificate.clone())
+}
+
+#[test]
+fn http2_carries_everything_over_one_connection() {
+    let server = secure(&["h2", "http/1.1"]);
+    let client = Client::<Threads>::new(trusting(&server)).unwrap();
+    assert_eq!(client.capacity(), 64);
+    block_on(async {
+        assert_eq!(fetch(&client, &server.url).await.unwrap(), "HTTP/2.0");
+        let mut all: Vec<_> = (0..100).map(|_| (Box::pin(fetch(&client, &server.url)), None)).collect();
+        poll_fn(|cx| {
+            for (fetching, done) in all.iter_mut().filter(|(_, done)| done.is_none()) {
+                if let Poll::Ready(text) = Pin::new(fetching).poll(cx) {
+                    *done = Some(text.unwrap());
+                }
+            }
+            if all.iter().all(|(_, done)| done.is_some()) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    });
+    assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+    assert_eq!(client.capacity(), 1024);
+}
+
+#[test]
+fn http1_does_where_there_is_no_http2() {
+    let server = secure(&["http/1.1"]);
+    let client = Client::<Threads>::new(trusting(&server)).unwrap();
+    for _ in 0..3 {
+        assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/1.1");
+    }
+    assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn who_is_not_trusted_is_told_nothing() {
+    let server = secure(&["h2"]);
+    let client = Client::<Threads>::new(ClientOptions::default()).unwrap();
+    let failure = block_on(fetch(&client, &server.url)).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Tls, "{failure}");
+    let trusting = Client::<Threads>::new(trusting(&server)).unwrap();
+    let other_name = server.url.replace("localhost", "127.0.0.1");
+    assert_eq!(block_on(fetch(&trusting, &other_name)).unwrap_err().kind, FailureKind::Tls);
+}
+
+/// A proxy for one request: lets it through, or answers it. The head that it was sent.
+fn proxy(to: Option<&Secure>) -> (String, thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://user:secret@{}", listener.local_addr().unwrap());
+    let to = to.map(|server| server.url.rsplit_once(':').unwrap().1.replace("/mcp", "").parse::<u16>().unwrap());
+    let thread = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).unwrap(), 0);
+        }
+        let mut stream = stream;
+        let Some(port) = to else {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nproxied").unwrap();
+            // Until the client has read it: an end with unread bytes would be a reset.
+            let _ = stream.read(&mut [0; 4096]);
+            return head;
+        };
+        let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.write_all(b"HTTP/1.1 200 Fine\r\n\r\n").unwrap();
+        let (mut back_from, mut back_to) = (server.try_clone().unwrap(), stream);
+        thread::spawn(move || std::io::copy(&mut back_from, &mut back_to));
+        thread::spawn(move || std::io::copy(&mut reader, &mut server));
+        head
+    });
+    (address, thread)
+}
+
+#[test]
+fn a_proxy_lets_secure_connections_through() {
+    let server = secure(&["h2"]);
+    let (address, proxy) = proxy(Some(&server));
+    let client = Client::<Threads>::new(trusting(&server).proxy(address)).unwrap();
+    assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "HTTP/2.0");
+    let head = proxy.join().unwrap();
+    assert!(head.starts_with("CONNECT localhost:"), "{head}");
+    assert!(head.contains("Proxy-Authorization: Basic "), "{head}");
+    assert!(!head.to_lowercase().contains("mcp"), "{head}");
+}
+
+#[test]
+fn a_proxy_is_told_whole_addresses_of_plain_ones() {
+    let (address, proxy) = proxy(None);
+    let client = Client::<Threads>::new(ClientOptions::default().proxy(address)).unwrap();
+    assert_eq!(block_on(fetch(&client, "http://example.invalid/mcp")).unwrap(), "proxied");
+    drop(client);
+    let head = proxy.join().unwrap();
+    assert!(head.starts_with("POST http://example.invalid/mcp HTTP/1.1\r\n"), "{head}");
+    assert!(head.to_lowercase().contains("proxy-authorization: basic "), "{head}");
+}
+
+#[test]
+fn who_does_not_answer_is_not_waited_for() {
+    // Accepted by the system, and never by anyone else.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+    let mut options = ClientOptions::default();
+    options.handshake_timeout = Duration::from_millis(20);
+    let client = Client::<Threads>::new(options).unwrap();
+    let failure = block_on(fetch(&client, &url)).unwrap_err();
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+    assert!(failure.detail.contains("handshake"), "{failure}");
+}
