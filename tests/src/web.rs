@@ -34,7 +34,8 @@ impl Request {
     }
 
     /// The answer to the message in the body.
-    pub fn answer(&self, result: Value) -> Value {
+    pub fn answer(&self, result: impl Into<Value>) -> Value {
+        let result: Value = result.into();
         json!({"jsonrpc": "2.0", "id": self.body["id"], "result": result})
     }
 }

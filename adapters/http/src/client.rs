@@ -90,7 +90,7 @@ impl fmt::Debug for ClientOptions {
             .field("idle_timeout", &self.idle_timeout)
             .field("max_head", &self.max_head)
             .field("trusted", &self.trusted.len())
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
