@@ -39,7 +39,7 @@ pub(crate) fn everything(version: ProtocolVersion) -> ScriptedServer {
         });
     match version.era() {
         Era::Modern => listening(server),
-        _ => ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]
+        Era::Legacy => ["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]
             .into_iter()
             .fold(server, |server, method| server.on(method, |_| Answer::new().result(json!({})))),
     }
