@@ -57,6 +57,10 @@ readme:
 interop:
     bash .ci/run demo interop
 
+# The official conformance suite.
+conformance:
+    bash .ci/run conformance
+
 # All tests.
 test *ARGS:
     cargo test --workspace {{ARGS}}

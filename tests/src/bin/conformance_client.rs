@@ -1,0 +1,130 @@
+//! The client that the official conformance suite drives: `tests/conformance/run`.
+//!
+//! ```text
+//! conformance-client URL
+//! ```
+//!
+//! It knows nothing of the protocol that the library does not do for it. It connects, lists what the server has, and uses
+//! all of it: each tool with arguments that its schema allows, or with those that the scenario gives in
+//! `MCP_CONFORMANCE_CONTEXT`; each resource; each prompt. Forms are accepted as they are, so that the library fills in
+//! what they have for defaults.
+//!
+//! The exit status is 1 if the connection or a list fails, or a call for any other reason than that the server refuses it.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+
+use mcpwire_tokio::core::{Config, ElicitAction, ElicitResult, Prompt, Tool};
+use mcpwire_tokio::{ConnectOptions, ErrorKind, McpClient, McpServerDef};
+use serde_json::{Map, Value, json};
+
+/// The suite hands the schema of another tool to this one, to see what is left of it.
+const ECHOES_A_SCHEMA: &str = "json_schema_echo";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Some(url) = env::args().nth(1) else {
+        eprintln!("usage: conformance-client URL");
+        return ExitCode::from(2);
+    };
+    match run(&url).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(url: &str) -> Result<(), Box<dyn Error>> {
+    let options = ConnectOptions::new(Config::new("mcpwire-conformance", env!("CARGO_PKG_VERSION")))
+        .on_elicitation(|_form| async { Ok(ElicitResult::of(ElicitAction::Accept)) });
+    let client = McpClient::connect_with(&McpServerDef::http(url), options)?;
+    let outcome = exercise(&client).await;
+    client.shutdown().await?;
+    outcome
+}
+
+async fn exercise(client: &McpClient) -> Result<(), Box<dyn Error>> {
+    client.initialize().await?;
+    let has = client.capabilities().cloned().unwrap_or_default();
+    if has.tools.is_some() {
+        let tools: Vec<Tool> = client.list_tools().await?.iter().cloned().collect();
+        for (name, arguments) in calls(&tools)? {
+            tolerate(&format!("tools/call {name}"), client.call_tool(&name, &arguments).await)?;
+        }
+    }
+    if has.resources.is_some() {
+        for resource in client.list_resources().await?.items {
+            tolerate(&format!("resources/read {}", resource.uri), client.read_resource(&resource.uri).await)?;
+        }
+    }
+    if has.prompts.is_some() {
+        for prompt in client.list_prompts().await?.items {
+            let got = client.get_prompt(&prompt.name, prompt_arguments(&prompt)).await;
+            tolerate(&format!("prompts/get {}", prompt.name), got)?;
+        }
+    }
+    Ok(())
+}
+
+/// Says what came of a request. That the server does not want it is no fault of the client.
+fn tolerate<T>(what: &str, outcome: Result<T, mcpwire_tokio::Error>) -> Result<(), mcpwire_tokio::Error> {
+    match outcome {
+        Ok(_) => eprintln!("{what}: answered"),
+        Err(error) if matches!(error.kind(), ErrorKind::Server | ErrorKind::ToolNotFound) => {
+            eprintln!("{what}: refused: {error}");
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// The calls that the scenario asks for, else one of each tool.
+fn calls(tools: &[Tool]) -> Result<Vec<(String, Value)>, Box<dyn Error>> {
+    let context: Value = match env::var("MCP_CONFORMANCE_CONTEXT") {
+        Ok(context) => serde_json::from_str(&context)?,
+        Err(_) => Value::Null,
+    };
+    if let Some(wanted) = context.get("toolCalls").and_then(Value::as_array) {
+        let call = |wanted: &Value| Some((wanted.get("name")?.as_str()?.to_owned(), wanted.get("arguments")?.clone()));
+        return wanted.iter().map(|wanted| call(wanted).ok_or_else(|| format!("no call: {wanted}").into())).collect();
+    }
+    let mut calls = Vec::new();
+    for tool in tools {
+        let arguments = if tool.name == ECHOES_A_SCHEMA {
+            let other = tools.iter().find(|other| other.name != ECHOES_A_SCHEMA).ok_or("there is no other tool")?;
+            json!({ "schema": serde_json::from_str::<Value>(&other.input_schema.to_string())? })
+        } else {
+            sample(&serde_json::from_str(&tool.input_schema.to_string())?)
+        };
+        calls.push((tool.name.clone(), arguments));
+    }
+    Ok(calls)
+}
+
+/// A value that a schema allows, as far as its types say it.
+fn sample(schema: &Value) -> Value {
+    if let Some(value) = schema.get("default").or_else(|| schema.get("const")).or_else(|| schema["enum"].get(0)) {
+        return value.clone();
+    }
+    let kind = schema.get("type").map(|kind| kind.get(0).unwrap_or(kind)).and_then(Value::as_str);
+    match kind {
+        Some("string") => json!("text"),
+        Some("number" | "integer") => schema.get("minimum").cloned().unwrap_or_else(|| json!(2)),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("null") => Value::Null,
+        _ => {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            let all = properties.into_iter().flatten().map(|(name, schema)| (name.clone(), sample(schema)));
+            Value::Object(all.collect::<Map<_, _>>())
+        }
+    }
+}
+
+fn prompt_arguments(prompt: &Prompt) -> BTreeMap<String, String> {
+    prompt.arguments.iter().map(|argument| (argument.name.clone(), "text".to_owned())).collect()
+}
