@@ -70,9 +70,7 @@ impl ClientOptions {
         self.trusted.push(certificate.into());
         self
     }
-}
 
-impl ClientOptions {
     /// Sets a proxy for all requests, whatever the environment says: `http://` or `https://`, with user and password if it wants
     /// them.
     pub fn proxy(mut self, address: impl Into<String>) -> Self {
@@ -82,6 +80,7 @@ impl ClientOptions {
 }
 
 impl fmt::Debug for ClientOptions {
+    /// Without the proxy: its address may hold a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientOptions")
             .field("connect_timeout", &self.connect_timeout)
