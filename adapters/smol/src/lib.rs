@@ -19,6 +19,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
+//! stays as it is.
 
 use std::future::{Future, pending};
 use std::io;

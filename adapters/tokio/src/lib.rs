@@ -20,6 +20,9 @@
 //! ```
 
 pub mod cookbook;
+//!
+//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
+//! stays as it is.
 
 use std::future::Future;
 use std::io;
