@@ -19,10 +19,11 @@
 //! # }
 //! ```
 
-pub mod cookbook;
 //!
 //! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
 //! stays as it is.
+
+pub mod cookbook;
 
 use std::future::Future;
 use std::io;
