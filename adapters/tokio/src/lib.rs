@@ -18,7 +18,6 @@
 //! # Ok(())
 //! # }
 //! ```
-
 //!
 //! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
 //! stays as it is.
