@@ -19,6 +19,10 @@ from harness import LEGACY, MARK, MODERN, Server, Wrong
 CACHE, ECOSYSTEMS = Path(sys.argv[2]), sys.argv[3:]
 SERVERS = Path(__file__).resolve().parent / "servers"
 
+ACCEPTED = {"action": "accept"}
+ON_MONDAY = {"message": "On which day?", "action": "accept", "content": {"day": "monday"}}
+THREE_SEATS = {"message": "How many seats on monday?", "action": "accept", "content": {"seats": 3}}
+
 
 def servers(scratch):
     modules = CACHE / "node" / "node_modules" / "@modelcontextprotocol"
@@ -45,6 +49,13 @@ def servers(scratch):
                 shows("read", ["demo://resource/dynamic/text/7"], "Resource 7"),
                 lists("prompts", "prompts", "name", "args-prompt"),
                 shows("prompt", ["args-prompt", '{"city":"Oslo"}'], "What's weather in Oslo?"),
+                completes("prompt", "completable-prompt", "department", "E", ["Engineering"]),
+                pings(),
+                asks("trigger-elicitation-request", {}, {"elicitation": [ACCEPTED | {"content": {"name": "ada"}}]}, "ada"),
+                asks("trigger-sampling-request", {"prompt": "x"}, {"sampling": [{"model": "m", "text": "answered"}]}, "answered"),
+                asks("get-roots-list", {}, {"roots": ["file:///tmp"]}, "file:///tmp"),
+                follows_task("simulate-research-query", {"topic": "x"}, "Research Report"),
+                listens(),
                 forced("2024-11-05", ("legacy", "2024-11-05")),
                 cannot_connect("modern"),
             ],
@@ -79,6 +90,15 @@ def servers(scratch):
                 lists("prompts", "prompts", "name", "review"),
                 shows("prompt", ["review", '{"code":"this"}'], "Look at this, in rust."),
                 not_found("no-such-tool"),
+                completes("prompt", "review", "language", "r", ["rust", "ruby"]),
+                pings(),
+                saves("picture", b"\x89PNG"),
+                asks("greet", {}, {"elicitation": [ACCEPTED | {"content": {"name": "ada"}}]}, "HELLO ADA"),
+                asks("book", {}, {"elicitation": [ON_MONDAY, THREE_SEATS]}, "3 seats on monday"),
+                asks("think", {}, {"sampling": [{"model": "m", "text": "42"}]}, "m says 42"),
+                asks("where", {}, {"roots": ["file:///tmp"]}, "file:///tmp"),
+                is_not_answered("greet", {}, 1),
+                listens("--resource", "interop://note"),
                 forced("modern", MODERN),
                 forced("legacy", LEGACY),
             ],
@@ -104,6 +124,13 @@ def servers(scratch):
                 lists("resources", "resources", "uri", "interop://note"),
                 shows("read", ["interop://note"], "a note"),
                 shows("prompt", ["review", '{"language":"rust"}'], "in rust"),
+                completes("prompt", "review", "language", "r", ["rust", "ruby"]),
+                asks(
+                    "deploy", {"env": "prod"}, {"elicitation": [ACCEPTED | {"content": {"confirm": True}}]},
+                    "deployed to prod: none",
+                ),
+                is_not_answered("deploy", {"env": "prod"}, 4),
+                listens(),
                 not_found("no-such-tool"),
                 forced("legacy", LEGACY),
             ],

@@ -2,8 +2,11 @@
 
 import json
 import os
+import signal
+import tempfile
+from pathlib import Path
 
-from harness import Run, expect
+from harness import Background, Run, expect
 
 SECRET = "MCPWIRE_INTEROP_SECRET"  # in our own environment, and no business of a server
 
@@ -137,3 +140,76 @@ def shows_image(tool):
         expect("image/png" in output, "the image is not named in the output for people")
 
     return f"call {tool}", check
+
+
+def asks(tool, arguments, answers, text):
+    """What the server asks on the way is answered from a file."""
+
+    def check(server):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(answers, file)
+            file.flush()
+            got = call(server, tool, arguments, options=["--answers", file.name]).status_is(0).text()
+        expect(text in got, f"answered {got!r}")
+
+    return f"call {tool}, which asks", check
+
+
+def is_not_answered(tool, arguments, status):
+    """Without a terminal and a file, a question is dismissed: the call ends, also where the server asks again and again."""
+
+    def check(server):
+        run = call(server, tool, arguments).status_is(status)
+        expect(run.messages("sent", "tools/call"), "the tool was not called")
+
+    return f"call {tool}, nobody to ask", check
+
+
+def completes(kind, name, argument, begin, values):
+    def check(server):
+        run = Run(server, "complete", kind, name, argument, begin, json_output=False).status_is(0)
+        expect(run.stdout.split() == values, f"printed {run.stdout!r}")
+
+    return f"complete {kind} {name}", check
+
+
+def pings():
+    def check(server):
+        Run(server, "ping", json_output=False).status_is(0)
+
+    return "ping", check
+
+
+def saves(tool, begins):
+    """The bytes of an answer are in a file of the folder, whole."""
+
+    def check(server):
+        with tempfile.TemporaryDirectory() as folder:
+            call(server, tool, {}, options=["--save", folder], json_output=False).status_is(0)
+            files = list(Path(folder).iterdir())
+            expect(len(files) == 1, f"saved {files}")
+            expect(files[0].read_bytes().startswith(begins), f"{files[0].name} begins with other bytes")
+
+    return f"call {tool}, saved", check
+
+
+def follows_task(tool, arguments, part):
+    def check(server):
+        run = call(server, tool, arguments, options=["--task"]).status_is(0)
+        expect(part in run.text(), f"the text is {run.text()!r}")
+        expect(run.messages("sent", "tasks/get"), "the task was not asked about")
+
+    return f"call {tool}, as a task", check
+
+
+def listens(*options):
+    """`mcpwire listen` says what it listens to, and ends well on Ctrl-C."""
+
+    def check(server):
+        with Background(server, "listen", *options) as listening:
+            line = listening.stderr.readline()
+            expect(line.startswith("listening"), f"said {line!r}")
+            listening.send_signal(signal.SIGINT)
+            expect(listening.wait(timeout=30) == 0, f"exit status {listening.returncode}")
+
+    return " ".join(["listen", *options]), check

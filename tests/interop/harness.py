@@ -73,6 +73,28 @@ class Run:
         ]
 
 
+class Background:
+    """A run of the tool that ends when it is told to, and is ended when nobody looks at it any more."""
+
+    def __init__(self, server, *arguments):
+        command = [BINARY, *arguments, "--env", MARK, "--", *server.command]
+        server.last_run = self
+        self.command, self.status, self.stderr = shlex.join(command), None, ""
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8"
+        )
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+        self.status = self.process.returncode
+        self.process.stderr.close()
+
+
 class Server:
     """A server to try: how it is started, what it must say of itself, and the checks of its own."""
 
