@@ -902,9 +902,6 @@ fn many_tasks_are_followed_side_by_side() {
                 let result = format!(r#","result":{{"content":[{{"type":"text","text":"{id}"}}]}}"#);
                 peer.answer_after(millis(700), sent, &stands("completed", &result).replacen("t1", id, 1));
             }
-            let id = sent.params()["taskId"].as_str().expect("a name");
-            let result = format!(r#","result":{{"content":[{{"type":"text","text":"{id}"}}]}}"#);
-            peer.answer_after(millis(700), sent, &stands("completed", &result).replacen("t1", id, 1));
         }),
     );
     let tickets: Vec<_> = (0..100).map(|_| pair.call("slow", &RequestOptions::new()).expect("it is sent")).collect();
