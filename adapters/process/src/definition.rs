@@ -285,7 +285,8 @@ impl<'de> Deserialize<'de> for McpServerDef {
 }
 
 impl fmt::Debug for McpServerDef {
-    /// Shows the names of variables and headers, never their values, nor the query of the address: they are where secrets are.
+    /// Shows the names of variables and headers, never their values, and of the address neither user nor query: they
+    /// are where secrets are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpServerDef")
             .field("name", &self.name)
@@ -297,10 +298,19 @@ impl fmt::Debug for McpServerDef {
             .field("cwd", &self.cwd)
             .field("timeout", &self.timeout)
             .field("connect_timeout", &self.connect_timeout)
-            .field("url", &self.url.as_deref().map(|url| url.split('?').next().unwrap_or_default()))
+            .field("url", &self.url.as_deref().map(without_secrets))
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .finish()
     }
+}
+
+/// An address without user, password, query and fragment.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
 }
 
 /// Durations as whole milliseconds, which is what the files of other programs have.
@@ -347,7 +357,10 @@ mod tests {
         for wrong in ["{}", r#"{"command":"a","url":"http://b"}"#] {
             serde_json::from_str::<McpServerDef>(wrong).unwrap_err();
         }
-        let shown = format!("{:?}", McpServerDef::http("https://a/b?key=hunter2").header("Authorization", "hunter3"));
+        let shown = format!(
+            "{:?}",
+            McpServerDef::http("https://me:hunter1@a/b?key=hunter2").header("Authorization", "hunter3")
+        );
         assert!(shown.contains("Authorization") && !shown.contains("hunter"), "{shown}");
     }
 

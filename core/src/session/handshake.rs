@@ -281,12 +281,10 @@ impl Handshake {
     }
 
     fn discover_refused(&self, refusal: Refusal) -> ConnectError {
-        match refusal {
-            Refusal::Error(error) => match supported(&error) {
-                Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
-                _ => ConnectError::Refused { method: DISCOVER, error },
-            },
-            refusal => refusal.into_error(DISCOVER),
+        let Refusal::Error(error) = refusal else { return refusal.into_error(DISCOVER) };
+        match supported(&error) {
+            Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
+            _ => ConnectError::Refused { method: DISCOVER, error },
         }
     }
 
