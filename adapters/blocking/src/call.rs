@@ -153,7 +153,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         if client.lacks(name) {
             return Err(client.call_error(CallError::ToolNotFound { tool: name.into(), error: None }));
         }
-        let ticket = client.begin::<M>(&CallToolParams { name, arguments: &arguments }, &options)?;
+        let ticket = client.begin_to_wait::<M>(&CallToolParams { name, arguments: &arguments }, &options)?;
         let result = client.wait_with(ticket, &mut |report| match (report, &mut on_progress, &mut on_status) {
             (Notification::Progress { progress, .. }, Some(on_progress), _) => on_progress(progress),
             (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),

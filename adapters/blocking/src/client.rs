@@ -208,20 +208,34 @@ impl McpClient {
         params: &impl Params<M>,
         options: &RequestOptions,
     ) -> Result<M::Result, Error> {
-        let ticket = self.begin(params, options)?;
+        let ticket = self.begin_to_wait(params, options)?;
         self.wait(ticket)
     }
 
     /// Sends a request of a typed method without waiting. Any number may be under way; [`McpClient::wait`] takes their
     /// results in any order.
     pub fn begin<M: Method>(&mut self, params: &impl Params<M>, options: &RequestOptions) -> Result<Ticket<M>, Error> {
+        let ticket = self.begin_to_wait(params, options);
+        // Nobody knows when it is waited for.
+        self.connection.wait_knows(None);
+        ticket
+    }
+
+    /// Like [`McpClient::begin`], for a request that is waited for at once.
+    pub(crate) fn begin_to_wait<M: Method>(
+        &mut self,
+        params: &impl Params<M>,
+        options: &RequestOptions,
+    ) -> Result<Ticket<M>, Error> {
         self.unsubscribe_unwanted();
         if self.connection.engine.keeps_answers_to::<M>() {
             // That they do not hold any more may have been told and not been heard yet.
             self.connection.catch_up();
         }
         let now = self.connection.now();
-        self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))
+        let ticket = self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))?;
+        self.connection.wait_knows(Some(now));
+        Ok(ticket)
     }
 
     /// Waits for the result of a request.

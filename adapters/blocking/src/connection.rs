@@ -24,6 +24,8 @@ pub(crate) struct Connection {
     pub(crate) listener: Option<Listener>,
     pub(crate) answers: Answers,
     pub(crate) clock: Clock,
+    /// The time, if it has been asked for a moment ago, on the way into the wait for an answer.
+    asked: Option<Timestamp>,
     canceller: Option<Canceller>,
     /// Replies to requests that nobody waits for yet.
     replies: BTreeMap<RequestKey, Reply>,
@@ -48,6 +50,7 @@ impl Connection {
             listener: None,
             answers: Answers::default(),
             clock,
+            asked: None,
             canceller: None,
             replies: BTreeMap::new(),
             tools_changed: false,
@@ -56,6 +59,11 @@ impl Connection {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
+    pub(crate) fn wait_knows(&mut self, now: Option<Timestamp>) {
+        self.asked = now;
     }
 
     /// Drives the opening to its end.
@@ -86,6 +94,7 @@ impl Connection {
         key: RequestKey,
         on_report: &mut dyn FnMut(&Notification),
     ) -> io::Result<Option<Reply>> {
+        let mut asked = self.asked.take();
         if let Some(reply) = self.replies.remove(&key) {
             return Ok(Some(reply));
         }
@@ -108,6 +117,7 @@ impl Connection {
             if self.was_cancelled() {
                 self.engine.cancel(key, None);
             } else {
+                self.asked = asked.take();
                 self.turn(None)?;
             }
         }
@@ -289,6 +299,7 @@ impl Connection {
     fn split(&mut self) -> (&mut dyn Transport, &mut Engine, Surroundings<'_>) {
         let around = Surroundings {
             clock: self.clock,
+            asked: self.asked.take(),
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),

@@ -35,6 +35,8 @@ impl Clock {
 /// What is not of the stream and needs care while it is waited for.
 pub(crate) struct Surroundings<'a> {
     pub(crate) clock: Clock,
+    /// The time, if it has been asked for a moment ago.
+    pub(crate) asked: Option<Timestamp>,
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{Ending, Timestamp};
+use nix::poll as brief;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
@@ -74,10 +75,14 @@ impl Pipes {
     /// as well would cost more than all else that a call does. Nothing of them is lost by looking a moment later.
     fn wait_for_output(&self, at_most: Duration) -> io::Result<bool> {
         let Some(stdout) = &self.stdout else { return Ok(false) };
-        let wait = Timespec { tv_sec: 0, tv_nsec: at_most.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&wait)) {
+        let wait = u16::try_from(at_most.as_millis()).unwrap_or(u16::MAX);
+        if wait == 0 {
+            return Ok(false);
+        }
+        // In whole milliseconds, the system reads the clock once less than for `ppoll`, which `poll` of rustix is.
+        match brief::poll(&mut [brief::PollFd::new(stdout.as_fd(), brief::PollFlags::POLLIN)], wait) {
             Ok(ready) => Ok(ready > 0),
-            Err(rustix::io::Errno::INTR) => Ok(false),
+            Err(nix::errno::Errno::EINTR) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -238,18 +243,21 @@ impl Transport for Pipes {
         // What an ended process wrote is there already: nothing is to be waited for.
         let exited = around.process.as_ref().is_some_and(|process| process.exit().is_some());
         let at_once = read && !write && !exited && !self.ending.is_near() && self.unhurried < UNHURRIED;
-        // For a wait that is so short, the time need not be known better than from the last one: asking for it costs.
-        let soon = until.map_or(SOON, |at| at.duration_since(self.now).min(SOON));
+        // For a wait that is so short, the time need not be known better than from before it, or from the last one: asking for
+        // it costs.
+        let mut asked = around.asked.take();
+        let soon = until.map_or(SOON, |at| at.duration_since(asked.unwrap_or(self.now)).min(SOON));
         let ready = if at_once && self.wait_for_output(soon)? {
             self.unhurried += 1;
             Ready { stdout: true, ..Ready::default() }
         } else {
+            asked = None;
             self.unhurried = 0;
             let now = around.clock.now();
             let timeout = if exited { Some(Duration::ZERO) } else { until.map(|at| at.duration_since(now)) };
             self.wait(around.process.as_deref(), read, write, timeout)?
         };
-        let now = around.clock.now();
+        let now = asked.unwrap_or_else(|| around.clock.now());
         self.now = now;
         if ready.stderr {
             self.read_stderr(around);
