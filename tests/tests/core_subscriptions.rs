@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallError, Closed, Config, Event, Reopen, SendError, SubscribeOptions, SubscriptionEnd, SubscriptionEvent,
-    SubscriptionFilter, SubscriptionKey,
+    CallError, Closed, Config, Event, Notification, Reopen, SendError, SubscribeOptions, SubscriptionEnd,
+    SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use serde_json::json;
@@ -84,6 +84,31 @@ fn what_is_wanted_is_sent_and_what_is_agreed_is_told() {
     assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(agreed)]);
     let subscribed = pair.events.iter().filter(|(_, event)| *event == Event::Subscription(key)).count();
     assert_eq!(subscribed, 1);
+}
+
+#[test]
+fn how_tasks_stand_is_told_to_those_who_listen_for_them() {
+    let mut pair = pair(|sent, peer| {
+        let agreed = json!({"taskIds": ["b", "never-asked"]});
+        peer.say(told(sent.id().expect("a request"), "subscriptions/acknowledged", &agreed));
+    });
+    let wanted = SubscriptionFilter::new().task("b").task("a").task("a");
+    assert!(!wanted.is_empty());
+    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    assert_eq!(pair.sent[0].params()["notifications"], json!({"taskIds": ["a", "b"]}));
+    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(SubscriptionFilter::new().task("b"))]);
+    let id = id_of(&pair);
+    let task = json!({
+        "_meta": {"io.modelcontextprotocol/subscriptionId": id},
+        "taskId": "b", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z",
+        "ttlMs": null
+    });
+    pair.say(json!({"jsonrpc": "2.0", "method": "notifications/tasks", "params": task}).to_string());
+    let happened = pair.happened();
+    let Some(Event::Notification(Notification::TaskStatus { key: None, task, .. })) = happened.last() else {
+        panic!("{happened:?}")
+    };
+    assert_eq!(task.task_id, "b");
 }
 
 #[test]

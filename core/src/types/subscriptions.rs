@@ -26,6 +26,9 @@ object! {
         or_default resources_list_changed: bool = "resourcesListChanged",
         /// That one of these resources has changed, or one that lies within it: their addresses.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
+        /// How these tasks stand: their ids (extension `io.modelcontextprotocol/tasks`, "Task Status Notifications"). It is told
+        /// as [`Notification::TaskStatus`](crate::Notification::TaskStatus), besides being asked for.
+        or_default task_ids: Vec<String> = "taskIds",
     }
 }
 
@@ -59,9 +62,15 @@ impl SubscriptionFilter {
         self
     }
 
+    /// And how this task stands.
+    pub fn task(mut self, id: impl Into<String>) -> Self {
+        self.task_ids.push(id.into());
+        self
+    }
+
     /// Whether nothing is wanted.
     pub fn is_empty(&self) -> bool {
-        !self.has_lists() && self.resource_subscriptions.is_empty()
+        !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 
     /// Whether changes of a list are wanted.

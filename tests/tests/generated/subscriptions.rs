@@ -12,6 +12,7 @@ pub(crate) fn subscription_filter() -> impl Strategy<Value = SubscriptionFilter>
         prompts_list_changed: any::<bool>(),
         resources_list_changed: any::<bool>(),
         resource_subscriptions: vec(text(), 0..3),
+        task_ids: vec(text(), 0..3),
         extra: extra(),
     })
 }

@@ -357,7 +357,7 @@ pub(crate) const CARRIERS: &[(&str, Carrier)] = &[
     ("CompletedTask", Type(reads::<Task>)),
     ("FailedTask", Type(reads::<Task>)),
     ("CancelledTask", Type(reads::<Task>)),
-    ("TaskSubscriptionNotifications", Kept("SubscriptionFilter::extra: a task is asked for, not listened to")),
-    ("TaskSubscriptionAcknowledgedNotifications", Kept("SubscriptionFilter::extra of what was agreed to")),
+    ("TaskSubscriptionNotifications", Type(reads::<SubscriptionFilter>)),
+    ("TaskSubscriptionAcknowledgedNotifications", Type(reads::<SubscriptionFilter>)),
     ("TasksExtensionCapability", Part("an empty object: ClientCapabilities::declare_tasks")),
 ];

@@ -184,6 +184,8 @@ impl Session {
         let mut wanted = wanted.clone();
         wanted.resource_subscriptions.sort_unstable();
         wanted.resource_subscriptions.dedup();
+        wanted.task_ids.sort_unstable();
+        wanted.task_ids.dedup();
         let key = SubscriptionKey(self.subscriptions.next);
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         let stage = self.begin_listening(&wanted, timeout, now, out)?;
@@ -384,6 +386,7 @@ fn common(wanted: &SubscriptionFilter, told: &SubscriptionFilter) -> Subscriptio
         prompts_list_changed: wanted.prompts_list_changed && told.prompts_list_changed,
         resources_list_changed: wanted.resources_list_changed && told.resources_list_changed,
         resource_subscriptions: wanted.resource_subscriptions.iter().filter(watched).cloned().collect(),
+        task_ids: wanted.task_ids.iter().filter(|id| told.task_ids.contains(id)).cloned().collect(),
         ..SubscriptionFilter::default()
     }
 }
