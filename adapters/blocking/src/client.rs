@@ -57,12 +57,13 @@ impl McpClient {
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr, trace, answers, on_event } = options;
+        let ConnectOptions { config, patience, stderr, trace, trace_context, answers, on_event } = options;
         let mut connection = spawn(def, def.configure(config), Clock::start())?;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
         connection.answers = answers;
+        connection.trace_context = trace_context;
         Ok(McpClient {
             connection,
             definition: Some(def.clone()),
@@ -81,13 +82,14 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr: _, trace, answers, on_event } = options;
+        let ConnectOptions { config, patience, stderr: _, trace, trace_context, answers, on_event } = options;
         let transport =
             Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
         let mut connection = Connection::new(Engine::new(config), Box::new(transport), None, Clock::start());
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
         connection.answers = answers;
+        connection.trace_context = trace_context;
         Ok(McpClient {
             connection,
             definition: None,
@@ -232,6 +234,7 @@ impl McpClient {
             // That they do not hold any more may have been told and not been heard yet.
             self.connection.catch_up();
         }
+        let options = &*self.connection.traced(options);
         let now = self.connection.now();
         let ticket = self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))?;
         self.connection.wait_knows(Some(now));
@@ -255,6 +258,7 @@ impl McpClient {
     pub fn send_raw(&mut self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let now = self.connection.now();
         let options = RequestOptions::new();
+        let options = self.connection.traced(&options);
         let ticket = self.connection.engine.request_raw(method, params, &options, now);
         let ticket = ticket.map_err(|error| self.send_error(error))?;
         self.wait(ticket)

@@ -1,18 +1,20 @@
 //! One connection: an engine, what carries its bytes, and the process at the other end. The loop that drives them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    Ask, Event, Notification, Reply, RequestKey, RpcError, SubscriptionEvent, SubscriptionKey, Timestamp,
+    Ask, Event, Notification, Reply, RequestKey, RequestOptions, RpcError, SubscriptionEvent, SubscriptionKey,
+    Timestamp,
 };
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
-use crate::options::Listener;
+use crate::options::{Listener, TraceSource};
 use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
@@ -23,6 +25,7 @@ pub(crate) struct Connection {
     pub(crate) tracer: Option<Tracer>,
     pub(crate) listener: Option<Listener>,
     pub(crate) answers: Answers,
+    pub(crate) trace_context: Option<TraceSource>,
     pub(crate) clock: Clock,
     /// The time, if it has been asked for a moment ago, on the way into the wait for an answer.
     asked: Option<Timestamp>,
@@ -49,6 +52,7 @@ impl Connection {
             tracer: None,
             listener: None,
             answers: Answers::default(),
+            trace_context: None,
             clock,
             asked: None,
             canceller: None,
@@ -59,6 +63,12 @@ impl Connection {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// The options of a request that is sent from here, within the trace that the program is in.
+    pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
+        source().map_or(Cow::Borrowed(options), |context| Cow::Owned(options.in_trace(&context)))
     }
 
     /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
@@ -247,6 +257,7 @@ impl Connection {
         successor.tracer = self.tracer.take();
         successor.listener = self.listener.take();
         successor.answers = std::mem::take(&mut self.answers);
+        successor.trace_context = self.trace_context.take();
         Ok(())
     }
 

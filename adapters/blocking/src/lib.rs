@@ -44,6 +44,6 @@ pub use mcpwire_process::{
     Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
     SpawnError, SpawnErrorKind, inherited_names,
 };
-pub use options::ConnectOptions;
+pub use options::{ConnectOptions, TraceSource};
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, Started};

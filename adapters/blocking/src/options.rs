@@ -1,11 +1,12 @@
 //! What a connection may have of its own.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
     Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Event,
-    Json, Root, RpcError,
+    Json, Root, RpcError, TraceContext,
 };
 
 use mcpwire_process::Follower;
@@ -15,6 +16,9 @@ use crate::answers::Answers;
 
 /// Called with each event that is no reply: notifications, log messages, and what was left aside.
 pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;
+
+/// Knows where in a trace the program is right now: [`ConnectOptions::trace_context`].
+pub type TraceSource = Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>;
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with).
 ///
@@ -42,6 +46,9 @@ pub struct ConnectOptions {
     pub stderr: Option<Follower>,
     /// Called with each message as it goes over the wire.
     pub trace: Option<Watcher>,
+    /// Asked at each request, by whoever sends it, where it belongs in a trace: what the program's own tracing knows of the
+    /// span that it is in. `mcpwire-opentelemetry` has one. Options of a request that name a trace themselves are left alone.
+    pub trace_context: Option<TraceSource>,
     /// Who answers what the server asks for.
     pub(crate) answers: Answers,
     /// Called with each event that is no reply, in order, by the thread that waits for an answer.

@@ -258,9 +258,11 @@ impl<R> McpClient<R> {
 
     /// Sends a request of any method, and gives its result as the server sent it.
     pub async fn send_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
+        let options = RequestOptions::new();
+        let options = self.life.0.traced(&options);
         let now = self.life.0.clock.now();
         let ticket = self.life.0.send(|state| {
-            let ticket = state.engine.request_raw(method, params, &RequestOptions::new(), now)?;
+            let ticket = state.engine.request_raw(method, params, &options, now)?;
             state.expect(ticket.key(), false);
             Ok(ticket)
         })?;
@@ -391,11 +393,11 @@ fn assemble(
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> (Life, Driver) {
-    let ConnectOptions { config, patience, stderr: follower, trace, handlers, .. } = options;
+    let ConnectOptions { config, patience, stderr: follower, trace, trace_context, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
     let state = State::new(Engine::Stream(stdio::Engine::new(config)), Some(writer), process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
-    let shared = Arc::new(Shared::new(definition, patience, clock, handlers, state, watchers));
+    let shared = Arc::new(Shared::new(definition, patience, clock, handlers, trace_context, state, watchers));
     let driver = Driver::new(Arc::clone(&shared), Some(reader), stderr, exit, timer);
     (Life(shared), driver)
 }

@@ -55,7 +55,7 @@ pub use mcpwire_process::{
     SpawnError, SpawnErrorKind, inherited_names,
 };
 pub use notifications::Notifications;
-pub use options::ConnectOptions;
+pub use options::{ConnectOptions, TraceSource};
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Reader, Runtime, Streams, Timer, Writer};
 pub use subscription::Subscription;

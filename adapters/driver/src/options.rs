@@ -7,12 +7,15 @@ use std::sync::Arc;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
     Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
-    RpcError,
+    RpcError, TraceContext,
 };
 use mcpwire_process::{Follower, Watcher};
 
 use crate::answers::Answer;
 use crate::handlers::Handlers;
+
+/// Knows where in a trace the program is right now: [`ConnectOptions::trace_context`].
+pub type TraceSource = Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>;
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with) and [`McpClient::over`](crate::McpClient::over).
 ///
@@ -30,6 +33,9 @@ pub struct ConnectOptions {
     pub stderr: Option<Follower>,
     /// Called with each message as it goes over the wire.
     pub trace: Option<Watcher>,
+    /// Asked at each request, by whoever sends it, where it belongs in a trace: what the program's own tracing knows of the
+    /// span that it is in. `mcpwire-opentelemetry` has one. Options of a request that name a trace themselves are left alone.
+    pub trace_context: Option<TraceSource>,
     /// What a connection by HTTP may have of its own.
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,

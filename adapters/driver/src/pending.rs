@@ -39,6 +39,7 @@ impl<M: Method> Pending<M> {
             error,
             process: None,
         })?;
+        let options = &*life.0.traced(options);
         let now = life.0.clock.now();
         let ticket = life.0.send(|state| {
             let ticket = state.engine.request_prepared(&params, options, now)?;

@@ -1,15 +1,17 @@
 //! What the callers and the driver of a connection share.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::{CallError, SendError, ServerInfo};
+use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 
 use crate::handlers::Handlers;
+use crate::options::TraceSource;
 use crate::runtime::Clock;
 use crate::state::{Opened, State, Wish, wait};
 
@@ -23,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
     pub(crate) handlers: Handlers,
+    /// Who knows where in a trace the program is.
+    pub(crate) trace_context: Option<TraceSource>,
     pub(crate) server: OnceLock<ServerInfo>,
     state: Mutex<State>,
     /// Those who watch, while no driver has them.
@@ -42,11 +46,18 @@ impl Shared {
         patience: Patience,
         clock: Clock,
         handlers: Handlers,
+        trace_context: Option<TraceSource>,
         state: State,
         watchers: Watchers,
     ) -> Self {
         let (state, watchers) = (Mutex::new(state), Mutex::new(watchers));
-        Shared { definition, patience, clock, handlers, server: OnceLock::new(), state, watchers }
+        Shared { definition, patience, clock, handlers, trace_context, server: OnceLock::new(), state, watchers }
+    }
+
+    /// The options of a request that is sent from here, within the trace that the program is in.
+    pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
+        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
+        source().map_or(Cow::Borrowed(options), |context| Cow::Owned(options.in_trace(&context)))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

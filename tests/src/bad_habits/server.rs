@@ -179,6 +179,10 @@ pub(crate) fn call_tool(wire: &mut Wire, request: &Message) {
         "pid" => wire.text(request, &process::id().to_string()),
         "number" => wire.result(request, &format!(r#"{},"structuredContent":{{"n":5}}"#, content("5"))),
         "numeral" => wire.result(request, &format!(r#"{},"structuredContent":{{"n":"five"}}"#, content("five"))),
+        "trace" => {
+            let parent = request.at(&["params", "_meta", "traceparent"]);
+            wire.text(request, parent.map_or("none", Raw::text));
+        }
         "log_level" => {
             let level = request.at(&["params", "_meta", "io.modelcontextprotocol/logLevel"]);
             wire.text(request, level.map_or("none", Raw::text));

@@ -42,7 +42,7 @@ pub(crate) fn assemble<R: Runtime>(
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> Result<(Life, Driver), Error> {
-    let ConnectOptions { config, patience, stderr, trace, handlers, http } = options;
+    let ConnectOptions { config, patience, stderr, trace, trace_context, handlers, http } = options;
     let client = match http.client {
         Some(client) => client,
         None => R::http().map_err(|error| Error::Http { server: def.display_name().into(), error })?,
@@ -51,7 +51,7 @@ pub(crate) fn assemble<R: Runtime>(
     let engine = engine::Engine::Http(Box::new(Engine::new(config, settings)));
     let watchers = Watchers { lines: StderrLines::new(stderr), tracer: trace.map(Tracer::new) };
     let state = State::new(engine, None, None);
-    let shared = Arc::new(Shared::new(Some(def.clone()), patience, clock, handlers, state, watchers));
+    let shared = Arc::new(Shared::new(Some(def.clone()), patience, clock, handlers, trace_context, state, watchers));
     let mut driver = Driver::new(Arc::clone(&shared), None, None, None, timer);
     driver.http = Some(Box::new(exchanges));
     Ok((Life(shared), driver))
