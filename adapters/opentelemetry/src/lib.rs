@@ -39,12 +39,11 @@ pub fn of(context: &Context) -> Option<TraceContext> {
     global::get_text_map_propagator(|propagator| propagator.inject_context(context, &mut told));
     let said = told.parent.and_then(|parent| TraceContext::new(parent).ok());
     // Members that are not as the W3C defines them would be refused elsewhere: the rest goes without them.
-    let mut belongs = match said {
-        Some(belongs) => belongs,
-        None => {
-            told.state = Some(span.trace_state().header());
-            TraceContext::new(parent(span)).ok()?
-        }
+    let mut belongs = if let Some(belongs) = said {
+        belongs
+    } else {
+        told.state = Some(span.trace_state().header());
+        TraceContext::new(parent(span)).ok()?
     };
     if let Some(state) = told.state {
         belongs = belongs.clone().state(state).unwrap_or(belongs);
