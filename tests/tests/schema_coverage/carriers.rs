@@ -34,10 +34,8 @@ pub(crate) enum Carrier {
     Refusal,
     /// A part of what another row carries; says where it lies.
     Part(&'static str),
-    /// Kept as JSON; says where.
-    Kept(&'static str),
 }
-pub(crate) use Carrier::{Kept, Params, Part, Refusal, Sent, Told, Type};
+pub(crate) use Carrier::{Params, Part, Refusal, Sent, Told, Type};
 
 pub(crate) fn reads<T: DeserializeOwned + Serialize + Debug>(value: &Value) -> Result<String, String> {
     round_trip::<T>(value).map(|read| format!("{read:?}"))
