@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::json::serialize;
 use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
+use crate::types::MAX_ENTRIES;
 use crate::types::{
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, Listed,
     Prompt, Rejected, Resource, ResourceTemplate, Task, Tool,
@@ -16,9 +17,6 @@ use crate::types::{
 
 /// The most pages that are asked for. 1,000: a server that pages by one would still list more than anybody reads.
 const MAX_PAGES: usize = 1_000;
-
-/// The most entries that are kept. 100,000: ten times the largest lists seen in the field.
-const MAX_ENTRIES: usize = 100_000;
 
 /// The most bytes that pages after the first may add, as JSON, with the cursors. 64 MiB: one message of the greatest length,
 /// as the first page may be.
@@ -49,7 +47,7 @@ macro_rules! paged {
             }
 
             fn bytes(&self) -> usize {
-                let Listed { items, rejected } = &self.$entries;
+                let Listed { items, rejected, .. } = &self.$entries;
                 let mut text = Vec::new();
                 let items = items.iter().map(|item| written(item, &mut text)).sum::<usize>();
                 let named = |entry: &Rejected| entry.name.as_ref().map_or(0, String::len) + entry.reason.len();
@@ -70,7 +68,7 @@ paged! {
 /// A list on its way, page by page.
 ///
 /// A server whose pages lead in a circle, or never end, gives what it has given by then: 1,000 pages, 100,000 entries, or
-/// 64 MiB beyond the first page.
+/// 64 MiB beyond the first page. [`Listed::is_cut`] says so then.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: Listed<T>,
@@ -96,10 +94,11 @@ impl<T> Pages<T> {
         let cursor = cursor?;
         self.bytes = self.bytes.saturating_add(cursor.len());
         let goes_on = self.cursors.len() + 1 < MAX_PAGES
-            && self.list.items.len() + self.list.rejected.len() < MAX_ENTRIES
+            && self.list.sent() < MAX_ENTRIES
             && self.bytes < MAX_BYTES
             && !self.cursors.contains(&cursor);
         if !goes_on {
+            self.list.cut();
             return None;
         }
         self.cursors.push(cursor);
@@ -170,6 +169,7 @@ mod tests {
         let list = pages.into_list();
         assert_eq!(list.items.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(list.rejected.iter().map(|entry| entry.index).collect::<Vec<_>>(), [1, 3]);
+        assert!(!list.is_cut);
     }
 
     #[test]
@@ -178,6 +178,7 @@ mod tests {
         assert!(pages.add(page("a", Some("1"))).is_some());
         assert!(pages.add(page("b", Some("2"))).is_some());
         assert!(pages.add(page("c", Some("1"))).is_none());
+        assert!(pages.into_list().is_cut);
     }
 
     #[test]
@@ -188,6 +189,21 @@ mod tests {
             asked += 1;
         }
         assert_eq!(asked, MAX_PAGES - 1);
+        assert!(pages.into_list().is_cut);
+    }
+
+    #[test]
+    fn a_page_of_more_entries_than_anybody_reads_is_cut() {
+        let entries = r#",{"name":"a"},7"#.repeat(MAX_ENTRIES / 2);
+        let entries = &entries[1..];
+        let page = |more: &str| -> ListPromptsResult {
+            Json::parse(format!(r#"{{"prompts":[{entries}{more}],"nextCursor":"1"}}"#)).unwrap().decode().unwrap()
+        };
+        let whole = page("").prompts;
+        assert!((whole.sent(), whole.is_cut) == (MAX_ENTRIES, false));
+        let cut = page(r#",{"name":"b"},8"#);
+        assert!((cut.prompts.sent(), cut.prompts.is_cut) == (MAX_ENTRIES + 1, true));
+        assert_eq!(Pages::default().add(cut), None, "there is nothing more to be asked for");
     }
 
     #[test]

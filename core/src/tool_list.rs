@@ -66,9 +66,14 @@ impl ToolList {
         self.tools.items.get(self.by_name[found.ok()?].1 as usize)
     }
 
-    /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds.
+    /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds, or if it is not in a
+    /// list that is not all ([`Listed::is_cut`]).
     pub fn knows(&self, name: &str) -> Option<bool> {
-        self.is_fresh().then(|| self.get(name).is_some())
+        if !self.is_fresh() {
+            return None;
+        }
+        let has = self.get(name).is_some();
+        (has || !self.tools.is_cut).then_some(has)
     }
 
     /// In which mode a tool is to be called, where `wanted` is what the caller would like (2025-11-25,
@@ -142,7 +147,7 @@ fn doubles(names: &[Entry<'_>]) -> Vec<u32> {
 
 /// Moves the tools at these places to those that were rejected.
 fn leave_out(tools: &mut Listed<Tool>, places: &[u32]) {
-    let Listed { items, rejected } = tools;
+    let Listed { items, rejected, .. } = tools;
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut index = 0;
     items.retain_mut(|tool| {
@@ -159,4 +164,21 @@ fn leave_out(tools: &mut Listed<Tool>, places: &[u32]) {
 /// FNV-1a.
 fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+
+    #[test]
+    fn a_list_that_is_not_all_excludes_no_tool() {
+        let mut tools: Listed<Tool> = Json::parse(r#"[{"name":"a","inputSchema":{}}]"#).unwrap().decode().unwrap();
+        let mut list = ToolList::default();
+        list.replace(tools.clone());
+        assert_eq!((list.knows("a"), list.knows("b")), (Some(true), Some(false)));
+        tools.cut();
+        list.replace(tools);
+        assert_eq!((list.knows("a"), list.knows("b")), (Some(true), None));
+    }
 }

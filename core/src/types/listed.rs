@@ -10,6 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::lenient::{self, Hoped, Lenient, Mismatch};
 use crate::json::read::{self, Reader};
 
+/// The most entries of a list that are kept, whether good or bad. 100,000: ten times the largest lists seen in the field, and
+/// what keeps a message of the smallest entries there are from taking fifty times its size.
+pub(crate) const MAX_ENTRIES: usize = 100_000;
+
 /// The entries of a list that were good, and why the others were not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed<T> {
@@ -17,6 +21,9 @@ pub struct Listed<T> {
     pub items: Vec<T>,
     /// What was left out.
     pub rejected: Vec<Rejected>,
+    /// Whether that is not all: the server has more than is read (100,000 entries, 1,000 pages, 64 MiB beyond the first page),
+    /// or its pages lead in a circle. The last of what was left out says so, too.
+    pub is_cut: bool,
 }
 
 /// An entry that was left out of a list.
@@ -46,9 +53,19 @@ impl<T> Listed<T> {
         self.items.len() + self.rejected.len()
     }
 
+    /// Says that there is more than is read.
+    pub(crate) fn cut(&mut self) {
+        if !self.is_cut {
+            self.is_cut = true;
+            let reason = "the list goes on: what follows is not read".into();
+            self.rejected.push(Rejected { index: self.sent(), name: None, reason });
+        }
+    }
+
     /// Adds the entries of the next page.
     pub fn append(&mut self, mut page: Listed<T>) {
         let before = self.sent();
+        self.is_cut |= page.is_cut;
         self.items.append(&mut page.items);
         self.rejected
             .extend(page.rejected.into_iter().map(|rejected| Rejected { index: rejected.index + before, ..rejected }));
@@ -57,7 +74,7 @@ impl<T> Listed<T> {
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
-        Listed { items: Vec::new(), rejected: Vec::new() }
+        Listed { items: Vec::new(), rejected: Vec::new(), is_cut: false }
     }
 }
 
@@ -68,6 +85,10 @@ impl<T: Lenient> Lenient for Listed<T> {
         let mut list = Listed::default();
         if reader.next_byte() == Some(b'[') {
             reader.elements(&mut |reader| {
+                if list.sent() >= MAX_ENTRIES {
+                    list.cut();
+                    return reader.skip();
+                }
                 match T::lenient(reader)? {
                     Ok(item) => list.items.push(item),
                     Err(mismatch) => {

@@ -61,6 +61,7 @@ pub use elicitation_schema::{
 pub use implementation::{Icon, Implementation};
 pub use input_required::{InputRequest, InputRequiredResult};
 pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
+pub(crate) use listed::MAX_ENTRIES;
 pub use listed::{Listed, Rejected};
 pub use logging::SetLevelParams;
 pub use notices::{LogMessage, LoggingLevel, Progress};
