@@ -47,11 +47,26 @@ impl Canned {
     ///
     /// When it does not open.
     pub fn open() -> Self {
+        let server = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#;
+        Self::open_by(Negotiate::Legacy, server)
+    }
+
+    /// As [`Canned::open`], to a modern server.
+    ///
+    /// # Panics
+    ///
+    /// When it does not open.
+    pub fn open_modern() -> Self {
+        let server = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"},"ttlMs":0,"cacheScope":"private"}"#;
+        Self::open_by(Negotiate::Modern, server)
+    }
+
+    fn open_by(negotiate: Negotiate, server: &str) -> Self {
         let mut config = Config::new("counting", "1.0");
-        config.negotiate = Negotiate::Legacy;
+        config.negotiate = negotiate;
         let mut canned = Self { engine: Engine::new(config), last_id: 1 };
         canned.engine.initialize(Timestamp::ORIGIN).expect("it begins to open");
-        let answer = KeyOrder::IdFirst.answer(1, r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#);
+        let answer = KeyOrder::IdFirst.answer(1, server);
         assert_eq!(canned.deliver(&answer), Some(Event::Connected));
         canned.write();
         canned

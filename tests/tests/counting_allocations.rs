@@ -44,6 +44,27 @@ fn a_call_allocates_what_its_caller_gets_and_little_else() {
     }
 }
 
+/// The request's parameters are kept for the rounds that may follow, in memory that the next request uses again.
+#[test]
+fn a_call_of_a_modern_server_allocates_no_more() {
+    for order in ORDERS {
+        let mut canned = Canned::open_modern();
+        let result = r#"{"resultType":"complete","content":[{"type":"text","text":"hello"}]}"#;
+        for warm_up in [true, false] {
+            let (ticket, sending) = allocated(|| canned.call());
+            let answer = order.answer(canned.last_id, result);
+            let (reply, receiving) = allocated(|| canned.reply(&answer));
+            let (result, decoding) = allocated(|| ticket.decode(reply));
+            assert_eq!(text(&result.expect("it is a result")), "hello");
+            if !warm_up {
+                let times = sending.times + receiving.times + decoding.times;
+                assert!(times <= CALL, "{order:?}: {sending:?} {receiving:?} {decoding:?}");
+                assert_eq!(receiving.bytes, answer.len() - 1, "{order:?}: the line is copied once");
+            }
+        }
+    }
+}
+
 /// The adapter adds the arguments, which become JSON before anything is sent, and are cut to their length.
 #[test]
 fn a_call_through_the_adapter_allocates_two_more() {
