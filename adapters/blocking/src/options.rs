@@ -42,6 +42,9 @@ pub struct ConnectOptions {
     pub stderr: Option<Follower>,
     /// Called with each message as it goes over the wire.
     pub trace: Option<Watcher>,
+    /// What a connection by HTTP may have of its own.
+    #[cfg(feature = "http")]
+    pub http: crate::http::HttpOptions,
     /// Who answers what the server asks for.
     pub(crate) answers: Answers,
     /// Called with each event that is no reply, in order, by the thread that waits for an answer.
