@@ -72,7 +72,7 @@ impl McpClient {
         let http = std::mem::take(&mut options.http);
         let settings = http.settings(def)?;
         let client = http
-            .into_client(<mcpwire_smol::Smol as mcpwire_driver::Runtime>::http)
+            .into_client(|| <mcpwire_smol::Smol as mcpwire_driver::Runtime>::http(def))
             .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
         let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
         let transport = crate::transport::Web::new(client, options.trace.is_some());

@@ -86,8 +86,8 @@ impl Runtime for Smol {
     }
 
     #[cfg(feature = "http")]
-    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<Smol>::new(mcpwire_http::ClientOptions::default())?))
+    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<Smol>::new(mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
@@ -131,6 +131,15 @@ impl mcpwire_http::Net for Smol {
             }
             Err(why)
         })
+    }
+
+    #[cfg(unix)]
+    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
+        use std::os::unix::net::UnixStream;
+
+        use async_io::Async;
+
+        Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(socket).await?) as mcpwire_http::Socket) })
     }
 
     fn spawn(task: mcpwire_http::Task) {

@@ -22,7 +22,8 @@ pub(crate) fn assemble<R: Runtime>(
     timer: Box<dyn Timer>,
 ) -> Result<(Life, Driver), Error> {
     let ConnectOptions { config, patience, stderr, trace, handlers, http } = options;
-    let client = http.into_client(R::http).map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+    let client =
+        http.into_client(|| R::http(def)).map_err(|error| Error::Http { server: def.display_name().into(), error })?;
     let exchanges = Exchanges::new(client, trace.is_some());
     let engine = AnyEngine::Http(Box::new(Engine::new(config, settings)));
     let watchers = Watchers { lines: StderrLines::new(stderr), tracer: trace.map(Tracer::new) };
