@@ -89,6 +89,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod any;
 mod cache;
 mod ending;
 mod extract;
@@ -108,6 +109,7 @@ mod time;
 mod tool_list;
 mod types;
 
+pub use any::AnyEngine;
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};

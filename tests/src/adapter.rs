@@ -8,7 +8,10 @@ use mcpwire_blocking::core::{
     Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
+use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
+use mcpwire_core::shutdown::Patience;
+use mcpwire_process::Watcher;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,6 +21,8 @@ use crate::asynchronous::Lines;
 pub trait Adapter: Sized {
     /// Starts the server, and no more.
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure>;
+    /// Goes to a server that is spoken to by HTTP. Nothing is asked of it yet.
+    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure>;
     /// The handshake.
     fn initialize(&mut self) -> Result<ServerInfo, Failure>;
     /// All pages of the list of tools.
@@ -55,6 +60,8 @@ pub trait Adapter: Sized {
     fn count_prompts(&mut self) -> Result<usize, Failure>;
     /// What the server said of itself.
     fn server_info(&self) -> Option<ServerInfo>;
+    /// How many requests wait for an answer.
+    fn in_flight(&self) -> usize;
     /// Whether the server's process lives.
     fn is_running(&mut self) -> bool;
     /// The process id of the server.
@@ -112,6 +119,19 @@ pub trait Adapter: Sized {
 #[derive(Deserialize)]
 pub(crate) struct Number {
     pub(crate) n: u32,
+}
+
+/// Options of a connection by HTTP, whatever the adapter.
+#[derive(Default)]
+pub struct OverHttp {
+    /// Who the client is, and its limits.
+    pub config: Config,
+    /// How long the end may take.
+    pub patience: Patience,
+    /// Who watches the messages.
+    pub trace: Option<Watcher>,
+    /// Who makes the requests, and with which token.
+    pub http: HttpOptions,
 }
 
 /// How a task stood, in the words of the protocol.

@@ -19,7 +19,7 @@ use mcpwire_driver::{
 };
 use serde_json::Value;
 
-use crate::adapter::Number;
+use crate::adapter::{Number, OverHttp};
 use crate::{Adapter, Call, Failure, Heard, Server, Statuses};
 
 pub use hosts::{AsyncStd, Host, Smol, Tokio, TokioCurrent, TokioMulti};
@@ -100,6 +100,12 @@ impl<H: Host> Async<H> {
 impl<H: Host> Adapter for Async<H> {
     fn start(def: &McpServerDef, config: &Config, heard: &Heard) -> Result<Self, Failure> {
         Ok(Self::connect(def, options(config, heard), heard)?)
+    }
+
+    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
+        let mut all = ConnectOptions::new(options.config);
+        (all.patience, all.trace, all.http) = (options.patience, options.trace, options.http);
+        Ok(Self::connect(def, all, &Heard::default())?)
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {
@@ -207,6 +213,10 @@ impl<H: Host> Adapter for Async<H> {
 
     fn server_info(&self) -> Option<ServerInfo> {
         self.client.server_info().cloned()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.client.in_flight()
     }
 
     fn is_running(&mut self) -> bool {

@@ -11,7 +11,7 @@ use mcpwire_blocking::core::{
 use mcpwire_blocking::{ConnectOptions, Error, McpClient, McpServerDef, RunningTask, ShutdownReport, Subscription};
 use serde_json::Value;
 
-use crate::adapter::Number;
+use crate::adapter::{Number, OverHttp};
 use crate::asynchronous::Lines;
 use crate::{Adapter, Call, Failure, Heard, Statuses};
 
@@ -31,6 +31,12 @@ impl Adapter for Blocking {
             }
         }));
         Ok(Self(McpClient::connect_with(def, options)?, None))
+    }
+
+    fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
+        let mut all = ConnectOptions::new(options.config);
+        (all.patience, all.trace, all.http) = (options.patience, options.trace, options.http);
+        Ok(Self(McpClient::connect_with(def, all)?, None))
     }
 
     fn initialize(&mut self) -> Result<ServerInfo, Failure> {
@@ -135,6 +141,10 @@ impl Adapter for Blocking {
 
     fn server_info(&self) -> Option<ServerInfo> {
         self.0.server_info().cloned()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.0.engine().in_flight()
     }
 
     fn is_running(&mut self) -> bool {

@@ -29,7 +29,7 @@ pub mod spec;
 mod watchdog;
 pub mod web;
 
-pub use adapter::{Adapter, Answering, Call, Failure, Heard, Statuses};
+pub use adapter::{Adapter, Answering, Call, Failure, Heard, OverHttp, Statuses};
 pub use blocking::Blocking;
 pub use canned::{Canned, KeyOrder};
 pub use counting::{Allocated, Counting, allocated};

@@ -5,7 +5,7 @@ use core::cell::Cell;
 use core::time::Duration;
 use std::rc::Rc;
 
-use mcpwire_core::http::{FailureKind, HttpError};
+use mcpwire_core::http::{Command, FailureKind, HttpError, Verb};
 use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Json, Negotiate, RequestOptions};
 use mcpwire_tests::sim::web::{self, Asked, Says, Web};
 
@@ -234,6 +234,33 @@ fn the_end_is_told_and_not_waited_for() {
     assert!(matches!(web.error(ticket), CallError::Closed { .. }));
     assert_eq!(web.lines()[3..], ["POST tools/call", "DELETE"]);
     assert_eq!(web.aborted.len(), 1);
+    assert_eq!(web.engine.exchanges(), 0);
+}
+
+#[test]
+fn what_is_being_told_is_told_before_the_end() {
+    let (mut web, _) = forgetful(|_, _| {});
+    let ticket = web.echo();
+    web.drive();
+    let now = web.now();
+    assert!(web.engine.cancel(ticket.key(), None));
+    let mut told = None;
+    while let Some(command) = web.engine.poll_exchange(now) {
+        if let Command::Start(exchange) = command {
+            assert!(String::from_utf8_lossy(&exchange.body).contains("notifications/cancelled"));
+            told = Some(exchange.id);
+        }
+    }
+    let told = told.expect("the server is told");
+    web.engine.close();
+    assert!(web.engine.poll_exchange(now).is_none(), "it is on its way still");
+    assert_eq!(web.engine.exchanges(), 1);
+    web.engine.response(told, 202, [], now);
+    web.engine.ended(told, now);
+    let Some(Command::Start(end)) = web.engine.poll_exchange(now) else { panic!("the session is ended") };
+    assert_eq!(end.verb, Verb::Delete);
+    web.engine.response(end.id, 204, [], now);
+    web.engine.ended(end.id, now);
     assert_eq!(web.engine.exchanges(), 0);
 }
 

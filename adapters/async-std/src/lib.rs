@@ -54,8 +54,8 @@ impl Runtime for AsyncStd {
     }
 
     #[cfg(feature = "http")]
-    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<AsyncStd>::new(mcpwire_http::ClientOptions::default())?))
+    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<AsyncStd>::new(mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
@@ -63,6 +63,10 @@ impl Runtime for AsyncStd {
 impl mcpwire_http::Net for AsyncStd {
     fn connect(host: String, port: u16) -> mcpwire_http::Connecting {
         Smol::connect(host, port)
+    }
+
+    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
+        Smol::connect_unix(socket)
     }
 
     fn spawn(task: mcpwire_http::Task) {

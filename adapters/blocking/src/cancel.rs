@@ -11,6 +11,8 @@ pub(crate) enum Waker {
     #[cfg(unix)]
     Pipe(std::os::fd::OwnedFd),
     Channel(std::sync::mpsc::Sender<Told>),
+    #[cfg(feature = "http")]
+    Task(std::task::Waker),
 }
 
 struct Shared {
@@ -50,6 +52,8 @@ impl Canceller {
             #[cfg(unix)]
             Waker::Pipe(pipe) => drop(rustix::io::write(pipe, &[1])),
             Waker::Channel(channel) => drop(channel.send(Told::Wake)),
+            #[cfg(feature = "http")]
+            Waker::Task(waker) => waker.wake_by_ref(),
         }
     }
 

@@ -5,13 +5,12 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Notification, Params, ProtocolVersion,
-    Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, TaskMode, Ticket,
-    Tool, ToolList,
+    AnyEngine, CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Notification, Params,
+    ProtocolVersion, Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo,
+    TaskMode, Ticket, Tool, ToolList, stdio,
 };
-use mcpwire_process::{Error, HttpSetupError, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
+use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
 
 use crate::call::Call;
@@ -22,9 +21,10 @@ use crate::subscription::Unwanted;
 use crate::transport::{Clock, Threads, Transport};
 
 /// A connection to one server. The thread that calls it does all the work: there is no runtime, and on Unix no other
-/// thread.
+/// thread. (By HTTP, the requests are made by a thread in the background.)
 ///
-/// When it is dropped, the server and all that it started are ended at once; [`McpClient::shutdown`] does it politely.
+/// When it is dropped, the server and all that it started are ended at once; [`McpClient::shutdown`] does it politely. By HTTP,
+/// what is under way is given up, and a session is ended on the server without waiting for that.
 ///
 /// ```no_run
 /// use mcpwire_blocking::{McpClient, McpServerDef};
@@ -50,27 +50,49 @@ pub struct McpClient {
 }
 
 impl McpClient {
-    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection.
+    /// Starts a server, and no more: [`McpClient::initialize`] opens the connection. Of one that is spoken to by HTTP, nothing is
+    /// asked yet.
     pub fn connect(def: &McpServerDef) -> Result<Self, Error> {
         Self::connect_with(def, ConnectOptions::default())
     }
 
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr, trace, trace_context, answers, on_event } = options;
-        let mut connection = spawn(def, def.configure(config), Clock::start())?;
+        let mut options = options;
+        options.config = def.configure(options.config);
+        if def.url.is_some() {
+            return Self::connect_http(def, options);
+        }
+        let connection = spawn(def, options.config.clone(), Clock::start())?;
+        Ok(Self::of(connection, Some(def.clone()), options))
+    }
+
+    #[cfg(feature = "http")]
+    fn connect_http(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
+        let http = std::mem::take(&mut options.http);
+        let settings = http.settings(def)?;
+        let client = http
+            .into_client(|| <mcpwire_smol::Smol as mcpwire_driver::Runtime>::http(def))
+            .map_err(|error| Error::Http { server: def.display_name().into(), error })?;
+        let engine = AnyEngine::Http(Box::new(mcpwire_core::http::Engine::new(options.config.clone(), settings)));
+        let transport = crate::transport::Web::new(client, options.trace.is_some());
+        let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
+        Ok(Self::of(connection, Some(def.clone()), options))
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
+        Err(Error::Http { server: def.display_name().into(), error: mcpwire_process::HttpSetupError::Missing })
+    }
+
+    fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
+        let ConnectOptions { patience, stderr, trace, trace_context, answers, on_event, .. } = options;
         connection.stderr = Stderr::new(stderr);
         connection.tracer = trace.map(Tracer::new);
         connection.listener = on_event;
         connection.answers = answers;
         connection.trace_context = trace_context;
-        Ok(McpClient {
-            connection,
-            definition: Some(def.clone()),
-            patience,
-            tools: ToolList::default(),
-            unwanted: Unwanted::default(),
-        })
+        McpClient { connection, definition, patience, tools: ToolList::default(), unwanted: Unwanted::default() }
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
@@ -82,21 +104,11 @@ impl McpClient {
         writer: impl Write + Send + 'static,
         options: ConnectOptions,
     ) -> Result<Self, Error> {
-        let ConnectOptions { config, patience, stderr: _, trace, trace_context, answers, on_event } = options;
         let transport =
             Threads::start(reader, writer, None).map_err(|error| Error::Io { server: STREAM.into(), error })?;
-        let mut connection = Connection::new(Engine::new(config), Box::new(transport), None, Clock::start());
-        connection.tracer = trace.map(Tracer::new);
-        connection.listener = on_event;
-        connection.answers = answers;
-        connection.trace_context = trace_context;
-        Ok(McpClient {
-            connection,
-            definition: None,
-            patience,
-            tools: ToolList::default(),
-            unwanted: Unwanted::default(),
-        })
+        let engine = AnyEngine::Stream(stdio::Engine::new(options.config.clone()));
+        let connection = Connection::new(engine, Box::new(transport), None, Clock::start());
+        Ok(Self::of(connection, None, options))
     }
 
     /// Starts a server, opens the connection and lists the tools.
@@ -340,12 +352,13 @@ impl McpClient {
     }
 
     /// The engine, for what this client has no method for.
-    pub fn engine(&self) -> &Engine {
+    pub fn engine(&self) -> &AnyEngine {
         &self.connection.engine
     }
 
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
-    /// with the default [`Patience`].
+    /// with the default [`Patience`]. By HTTP, ends the session on the server, if there is one; that takes no longer than
+    /// [`Patience::after_close`].
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
         Ok(self.connection.shut_down(self.patience))
     }
@@ -449,12 +462,10 @@ impl fmt::Debug for McpClient {
 
 fn spawn(def: &McpServerDef, config: Config, clock: Clock) -> Result<Connection, Error> {
     let server = || def.display_name().to_owned();
-    if def.url.is_some() {
-        return Err(Error::Http { server: server(), error: HttpSetupError::Missing });
-    }
     let (process, pipes) = Process::spawn(def).map_err(|error| Error::Spawn { server: server(), error })?;
     let transport = transport(pipes).map_err(|error| Error::Io { server: server(), error })?;
-    Ok(Connection::new(Engine::new(config), transport, Some(process), clock))
+    let engine = AnyEngine::Stream(stdio::Engine::new(config));
+    Ok(Connection::new(engine, transport, Some(process), clock))
 }
 
 #[cfg(unix)]

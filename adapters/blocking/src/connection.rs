@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    Ask, Event, Notification, Reply, RequestKey, RequestOptions, RpcError, SubscriptionEvent, SubscriptionKey,
-    Timestamp,
+    AnyEngine, Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError, SubscriptionEvent,
+    SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
 
@@ -18,7 +18,7 @@ use crate::options::{Listener, TraceSource};
 use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
-    pub(crate) engine: Engine,
+    pub(crate) engine: AnyEngine,
     transport: Box<dyn Transport>,
     process: Option<Process>,
     pub(crate) stderr: Stderr,
@@ -35,6 +35,12 @@ pub(crate) struct Connection {
     pub(crate) tools_changed: bool,
 }
 
+/// How often in a row it is looked at what has come. At 16 KiB or more each, that is 1 MiB.
+const CAUGHT_UP: usize = 64;
+
+/// How long a session may take to end on the server that nobody waits for.
+const ABANDONED: Duration = Duration::from_secs(5);
+
 /// What opening the connection came to.
 pub(crate) enum Opened {
     Connected,
@@ -43,7 +49,12 @@ pub(crate) enum Opened {
 }
 
 impl Connection {
-    pub(crate) fn new(engine: Engine, transport: Box<dyn Transport>, process: Option<Process>, clock: Clock) -> Self {
+    pub(crate) fn new(
+        engine: AnyEngine,
+        transport: Box<dyn Transport>,
+        process: Option<Process>,
+        clock: Clock,
+    ) -> Self {
         Connection {
             engine,
             transport,
@@ -150,7 +161,7 @@ impl Connection {
                 self.flush();
                 return Ok(Ok(event));
             }
-            let closed = self.engine.phase() == mcpwire_core::Phase::Closed;
+            let closed = self.engine.phase() == Phase::Closed;
             if closed || until.is_some_and(|until| self.now() >= until) {
                 return Ok(Ok(None));
             }
@@ -167,7 +178,7 @@ impl Connection {
             while let Some(event) = self.engine.poll_event() {
                 self.event(event, None, &mut |_| {});
             }
-            if self.now() >= until || self.engine.phase() == mcpwire_core::Phase::Closed {
+            if self.now() >= until || self.engine.phase() == Phase::Closed {
                 return Ok(());
             }
             if self.was_cancelled() {
@@ -179,16 +190,21 @@ impl Connection {
 
     /// Takes in what has come already, without waiting.
     pub(crate) fn catch_up(&mut self) {
-        // A stream that fails will fail the next call as well.
-        let _ = self.turn(Some(Timestamp::ORIGIN));
-        while let Some(event) = self.engine.poll_event() {
-            self.event(event, None, &mut |_| {});
+        for _ in 0..CAUGHT_UP {
+            // A stream that fails will fail the next call as well.
+            let _ = self.turn(Some(Timestamp::ORIGIN));
+            while let Some(event) = self.engine.poll_event() {
+                self.event(event, None, &mut |_| {});
+            }
+            if !self.transport.has_more() {
+                break;
+            }
         }
     }
 
     /// Writes what can be written without waiting.
     pub(crate) fn flush(&mut self) {
-        if !self.engine.transmit().is_empty() {
+        if self.engine.is_http() || !self.engine.transmit().is_empty() {
             let (transport, engine, mut around) = self.split();
             transport.flush(engine, &mut around);
         }
@@ -206,7 +222,7 @@ impl Connection {
     pub(crate) fn is_running(&mut self) -> bool {
         match &mut self.process {
             Some(process) => process.observe().is_none(),
-            None => self.engine.phase() != mcpwire_core::Phase::Closed,
+            None => self.engine.phase() != Phase::Closed,
         }
     }
 
@@ -225,6 +241,10 @@ impl Connection {
     pub(crate) fn shut_down(&mut self, patience: Patience) -> ShutdownReport {
         self.flush();
         self.engine.close();
+        if self.engine.is_http() {
+            self.end_session(patience);
+            return ShutdownReport::of_streams();
+        }
         let mut stopping = Stopping::new(patience);
         loop {
             let Some(process) = &mut self.process else {
@@ -246,6 +266,22 @@ impl Connection {
             }
         }
     }
+
+    /// Lets a session be ended on the server, which is not waited for long.
+    #[cfg(feature = "http")]
+    fn end_session(&mut self, patience: Patience) {
+        let until = self.now() + patience.after_close;
+        while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
+            while self.engine.poll_event().is_some() {}
+            if self.turn(Some(until)).is_err() {
+                return;
+            }
+        }
+    }
+
+    #[cfg(not(feature = "http"))]
+    #[expect(clippy::unused_self, reason = "there is no HTTP")]
+    fn end_session(&mut self, _: Patience) {}
 
     /// Hands the parts that outlive a process to the connection to its successor.
     pub(crate) fn pass_on(&mut self, successor: &mut Connection) -> io::Result<()> {
@@ -307,7 +343,7 @@ impl Connection {
         }
     }
 
-    fn split(&mut self) -> (&mut dyn Transport, &mut Engine, Surroundings<'_>) {
+    fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, Surroundings<'_>) {
         let around = Surroundings {
             clock: self.clock,
             asked: self.asked.take(),
@@ -316,5 +352,14 @@ impl Connection {
             tracer: self.tracer.as_mut(),
         };
         (&mut *self.transport, &mut self.engine, around)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.engine.phase() != Phase::Closed {
+            let now = self.now();
+            self.transport.abandon(&mut self.engine, now, ABANDONED);
+        }
     }
 }

@@ -15,6 +15,9 @@
 //! # Ok::<(), mcpwire_blocking::Error>(())
 //! ```
 //!
+//! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
+//! stays as it is.
+//!
 //! | where | what |
 //! |---|---|
 //! | [`McpServerDef`] | how a server is started |
@@ -31,6 +34,8 @@ mod cancel;
 mod client;
 mod connection;
 mod features;
+#[cfg(feature = "http")]
+pub mod http;
 mod options;
 mod subscription;
 mod tasks;

@@ -49,6 +49,9 @@ pub struct ConnectOptions {
     /// Asked at each request, by whoever sends it, where it belongs in a trace: what the program's own tracing knows of the
     /// span that it is in. `mcpwire-opentelemetry` has one. Options of a request that name a trace themselves are left alone.
     pub trace_context: Option<TraceSource>,
+    /// What a connection by HTTP may have of its own.
+    #[cfg(feature = "http")]
+    pub http: crate::http::HttpOptions,
     /// Who answers what the server asks for.
     pub(crate) answers: Answers,
     /// Called with each event that is no reply, in order, by the thread that waits for an answer.

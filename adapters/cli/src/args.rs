@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use mcpwire_blocking::core::{Negotiate, ProtocolVersion};
 
 use crate::failure::Failure;
+use crate::remote::Header;
 
 /// Talk to MCP servers: see what they are, list their tools, call them.
 #[derive(Debug, Parser)]
@@ -21,6 +22,7 @@ use crate::failure::Failure;
         mcpwire demo\n  \
         mcpwire tools --demo\n  \
         mcpwire call add '{\"a\":2,\"b\":40}' --demo\n  \
+        mcpwire tools --url https://example.com/mcp --bearer-env TOKEN\n  \
         mcpwire call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything\n\n\
         Exit status: 0 ok, 1 the tool reported an error, 2 usage, 3 could not start or connect,\n\
         4 the connection or the protocol failed afterwards, 5 timed out, 130 interrupted."
@@ -37,19 +39,19 @@ pub(crate) enum Command {
     /// Start a small server, talk to it, and show how that went
     Demo,
     /// Show what a server says of itself
-    #[command(override_usage = "mcpwire info [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire info [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
     Info {
         #[command(flatten)]
         connection: Connection,
     },
     /// List the tools of a server, with their arguments
-    #[command(override_usage = "mcpwire tools [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire tools [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
     Tools {
         #[command(flatten)]
         connection: Connection,
     },
     /// Call a tool of a server and print its result
-    #[command(override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] (--demo | --url URL | -- COMMAND [ARG]...)")]
     Call {
         /// The name of the tool
         tool: String,
@@ -69,7 +71,7 @@ pub(crate) enum Command {
     },
     /// Look after a task that a call has become
     #[command(
-        override_usage = "mcpwire task [OPTIONS] (get|result|cancel) ID|JSON|@FILE|- (--demo | -- COMMAND [ARG]...)"
+        override_usage = "mcpwire task [OPTIONS] (get|result|cancel) ID|JSON|@FILE|- (--demo | --url URL | -- COMMAND [ARG]...)"
     )]
     Task {
         /// What to do: show how it stands, wait for its result, or ask the server to end it
@@ -81,13 +83,13 @@ pub(crate) enum Command {
         connection: Connection,
     },
     /// List what a server has to read: addresses, and patterns of addresses
-    #[command(override_usage = "mcpwire resources [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire resources [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
     Resources {
         #[command(flatten)]
         connection: Connection,
     },
     /// Read a resource of a server and print it
-    #[command(override_usage = "mcpwire read [OPTIONS] URI (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire read [OPTIONS] URI (--demo | --url URL | -- COMMAND [ARG]...)")]
     Read {
         /// The address of the resource
         uri: String,
@@ -97,13 +99,15 @@ pub(crate) enum Command {
         connection: Connection,
     },
     /// List the prompts of a server, with their arguments
-    #[command(override_usage = "mcpwire prompts [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire prompts [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
     Prompts {
         #[command(flatten)]
         connection: Connection,
     },
     /// Print a prompt of a server, filled in
-    #[command(override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | -- COMMAND [ARG]...)")]
+    #[command(
+        override_usage = "mcpwire prompt [OPTIONS] NAME [JSON|@FILE|-] (--demo | --url URL | -- COMMAND [ARG]...)"
+    )]
     Prompt {
         /// The name of the prompt
         name: String,
@@ -117,7 +121,7 @@ pub(crate) enum Command {
     },
     /// Ask a server how an argument of a prompt, or a part of an address, may go on
     #[command(
-        override_usage = "mcpwire complete [OPTIONS] <prompt|resource> NAME ARGUMENT [PREFIX] (--demo | -- COMMAND [ARG]...)"
+        override_usage = "mcpwire complete [OPTIONS] <prompt|resource> NAME ARGUMENT [PREFIX] (--demo | --url URL | -- COMMAND [ARG]...)"
     )]
     Complete {
         /// Whether NAME is a prompt, or the pattern of a resource's address
@@ -136,14 +140,14 @@ pub(crate) enum Command {
         connection: Connection,
     },
     /// Ask a server whether it is there
-    #[command(override_usage = "mcpwire ping [OPTIONS] (--demo | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire ping [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
     Ping {
         #[command(flatten)]
         connection: Connection,
     },
     /// Print what a server tells, as it tells it: changes of its lists and of resources, and log messages
     #[command(
-        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | -- COMMAND [ARG]...)",
+        override_usage = "mcpwire listen [OPTIONS] [--resource URI]... (--demo | --url URL | -- COMMAND [ARG]...)",
         after_help = "Each is a line on stdout; with --json, a JSON document a line.\n\
             Ctrl-C ends it, with exit status 0; so does a server that ends the subscription gracefully."
     )]
@@ -196,22 +200,38 @@ pub(crate) struct Pair {
     pub(crate) value: String,
 }
 
+/// What stands for servers that have no address.
+const NOT_AT_AN_ADDRESS: [&str; 2] = ["demo", "command"];
+
 /// Which server to talk to.
-#[derive(Clone, Debug, clap::Args)]
-#[group(required = true, multiple = false)]
+#[derive(Clone, Debug, Default, clap::Args)]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("server").args(["demo", "url", "command"]).required(true))]
 pub(crate) struct Connection {
     /// Talk to the built-in demo server
     #[arg(long)]
     pub(crate) demo: bool,
+    /// Talk to the server at this address, by HTTP
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
     /// The command that starts the server, with its arguments
     #[arg(last = true, num_args = 1.., value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+    /// Send a header with each request to --url; can be repeated
+    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS, value_parser = Header::parse)]
+    pub(crate) headers: Vec<Header>,
+    /// Send the token that this variable has with each request to --url, as `Authorization: Bearer`
+    #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]
+    pub(crate) bearer_env: Option<String>,
+    /// Reach the server of --url through this Unix socket; the address says the rest
+    #[arg(long, value_name = "PATH", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]
+    pub(crate) unix_socket: Option<PathBuf>,
 }
 
 impl Connection {
     /// The connection of `--demo`.
     pub(crate) fn to_demo() -> Self {
-        Self { demo: true, command: Vec::new() }
+        Self { demo: true, ..Self::default() }
     }
 }
 
@@ -411,6 +431,14 @@ mod tests {
             "mcpwire call echo",
             "mcpwire call echo {}",
             "mcpwire info --demo -- server",
+            "mcpwire info --demo --url http://localhost/mcp",
+            "mcpwire info --url http://localhost/mcp -- server",
+            "mcpwire info --url",
+            "mcpwire info --header A:b",
+            "mcpwire info --demo --header A:b",
+            "mcpwire info --bearer-env A -- server",
+            "mcpwire info --demo --unix-socket a",
+            "mcpwire info --unix-socket a",
             "mcpwire info --",
             "mcpwire call --demo",
             "mcpwire demo --demo",
@@ -424,6 +452,13 @@ mod tests {
             let error = parse(line).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}");
         }
+    }
+
+    #[test]
+    fn headers_are_not_shown() {
+        let line = "mcpwire info --url http://localhost/mcp --header X-Key:hunter2 --header hunter2";
+        let shown = format!("{:?}", parse(line).expect("it parses"));
+        assert!(shown.contains("X-Key") && !shown.contains("hunter2"), "{shown}");
     }
 
     #[test]

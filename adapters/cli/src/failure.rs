@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use mcpwire_blocking::core::{CallError, ConnectError, SendError};
-use mcpwire_blocking::{Error, SpawnErrorKind};
+use mcpwire_blocking::{Error, HttpSetupError, SpawnErrorKind};
 use owo_colors::OwoColorize;
 use serde::Serialize;
 
 use crate::args::Stderr;
-use crate::text;
+use crate::{remote, text};
 
 /// The tool itself reported an error; its result has been printed.
 pub(crate) const TOOL_ERROR: u8 = 1;
@@ -62,7 +62,7 @@ impl Failure {
 
     /// No command was given. The command line asks for one, so this is its last resort.
     pub(crate) fn no_server() -> Self {
-        Self::usage("command", "no server was named: give its command after --, or --demo")
+        Self::usage("command", "no server was named: give its command after --, its address with --url, or --demo")
     }
 
     /// `--trace` names a file that cannot be written.
@@ -90,6 +90,14 @@ impl Failure {
     pub(crate) fn of(error: &Error, stderr: Stderr) -> Self {
         let kind = match error {
             Error::Spawn { error, .. } => not_started(error.kind),
+            Error::Http { error: HttpSetupError::Client(_), .. } => (NOT_CONNECTED, Code::Unavailable, "connection"),
+            Error::Http { error, .. } => (USAGE, Code::Validation, remote::culprit(error)),
+            Error::Connect { .. } if remote::wants_authorization(error) => {
+                (NOT_CONNECTED, Code::Unavailable, "authorization")
+            }
+            Error::Call { .. } if remote::wants_authorization(error) => {
+                (CONNECTION_FAILED, Code::Unavailable, "authorization")
+            }
             Error::Connect { error, .. } => match error {
                 ConnectError::Timeout { .. } => (TIMED_OUT, Code::Network, "timeout"),
                 ConnectError::Cancelled => return Self::interrupted(),
@@ -105,7 +113,8 @@ impl Failure {
             Error::Send { .. } => (CONNECTION_FAILED, Code::Validation, "arguments"),
             _ => (CONNECTION_FAILED, Code::Network, "connection"),
         };
-        Self::new(kind, if stderr == Stderr::Hide { without_stderr(error) } else { error.to_string() })
+        let message = if stderr == Stderr::Hide { without_stderr(error) } else { error.to_string() };
+        Self::new(kind, remote::advice(error).map_or(message.clone(), |advice| format!("{message}; {advice}")))
     }
 
     /// The server answered for a tool that its list does not have.

@@ -10,6 +10,7 @@ mod failure;
 mod interrupt;
 mod notes;
 mod output;
+mod remote;
 mod save;
 mod schema;
 mod session;

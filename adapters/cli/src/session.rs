@@ -15,6 +15,7 @@ use crate::commands::Printer;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
+use crate::remote;
 use crate::trace::Trace;
 
 /// A server that was started, until it is closed.
@@ -35,10 +36,15 @@ impl<'a> Session<'a> {
         printer: Option<&Printer>,
     ) -> Result<Self, Failure> {
         let definition = definition(connection, options)?;
+        let http = remote::options(connection)?;
         let asks = Asks::prepare(options)?;
         let notes = Notes::new(options.quiet || options.json);
         let interrupt = Interrupt::install();
+        if definition.is_exposed() && !options.json {
+            notes.line(EXPOSED);
+        }
         let mut connect_options = connect_options(options, &notes)?;
+        connect_options.http = http;
         if let Some(printer) = printer.cloned() {
             let interrupt = interrupt.clone();
             connect_options.config.log_level = Some(LoggingLevel::Info);
@@ -153,7 +159,14 @@ impl<'a> Session<'a> {
     }
 }
 
+/// Others on the way see tokens, and may change what is said.
+const EXPOSED: &str =
+    "warning: http:// is not encrypted: others on the way can read and change what is said, and see tokens";
+
 fn definition(connection: &Connection, options: &Options) -> Result<McpServerDef, Failure> {
+    if let Some(url) = &connection.url {
+        return remote::definition(url, connection, options);
+    }
     let mut definition = if connection.demo {
         let ourselves = env::current_exe().map_err(|error| Failure::no_demo_server(&error))?;
         McpServerDef::new(ourselves.to_string_lossy()).arg("demo-server")

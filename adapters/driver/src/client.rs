@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
-    RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
+    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
+    Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
 
 use crate::call::Call;
 use crate::driver::Driver;
-use crate::engine::Engine;
 use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
@@ -46,23 +45,23 @@ impl<R: Runtime> McpClient<R> {
     /// Starts a server with options.
     pub fn connect_with(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
         options.config = def.configure(options.config);
-        if let Some(url) = &def.url {
-            return Self::connect_http(def, url, options);
+        if def.url.is_some() {
+            return Self::connect_http(def, options);
         }
         let (process, streams) = spawn::<R>(def)?;
         Ok(Self::begin_with(Some(def.clone()), Some(process), streams, options))
     }
 
     #[cfg(feature = "http")]
-    fn connect_http(def: &McpServerDef, url: &str, options: ConnectOptions) -> Result<Self, Error> {
-        let settings = crate::http::settings(def, url, &options.http)?;
+    fn connect_http(def: &McpServerDef, options: ConnectOptions) -> Result<Self, Error> {
+        let settings = options.http.settings(def)?;
         let (life, driver) = crate::http::assemble::<R>(def, settings, options, R::clock(), Box::new(R::timer()))?;
         R::spawn(driver);
         Ok(McpClient { life: Arc::new(life), runtime: PhantomData })
     }
 
     #[cfg(not(feature = "http"))]
-    fn connect_http(def: &McpServerDef, _: &str, _: ConnectOptions) -> Result<Self, Error> {
+    fn connect_http(def: &McpServerDef, _: ConnectOptions) -> Result<Self, Error> {
         Err(Error::Http { server: def.display_name().into(), error: mcpwire_process::HttpSetupError::Missing })
     }
 
@@ -395,7 +394,7 @@ fn assemble(
 ) -> (Life, Driver) {
     let ConnectOptions { config, patience, stderr: follower, trace, trace_context, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
-    let state = State::new(Engine::Stream(stdio::Engine::new(config)), Some(writer), process);
+    let state = State::new(AnyEngine::Stream(stdio::Engine::new(config)), Some(writer), process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
     let shared = Arc::new(Shared::new(definition, patience, clock, handlers, trace_context, state, watchers));
     let driver = Driver::new(Arc::clone(&shared), Some(reader), stderr, exit, timer);

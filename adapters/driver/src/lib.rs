@@ -27,7 +27,6 @@ mod answers;
 mod call;
 mod client;
 mod driver;
-mod engine;
 mod features;
 mod handlers;
 #[cfg(feature = "http")]

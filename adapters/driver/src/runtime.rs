@@ -35,10 +35,12 @@ pub trait Runtime: Send + Sync + 'static {
     /// Makes the pipes of a process the runtime's, and watches its exit if there is a handle for it.
     fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams>;
 
-    /// The runtime's own HTTP client, for a connection that brings none
+    /// The runtime's own HTTP client, for a connection to this server that brings none
     /// ([`HttpOptions::client`](crate::http::HttpOptions::client)). By default there is none.
     #[cfg(feature = "http")]
-    fn http() -> Result<Arc<dyn crate::http::HttpClient>, mcpwire_process::HttpSetupError> {
+    fn http(
+        _: &mcpwire_process::McpServerDef,
+    ) -> Result<Arc<dyn crate::http::HttpClient>, mcpwire_process::HttpSetupError> {
         Err(mcpwire_process::HttpSetupError::Missing)
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +15,9 @@ use http::header::LOCATION;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
-use mcpwire_driver::HttpSetupError;
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{Begun, HttpClient, HttpResponse};
+use mcpwire_driver::{HttpSetupError, McpServerDef};
 
 use crate::body::{Rest, Whole, all_of};
 use crate::connect::{ConnectFailure, Connector, Shared};
@@ -48,6 +49,7 @@ pub struct ClientOptions {
     pub max_head: usize,
     trusted: Vec<Vec<u8>>,
     proxy: Option<String>,
+    unix_socket: Option<PathBuf>,
 }
 
 impl Default for ClientOptions {
@@ -60,11 +62,23 @@ impl Default for ClientOptions {
             max_head: 64 * 1024,
             trusted: Vec::new(),
             proxy: None,
+            unix_socket: None,
         }
     }
 }
 
 impl ClientOptions {
+    /// The defaults, for a client that makes requests to this server: by its Unix socket, if it has one.
+    pub fn of(def: &McpServerDef) -> Self {
+        ClientOptions { unix_socket: def.unix_socket.clone(), ..ClientOptions::default() }
+    }
+
+    /// Makes all connections to this Unix socket, whatever the address says. Proxies are not asked.
+    pub fn unix_socket(mut self, socket: impl Into<PathBuf>) -> Self {
+        self.unix_socket = Some(socket.into());
+        self
+    }
+
     /// Trusts another certificate authority, given as DER.
     pub fn trust(mut self, certificate: impl Into<Vec<u8>>) -> Self {
         self.trusted.push(certificate.into());
@@ -89,6 +103,7 @@ impl fmt::Debug for ClientOptions {
             .field("idle_timeout", &self.idle_timeout)
             .field("max_head", &self.max_head)
             .field("trusted", &self.trusted.len())
+            .field("unix_socket", &self.unix_socket)
             .finish_non_exhaustive()
     }
 }
@@ -111,12 +126,16 @@ impl<N: Net> Client<N> {
     /// # Errors
     /// If a certificate that is to be trusted is none.
     pub fn new(options: ClientOptions) -> Result<Self, HttpSetupError> {
-        let proxies = Arc::new(Proxies::new(options.proxy));
+        let proxies = Arc::new(match options.unix_socket {
+            Some(_) => Proxies::none(),
+            None => Proxies::new(options.proxy),
+        });
         let connector = Connector::new(Shared {
             proxies: Arc::clone(&proxies),
             tls: Tls::new(options.trusted).map_err(HttpSetupError::Client)?,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
+            unix_socket: options.unix_socket,
         });
         let max_head = options.max_head.max(8 * 1024);
         let hyper = legacy::Client::builder(Spawn::<N>(PhantomData))

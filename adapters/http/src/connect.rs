@@ -1,8 +1,9 @@
-//! From an address to a connection: TCP, a proxy if there is one, TLS.
+//! From an address to a connection: TCP or a Unix socket, a proxy if there is one, TLS.
 
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,7 +14,7 @@ use mcpwire_driver::core::http::FailureKind;
 use tower_service::Service;
 
 use crate::io::Line;
-use crate::net::{Net, Socket};
+use crate::net::{Connecting, Net, Socket};
 use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
     pub(crate) handshake_timeout: Duration,
+    pub(crate) unix_socket: Option<PathBuf>,
 }
 
 impl<N> Connector<N> {
@@ -69,7 +71,10 @@ impl Shared {
                 let host = proxy.uri().host().unwrap_or_default();
                 self.tcp::<N>(host, crate::connect::port(proxy.uri())).await?
             }
-            None => self.tcp::<N>(host, port).await?,
+            None => match &self.unix_socket {
+                Some(socket) => self.unix::<N>(socket).await?,
+                None => self.tcp::<N>(host, port).await?,
+            },
         };
         let handshake = async {
             let mut socket = socket;
@@ -102,11 +107,19 @@ impl Shared {
 
     async fn tcp<N: Net>(&self, host: &str, port: u16) -> Result<Socket, ConnectFailure> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        match within::<N, _>(self.connect_timeout, N::connect(bare.to_owned(), port)).await {
+        self.connected::<N>(&format!("{host}:{port}"), N::connect(bare.to_owned(), port)).await
+    }
+
+    async fn unix<N: Net>(&self, socket: &Path) -> Result<Socket, ConnectFailure> {
+        self.connected::<N>(&socket.display().to_string(), N::connect_unix(socket.to_owned())).await
+    }
+
+    async fn connected<N: Net>(&self, place: &str, connecting: Connecting) -> Result<Socket, ConnectFailure> {
+        match within::<N, _>(self.connect_timeout, connecting).await {
             Some(Ok(socket)) => Ok(socket),
-            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{host}:{port}: {error}"))),
+            Some(Err(error)) => Err(ConnectFailure::unreachable(format!("{place}: {error}"))),
             None => {
-                let detail = format!("{host}:{port} did not answer within {:?}", self.connect_timeout);
+                let detail = format!("{place} did not answer within {:?}", self.connect_timeout);
                 Err(ConnectFailure::unreachable(detail))
             }
         }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -13,6 +14,12 @@ use futures_io::{AsyncRead, AsyncWrite};
 pub trait Net: Send + Sync + 'static {
     /// Looks up a host, which may be an address, and connects by TCP to the first of its addresses that answers.
     fn connect(host: String, port: u16) -> Connecting;
+
+    /// Connects to a Unix socket. By default that cannot be done.
+    fn connect_unix(socket: PathBuf) -> Connecting {
+        let _ = socket;
+        Box::pin(async { Err(io::Error::new(io::ErrorKind::Unsupported, "there are no Unix sockets here")) })
+    }
 
     /// Runs a task that nobody waits for.
     fn spawn(task: Task);

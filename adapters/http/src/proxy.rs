@@ -26,6 +26,11 @@ impl Proxies {
         }
     }
 
+    /// No proxies at all.
+    pub(crate) fn none() -> Self {
+        Proxies { matcher: Matcher::builder().build(), is_everywhere: false }
+    }
+
     /// The proxy for an address. The environment's is for none on this machine.
     pub(crate) fn of(&self, uri: &Uri) -> Option<Intercept> {
         let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');

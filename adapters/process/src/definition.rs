@@ -69,6 +69,10 @@ pub struct McpServerDef {
     /// Where a server is that is spoken to by HTTP: absolute, `http` or `https`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// The Unix socket that a server listens on which is spoken to by HTTP. The address says what else there is to say: the path,
+    /// and what the server is told as its host. No proxy is asked, and `http` is as good as `https`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_socket: Option<PathBuf>,
     /// Headers for all requests by HTTP. They may be secrets, and are not shown by `{:?}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -160,6 +164,12 @@ impl McpServerDef {
         McpServerDef { url: Some(url.into()), ..McpServerDef::default() }
     }
 
+    /// A server that is spoken to by HTTP over a Unix socket; the address is as for [`McpServerDef::http`], such as
+    /// `http://localhost/mcp`. On systems without such sockets it cannot be reached.
+    pub fn http_unix(socket: impl Into<PathBuf>, url: impl Into<String>) -> Self {
+        McpServerDef { unix_socket: Some(socket.into()), ..McpServerDef::http(url) }
+    }
+
     /// Adds a header to all requests by HTTP.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
@@ -241,7 +251,7 @@ impl McpServerDef {
     /// Whether others on the way can read what is said, tokens included: the address is `http://`, and not on this machine. A
     /// program should tell its user.
     pub fn is_exposed(&self) -> bool {
-        let Some(url) = &self.url else { return false };
+        let (Some(url), None) = (&self.url, &self.unix_socket) else { return false };
         let is_plain = url.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("http://"));
         is_plain && !is_loopback(host(authority(url)))
     }
@@ -278,6 +288,9 @@ impl<'de> Deserialize<'de> for McpServerDef {
         let def = Self::deserialize(deserializer)?;
         match (def.command.is_empty(), &def.url) {
             (true, None) => Err(D::Error::custom("a server needs a `command`, or a `url`")),
+            (false, None) if def.unix_socket.is_some() => {
+                Err(D::Error::custom("a server at a Unix socket needs a `url`"))
+            }
             (false, Some(_)) => Err(D::Error::custom("a server has either a `command` or a `url`, not both")),
             _ => Ok(def),
         }
@@ -299,6 +312,7 @@ impl fmt::Debug for McpServerDef {
             .field("timeout", &self.timeout)
             .field("connect_timeout", &self.connect_timeout)
             .field("url", &self.url.as_deref().map(without_secrets))
+            .field("unix_socket", &self.unix_socket)
             .field("headers", &self.headers.keys().collect::<Vec<_>>())
             .finish()
     }
@@ -350,11 +364,16 @@ mod tests {
     }
     #[test]
     fn an_entry_says_where_a_server_is_or_how_it_is_started() {
-        let text = r#"{"timeout":1500,"url":"https://example.com/mcp","headers":{"A":"b"}}"#;
+        let text = r#"{"timeout":1500,"url":"https://example.com/mcp","unixSocket":"/run/x","headers":{"A":"b"}}"#;
         let def: McpServerDef = serde_json::from_str(text).unwrap();
         assert_eq!(def.display_name(), "example.com");
         assert_eq!(serde_json::to_string(&def).unwrap(), text);
-        for wrong in ["{}", r#"{"command":"a","url":"http://b"}"#] {
+        for wrong in [
+            "{}",
+            r#"{"command":"a","url":"http://b"}"#,
+            r#"{"command":"a","unixSocket":"/b"}"#,
+            r#"{"unixSocket":"/b"}"#,
+        ] {
             serde_json::from_str::<McpServerDef>(wrong).unwrap_err();
         }
         let shown = format!(
@@ -381,5 +400,6 @@ mod tests {
             assert!(McpServerDef::http(exposed).is_exposed(), "{exposed}");
         }
         assert!(!McpServerDef::new("http://x").is_exposed());
+        assert!(!McpServerDef::http_unix("/run/mcp.sock", "http://example.com/").is_exposed());
     }
 }

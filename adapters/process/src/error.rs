@@ -78,8 +78,8 @@ impl fmt::Display for HttpSetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HttpSetupError::Missing => f.write_str(
-                "it is spoken to by HTTP, which this client was built without; enable the feature `http` of `mcpwire-tokio`, \
-                 `mcpwire-smol` or `mcpwire-async-std`, or bring an HTTP client of your own",
+                "it is spoken to by HTTP, which this client was built without; enable the feature `http` of \
+                 `mcpwire-blocking`, `mcpwire-tokio`, `mcpwire-smol` or `mcpwire-async-std`, or bring an HTTP client of your own",
             ),
             HttpSetupError::Settings(what) => f.write_str(what),
             HttpSetupError::Client(what) => write!(f, "the HTTP client cannot be set up: {what}"),

@@ -23,6 +23,9 @@
 //! With the feature `http`, a server may be an address: `McpServerDef::http("https://example.com/mcp")`, and everything else
 //! stays as it is.
 
+#[cfg(feature = "http")]
+mod background;
+
 use std::future::{Future, pending};
 use std::io;
 use std::pin::Pin;
@@ -32,6 +35,8 @@ use std::thread;
 use std::time::Duration;
 
 use async_executor::Executor;
+#[cfg(feature = "http")]
+pub use background::Background;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 
@@ -81,21 +86,27 @@ impl Runtime for Smol {
     }
 
     #[cfg(feature = "http")]
-    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<Smol>::new(mcpwire_http::ClientOptions::default())?))
+    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<Smol>::new(mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
+static EXECUTOR: Executor<'_> = Executor::new();
+
 /// Runs a task on the thread of the connections.
 fn run(task: impl Future<Output = ()> + Send + 'static) {
-    static EXECUTOR: Executor<'_> = Executor::new();
+    start();
+    EXECUTOR.spawn(task).detach();
+}
+
+/// Starts that thread, if it does not run yet.
+fn start() {
     static THREAD: Once = Once::new();
     THREAD.call_once(|| {
         let drive = || async_io::block_on(EXECUTOR.run(pending::<()>()));
         // Without a thread no connection moves, and the driver that is dropped with the executor says so to its clients.
         let _ = thread::Builder::new().name("mcpwire-smol".into()).spawn(drive);
     });
-    EXECUTOR.spawn(task).detach();
 }
 
 #[cfg(feature = "http")]
@@ -120,6 +131,15 @@ impl mcpwire_http::Net for Smol {
             }
             Err(why)
         })
+    }
+
+    #[cfg(unix)]
+    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
+        use std::os::unix::net::UnixStream;
+
+        use async_io::Async;
+
+        Box::pin(async move { Ok(Box::pin(Async::<UnixStream>::connect(socket).await?) as mcpwire_http::Socket) })
     }
 
     fn spawn(task: mcpwire_http::Task) {

@@ -96,8 +96,8 @@ impl Runtime for Tokio {
     }
 
     #[cfg(feature = "http")]
-    fn http() -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
-        Ok(std::sync::Arc::new(mcpwire_http::Client::<Tokio>::new(mcpwire_http::ClientOptions::default())?))
+    fn http(def: &McpServerDef) -> Result<std::sync::Arc<dyn http::HttpClient>, HttpSetupError> {
+        Ok(std::sync::Arc::new(mcpwire_http::Client::<Tokio>::new(mcpwire_http::ClientOptions::of(def))?))
     }
 }
 
@@ -107,6 +107,14 @@ impl mcpwire_http::Net for Tokio {
         Box::pin(async move {
             let stream = tokio::net::TcpStream::connect((host, port)).await?;
             stream.set_nodelay(true)?;
+            Ok(Box::pin(Compat(stream)) as mcpwire_http::Socket)
+        })
+    }
+
+    #[cfg(unix)]
+    fn connect_unix(socket: std::path::PathBuf) -> mcpwire_http::Connecting {
+        Box::pin(async move {
+            let stream = tokio::net::UnixStream::connect(socket).await?;
             Ok(Box::pin(Compat(stream)) as mcpwire_http::Socket)
         })
     }

@@ -185,9 +185,10 @@ impl Engine {
         self.legacy_timeout();
     }
 
-    /// Ends the connection from this side: all requests end, and all exchanges are given up. A legacy session is ended on the
-    /// server, too: what [`Engine::poll_exchange`] still gives is that, and [`Engine::exchanges`] is 0 once it is done.
-    /// Nobody needs to wait for it.
+    /// Ends the connection from this side: all requests end, and all exchanges are given up but those that tell the server
+    /// something, such as that a request was cancelled. A legacy session is ended on the server after that, too: what
+    /// [`Engine::poll_exchange`] still gives is that, and [`Engine::exchanges`] is 0 once it is done. Nobody needs to wait for
+    /// it.
     pub fn close(&mut self) {
         self.session.close(Closed::ByClient);
         self.shut();
@@ -294,7 +295,8 @@ impl Engine {
         }
     }
 
-    /// Gives up everything but the end of a session.
+    /// Gives up everything but what the server is being told already, such as that a request was cancelled, and after that the
+    /// end of a session.
     fn shut(&mut self) {
         if core::mem::replace(&mut self.is_shut, true) {
             return;
@@ -304,10 +306,11 @@ impl Engine {
         self.again.clear();
         self.repeatable.clear();
         self.never_sent.clear();
-        let open: Vec<ExchangeId> = self.open.keys().copied().collect();
+        let open: Vec<ExchangeId> =
+            self.open.iter().filter(|(_, open)| !open.tells_something()).map(|(id, _)| *id).collect();
         for id in open {
             self.abort(id);
         }
-        self.end_session();
+        self.end_session_in_turn();
     }
 }

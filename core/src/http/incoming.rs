@@ -114,6 +114,7 @@ impl Engine {
         if self.is_shut {
             // Nobody asks for events any more.
             self.remove(id);
+            self.end_session_in_turn();
             return;
         }
         open.is_over = true;

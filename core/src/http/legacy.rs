@@ -369,10 +369,11 @@ impl Engine {
     }
 
     /// Tells the server that the session has ended. It may not care.
-    pub(super) fn end_session(&mut self) {
+    pub(super) fn end_session_in_turn(&mut self) {
         self.legacy.broken.clear();
         self.legacy.leaving.clear();
-        if self.legacy.session.is_some() && !self.way.is_sse() {
+        // It must not arrive before what else is on its way.
+        if self.open.is_empty() && self.legacy.session.is_some() && !self.way.is_sse() {
             let headers = self.plain_headers("");
             self.start(Purpose::Delete, Verb::Delete, headers, Vec::new(), false);
             self.legacy.session = None;

@@ -115,6 +115,11 @@ pub(super) enum Arrived {
 }
 
 impl Open {
+    /// Whether the server is being told something that it has not heard yet, as far as is known.
+    pub(super) fn tells_something(&self) -> bool {
+        matches!(self.purpose, Purpose::Message { .. }) && self.status == 0 && !self.is_over
+    }
+
     pub(super) fn new(purpose: Purpose, session: Option<u32>, unsent: usize) -> Self {
         Open { purpose, body: Body::Awaited, status: 0, session, unsent, is_over: false, is_leaving: false }
     }

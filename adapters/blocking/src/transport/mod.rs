@@ -1,18 +1,21 @@
-//! What carries the bytes: pipes that the calling thread polls (Unix), or threads (everything else).
+//! What carries the messages: pipes that the calling thread polls (Unix), threads (other streams), or HTTP.
 
 #[cfg(unix)]
 mod pipes;
 mod threads;
+#[cfg(feature = "http")]
+mod web;
 
 #[cfg(unix)]
 pub(crate) use pipes::Pipes;
 pub(crate) use threads::{Threads, Told};
+#[cfg(feature = "http")]
+pub(crate) use web::Web;
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use mcpwire_core::Timestamp;
-use mcpwire_core::stdio::Engine;
+use mcpwire_core::{AnyEngine, Timestamp};
 
 use crate::cancel::Waker;
 use mcpwire_process::Tracer;
@@ -42,19 +45,24 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) tracer: Option<&'a mut Tracer>,
 }
 
-/// A way to carry the bytes of an engine.
+/// A way to carry the bytes of an engine, or its exchanges.
 pub(crate) trait Transport: Send {
     /// Writes what waits, then waits until something can be read or written, or the waker is used, but not beyond `until`,
     /// and does it. Gives the time after the wait: asking for it costs, and the caller needs it too.
     fn turn(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut AnyEngine,
         around: &mut Surroundings<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp>;
 
+    /// Whether the next turn need not wait, as far as is known.
+    fn has_more(&self) -> bool {
+        false
+    }
+
     /// Writes what can be written without waiting.
-    fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>);
+    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>);
 
     /// Closes the stream to the server.
     fn close_input(&mut self);
@@ -67,4 +75,8 @@ pub(crate) trait Transport: Send {
 
     /// What wakes a turn from another thread.
     fn waker(&mut self) -> io::Result<Waker>;
+
+    /// The client is dropped while the connection is open: what the server should still be told is on its way for so long at
+    /// most, and nobody waits for it.
+    fn abandon(&mut self, _: &mut AnyEngine, _: Timestamp, _: Duration) {}
 }

@@ -8,8 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
-use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Ending, Timestamp};
+use mcpwire_core::{AnyEngine, Ending, Timestamp};
 use nix::poll as brief;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -130,7 +129,7 @@ impl Pipes {
         Ok(Ready { stdin: ready(0), stdout: ready(1), stderr: ready(2), exit: ready(3), wake: ready(4) })
     }
 
-    fn read(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) -> io::Result<()> {
+    fn read(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) -> io::Result<()> {
         let Some(stdout) = &mut self.stdout else { return Ok(()) };
         let space = engine.space();
         if space.is_empty() {
@@ -155,7 +154,7 @@ impl Pipes {
         Ok(())
     }
 
-    fn write(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+    fn write(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
         while let Some(stdin) = &mut self.stdin {
             let bytes = engine.transmit();
             if bytes.is_empty() {
@@ -201,7 +200,7 @@ impl Pipes {
     }
 
     /// Tells the engine that the stream has ended, once everything is known that there is to know.
-    fn check_end(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+    fn check_end(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
         let now = around.clock.now();
         if around.process.as_ref().is_none_or(|process| process.exit().is_some()) {
             self.ending.exited(now);
@@ -229,7 +228,7 @@ impl Pipes {
 impl Transport for Pipes {
     fn turn(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut AnyEngine,
         around: &mut Surroundings<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
@@ -284,7 +283,7 @@ impl Transport for Pipes {
         Ok(now)
     }
 
-    fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
         self.write(engine, around);
     }
 

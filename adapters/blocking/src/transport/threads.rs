@@ -5,8 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Ending, Timestamp};
+use mcpwire_core::{AnyEngine, Ending, Timestamp};
 
 use super::{Surroundings, Transport};
 use crate::cancel::Waker;
@@ -76,7 +75,7 @@ impl Threads {
         })
     }
 
-    fn write(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+    fn write(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
         let bytes = engine.transmit();
         if self.writing || bytes.is_empty() {
             return;
@@ -97,7 +96,7 @@ impl Threads {
     }
 
     /// Gives the engine what it takes of what was read.
-    fn feed(&mut self, engine: &mut Engine, now: Timestamp) {
+    fn feed(&mut self, engine: &mut AnyEngine, now: Timestamp) {
         let taken = engine.receive(&self.rest, now);
         self.rest.drain(..taken);
         if self.rest.is_empty() {
@@ -105,7 +104,7 @@ impl Threads {
         }
     }
 
-    fn end(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) {
+    fn end(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) {
         if let Some(process) = &mut around.process {
             process.observe();
         }
@@ -113,7 +112,7 @@ impl Threads {
         engine.receive_eof(now);
     }
 
-    fn take_in(&mut self, told: Told, engine: &mut Engine, around: &mut Surroundings<'_>, now: Timestamp) {
+    fn take_in(&mut self, told: Told, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) {
         match told {
             Told::Read(bytes) => {
                 if let Some(tracer) = &mut around.tracer {
@@ -137,7 +136,7 @@ impl Threads {
 impl Transport for Threads {
     fn turn(
         &mut self,
-        engine: &mut Engine,
+        engine: &mut AnyEngine,
         around: &mut Surroundings<'_>,
         until: Option<Timestamp>,
     ) -> io::Result<Timestamp> {
@@ -164,7 +163,7 @@ impl Transport for Threads {
         Ok(now)
     }
 
-    fn flush(&mut self, engine: &mut Engine, around: &mut Surroundings<'_>) {
+    fn flush(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>) {
         self.write(engine, around);
     }
 

@@ -1,6 +1,7 @@
-//! The exchanges of a connection: begun, read, and given up, in the task of the driver.
+//! The exchanges of a connection: begun, read, and given up, by the task of the driver, or by the thread that calls.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -10,7 +11,6 @@ use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, Failure
 use mcpwire_process::Direction;
 
 use super::ready::{Flag, Ready};
-use super::token::AnyToken;
 use super::watch::{self, Watch};
 use super::{Begun, HttpClient, HttpResponse};
 use crate::runtime::Reader;
@@ -24,10 +24,14 @@ const MOST: usize = 64;
 /// How many pieces in a row are read of one body, while others wait.
 const IN_A_ROW: usize = 4;
 
-/// Everything that is under way. Polled without the lock: what it polls is not ours.
-pub(crate) struct Exchanges {
+/// The exchanges that an [`Engine`](mcpwire_core::http::Engine) has under way, for who drives one: it takes what the engine
+/// wants to be done, lets an [`HttpClient`] do it, and tells the engine what came.
+///
+/// In turns: [`take_commands`](Exchanges::take_commands), [`go_on`](Exchanges::go_on), then
+/// [`tell_next`](Exchanges::tell_next) until there is nothing more to tell, with the engine's events polled after each. What it
+/// has read and not told is 1 MiB at most; nothing more is read meanwhile. Dropped, it gives up what is under way.
+pub struct Exchanges {
     client: Arc<dyn HttpClient>,
-    tokens: Option<Arc<dyn AnyToken>>,
     /// What is to be done, as the engine said it.
     commands: Vec<Command>,
     /// What waits for a place.
@@ -62,10 +66,10 @@ enum Part {
 }
 
 impl Exchanges {
-    pub(super) fn new(client: Arc<dyn HttpClient>, tokens: Option<Arc<dyn AnyToken>>, is_watched: bool) -> Self {
+    /// No exchanges yet; this client will make them. Whether somebody watches the messages that go over the wire.
+    pub fn new(client: Arc<dyn HttpClient>, is_watched: bool) -> Self {
         Exchanges {
             client,
-            tokens,
             commands: Vec::new(),
             waiting: VecDeque::new(),
             running: HashMap::new(),
@@ -77,20 +81,16 @@ impl Exchanges {
         }
     }
 
-    /// Takes what the engine wants to be done. Under the lock; it is done later.
-    pub(crate) fn take_commands(&mut self, engine: &mut Engine, now: Timestamp) {
+    /// Takes what the engine wants to be done; [`Exchanges::go_on`] does it.
+    pub fn take_commands(&mut self, engine: &mut Engine, now: Timestamp) {
         while let Some(command) = engine.poll_exchange(now) {
             self.commands.push(command);
         }
     }
 
-    /// Tells the engine the next thing that has come, if there is one. Under the lock.
-    pub(crate) fn tell_next(
-        &mut self,
-        engine: &mut Engine,
-        now: Timestamp,
-        watched: &mut Vec<(Direction, Vec<u8>)>,
-    ) -> bool {
+    /// Tells the engine the next thing that has come. Whether there was one. If the messages are watched, those that are whole
+    /// with it are added to `watched`, each as a line.
+    pub fn tell_next(&mut self, engine: &mut Engine, now: Timestamp, watched: &mut Vec<(Direction, Vec<u8>)>) -> bool {
         let Some((id, part)) = self.parts.pop_front() else { return false };
         if let Some(watch) = &mut self.watch {
             match &part {
@@ -111,15 +111,11 @@ impl Exchanges {
         true
     }
 
-    /// Does what is to be done, and reads what can be read. Not under the lock. Whether the engine has something to be told.
+    /// Does what is to be done, and reads what can be read, if it may. Whether the engine has something to be told; if not, the
+    /// task is woken when there may be more. What is polled here is the HTTP client's: not to be called with a lock held.
     ///
-    /// While what came before has not been looked at, nothing more is read: whoever sends too fast, waits.
-    pub(crate) fn go_on(
-        &mut self,
-        may_read: bool,
-        watched: &mut Vec<(Direction, Vec<u8>)>,
-        cx: &mut Context<'_>,
-    ) -> bool {
+    /// While what came before has not been told, nothing more is read: whoever sends too fast, waits.
+    pub fn go_on(&mut self, may_read: bool, watched: &mut Vec<(Direction, Vec<u8>)>, cx: &mut Context<'_>) -> bool {
         for command in std::mem::take(&mut self.commands) {
             match command {
                 Command::Start(exchange) => {
@@ -141,7 +137,7 @@ impl Exchanges {
     }
 
     /// Whether something could be read that was not, because it is enough for now.
-    pub(crate) fn has_more(&self) -> bool {
+    pub fn has_more(&self) -> bool {
         self.parts.is_empty() && !self.ready.is_empty()
     }
 
@@ -181,10 +177,7 @@ impl Exchanges {
 
     fn begin(&mut self, exchange: Exchange, has_place: bool) {
         let id = exchange.id;
-        let begun = match &self.tokens {
-            Some(tokens) => with_token(Arc::clone(tokens), Arc::clone(&self.client), exchange),
-            None => self.client.begin(exchange),
-        };
+        let begun = self.client.begin(exchange);
         let flag = Flag::new(id, &self.ready);
         let waker = Waker::from(Arc::clone(&flag));
         Arc::clone(&flag).wake();
@@ -259,22 +252,11 @@ fn failure(error: &io::Error) -> Failure {
     Failure::new(kind, error.to_string())
 }
 
-/// Makes a request with the token that is given for it.
-fn with_token(tokens: Arc<dyn AnyToken>, client: Arc<dyn HttpClient>, mut exchange: Exchange) -> Begun {
-    Box::pin(async move {
-        match tokens.begin().await {
-            Ok(None) => {}
-            // Nothing that would end the header, or be another one.
-            Ok(Some(token)) if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                exchange.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
-                exchange.headers.push(("Authorization".into(), format!("Bearer {token}")));
-            }
-            Ok(Some(_)) => {
-                let detail = "the token has characters that tokens do not have";
-                return Err(Failure::new(FailureKind::NotMade, detail));
-            }
-            Err(why) => return Err(Failure::new(FailureKind::NotMade, why)),
-        }
-        client.begin(exchange).await
-    })
+impl fmt::Debug for Exchanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchanges")
+            .field("running", &self.running.len())
+            .field("waiting", &self.waiting.len())
+            .finish_non_exhaustive()
+    }
 }

@@ -39,8 +39,8 @@ use std::pin::Pin;
 
 use mcpwire_core::http::{Exchange, Failure};
 
-pub(crate) use connect::{assemble, settings};
-pub(crate) use exchanges::Exchanges;
+pub(crate) use connect::assemble;
+pub use exchanges::Exchanges;
 pub use options::HttpOptions;
 pub use token::{EnvToken, StaticToken, TokenProvider};
 

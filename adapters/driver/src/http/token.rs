@@ -6,6 +6,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mcpwire_core::http::{Exchange, Failure, FailureKind};
+
+use super::{Begun, HttpClient};
+
 /// Gives the bearer token of a server. It is asked before each request, so that a token may be renewed meanwhile.
 pub trait TokenProvider: Send + Sync + 'static {
     /// The token that the next request is sent with, as `Authorization: Bearer` has it; `None` for none.
@@ -25,6 +29,38 @@ pub(super) trait AnyToken: Send + Sync {
 impl<T: TokenProvider> AnyToken for T {
     fn begin(self: Arc<Self>) -> Token {
         Box::pin(async move { self.token().await })
+    }
+}
+
+/// An HTTP client that makes its requests with a token.
+pub(super) struct Authorized {
+    pub(super) tokens: Arc<dyn AnyToken>,
+    pub(super) client: Arc<dyn HttpClient>,
+}
+
+impl HttpClient for Authorized {
+    fn begin(&self, mut exchange: Exchange) -> Begun {
+        let (tokens, client) = (Arc::clone(&self.tokens), Arc::clone(&self.client));
+        Box::pin(async move {
+            match tokens.begin().await {
+                Ok(None) => {}
+                // Nothing that would end the header, or be another one.
+                Ok(Some(token)) if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                    exchange.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
+                    exchange.headers.push(("Authorization".into(), format!("Bearer {token}")));
+                }
+                Ok(Some(_)) => {
+                    let detail = "the token has characters that tokens do not have";
+                    return Err(Failure::new(FailureKind::NotMade, detail));
+                }
+                Err(why) => return Err(Failure::new(FailureKind::NotMade, why)),
+            }
+            client.begin(exchange).await
+        })
+    }
+
+    fn capacity(&self) -> usize {
+        self.client.capacity()
     }
 }
 

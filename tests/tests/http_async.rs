@@ -1,0 +1,46 @@
+//! What async clients have beside that which all have in common, over HTTP: clones of a client, and calls that are dropped.
+
+use mcpwire_driver::core::SendError;
+use mcpwire_driver::{Error, McpClient};
+use mcpwire_tests::asynchronous::{Host, begun, eventually};
+use mcpwire_tests::on_every_async_adapter;
+use mcpwire_tests::web::{Web, said};
+
+async fn open<H: Host>(web: &Web) -> McpClient<H::Runtime> {
+    McpClient::connect_and_initialize(&web.def()).await.expect("it opens")
+}
+
+fn who_drops_a_call_closes_its_stream<H: Host>() {
+    let web = Web::modern(|_, reply| {
+        reply.stream();
+        reply.until_closed();
+    });
+    H::start().block_on(async {
+        let client = open::<H>(&web).await;
+        let mut given_up = Box::pin(client.call_tool("echo", ()).call());
+        assert!(begun(&mut given_up).await.is_none());
+        eventually::<H>(|| web.count("tools/call") == 1).await;
+        drop(given_up);
+        eventually::<H>(|| web.left() == 1).await;
+        // The last client takes all with it.
+        let clone = client.clone();
+        let mut waiting = Box::pin(async move { clone.call_tool("echo", ()).await });
+        assert!(begun(&mut waiting).await.is_none());
+        eventually::<H>(|| web.count("tools/call") == 2).await;
+        drop((waiting, client));
+        eventually::<H>(|| web.left() == 2).await;
+    });
+}
+
+fn nothing_is_sent_after_the_end<H: Host>() {
+    let web = Web::legacy(|request, reply| reply.json(200, &request.answer(said("old"))));
+    H::start().block_on(async {
+        let client = open::<H>(&web).await;
+        client.shutdown().await.unwrap();
+        let refused = client.call_tool("echo", ()).await;
+        assert!(matches!(refused, Err(Error::Send { error: SendError::Closed, .. })));
+    });
+    assert_eq!(web.requests().pop().unwrap().verb, "DELETE");
+}
+
+on_every_async_adapter!(who_drops_a_call_closes_its_stream, nothing_is_sent_after_the_end);
