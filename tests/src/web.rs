@@ -46,6 +46,8 @@ pub struct Reply<'c> {
     shared: &'c Shared,
     /// Nothing more can follow on this connection.
     is_last: bool,
+    /// The connection is not to be ended as it should.
+    is_reset: bool,
 }
 
 impl Reply<'_> {
@@ -91,6 +93,20 @@ impl Reply<'_> {
     pub fn cut(&mut self) {
         self.is_last = true;
         let _ = self.stream.shutdown(Shutdown::Both);
+    }
+
+    /// Says nothing more, and goes on to listen.
+    pub fn close_half(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        self.until_closed();
+    }
+
+    /// Ends the connection in the rude way: what was sent may never arrive.
+    pub fn reset(&mut self) {
+        self.is_last = true;
+        let at_once = nix::libc::linger { l_onoff: 1, l_linger: 0 };
+        let _ = nix::sys::socket::setsockopt(self.stream, nix::sys::socket::sockopt::Linger, &at_once);
+        self.is_reset = true;
     }
 
     /// Waits until the client closes the connection.
@@ -209,14 +225,24 @@ impl Web {
     }
 }
 
-impl Drop for Web {
-    fn drop(&mut self) {
+impl Web {
+    /// Ends at once, with all its connections; nobody listens any more.
+    pub fn die(&self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
         for stream in lock(&self.shared.streams).drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Wakes who listens.
+        // Wakes who listens, and waits until that is over.
         drop(TcpStream::connect(self.address));
+        while TcpStream::connect(self.address).is_ok() {
+            thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.die();
     }
 }
 
@@ -240,15 +266,22 @@ fn serve(stream: &TcpStream, shared: &Shared, answer: &dyn Fn(&Request, &mut Rep
     let open = shared.open.fetch_add(1, Ordering::SeqCst) + 1;
     shared.most_open.fetch_max(open, Ordering::SeqCst);
     let mut reader = BufReader::new(stream);
+    let mut is_reset = false;
     while let Some(request) = read(&mut reader) {
         lock(&shared.requests).push(request.clone());
-        let mut reply = Reply { stream, shared, is_last: false };
+        let mut reply = Reply { stream, shared, is_last: false, is_reset: false };
         answer(&request, &mut reply);
+        is_reset = reply.is_reset;
         if reply.is_last {
             break;
         }
     }
-    let _ = stream.shutdown(Shutdown::Both);
+    if is_reset {
+        // The last handle that is closed resets it.
+        lock(&shared.streams).retain(|other| other.peer_addr().ok() != stream.peer_addr().ok());
+    } else {
+        let _ = stream.shutdown(Shutdown::Both);
+    }
     shared.open.fetch_sub(1, Ordering::SeqCst);
 }
 

@@ -120,6 +120,8 @@ pub enum ErrorKind {
     Protocol,
     /// The connection has ended.
     Closed,
+    /// The request's HTTP exchange did not come about, or broke off. Others may go through.
+    Network,
     /// The call itself is wrong: not initialised, parameters that are no object, a limit; or an address that cannot be spoken to.
     Usage,
 }
@@ -187,6 +189,7 @@ fn kind_of_call(error: &CallError) -> ErrorKind {
         CallError::Task { fault: TaskFault::Lost { error }, .. } => kind_of_call(error),
         CallError::Task { fault: TaskFault::NoResult { .. }, .. } => ErrorKind::Protocol,
         CallError::Task { .. } => ErrorKind::Server,
+        error if error.is_of_network() => ErrorKind::Network,
         _ => ErrorKind::Protocol,
     }
 }

@@ -31,13 +31,15 @@ const HEAD: usize = 1024;
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) content_type: String,
+    /// How the body is encoded (`Content-Encoding`), if it says that it is.
+    pub(super) encoding: String,
     pub(super) session: Option<String>,
     pub(super) challenges: Vec<String>,
 }
 
 impl Head {
     pub(super) fn new(status: u16) -> Self {
-        Head { status, content_type: String::new(), session: None, challenges: Vec::new() }
+        Head { status, content_type: String::new(), encoding: String::new(), session: None, challenges: Vec::new() }
     }
 
     pub(super) fn take(&mut self, name: &str, value: &[u8]) {
@@ -47,6 +49,8 @@ impl Head {
         let text = || String::from_utf8_lossy(value.trim_ascii()).into_owned();
         if name.eq_ignore_ascii_case("content-type") {
             self.content_type = text();
+        } else if name.eq_ignore_ascii_case("content-encoding") {
+            self.encoding = text();
         } else if name.eq_ignore_ascii_case("mcp-session-id") {
             // "MUST only contain visible ASCII characters": anything else could not be sent back.
             let visible = !value.is_empty() && value.iter().all(|byte| matches!(byte, b'!'..=b'~'));
@@ -213,8 +217,13 @@ impl Engine {
 
 /// What the head of a response says of its body.
 fn begin(open: &Open, head: &Head, limit: usize) -> Body {
+    let is_encoded = !head.encoding.is_empty() && !head.encoding.eq_ignore_ascii_case("identity");
     let refusal = || {
-        let content_type = crate::text::excerpt(head.content_type.as_bytes());
+        let mut content_type = crate::text::excerpt(head.content_type.as_bytes());
+        if is_encoded {
+            content_type.push_str(" that is encoded, which was not asked for, as ");
+            content_type.push_str(&crate::text::excerpt(head.encoding.as_bytes()));
+        }
         let challenges = head.challenges.clone();
         Body::Refusal(Box::new(Refusal { content_type, challenges, ..Refusal::default() }))
     };
@@ -228,7 +237,9 @@ fn begin(open: &Open, head: &Head, limit: usize) -> Body {
     }
     let streams = matches!(open.purpose, Purpose::Listen | Purpose::Events);
     let media = media_type(&head.content_type).to_ascii_lowercase();
-    if media == EVENT_STREAM {
+    if is_encoded {
+        refusal()
+    } else if media == EVENT_STREAM {
         Body::Events(Box::new(SseDecoder::new(limit)))
     } else if !streams && (media.is_empty() || media == "application/json" || media.ends_with("+json")) {
         Body::Json(Vec::new())

@@ -325,6 +325,16 @@ impl CallError {
             }
     }
 
+    /// Whether the network is at fault, for this request alone: its HTTP exchange did not come about, or broke off. Others may
+    /// go through.
+    pub fn is_of_network(&self) -> bool {
+        #[cfg(feature = "http")]
+        if let CallError::Http { error, .. } = self {
+            return matches!(&**error, HttpError::Failed(_));
+        }
+        false
+    }
+
     /// The method of the request.
     pub fn method(&self) -> &MethodName {
         static CALL: MethodName = Cow::Borrowed("tools/call");

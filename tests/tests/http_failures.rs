@@ -1,0 +1,193 @@
+//! What can go wrong between a client and a server that it speaks HTTP with: each fails what it concerns, in time, and nothing
+//! else.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcpwire_driver::ErrorKind;
+use mcpwire_tests::web::{Reply, Request, Web, said};
+use mcpwire_tests::{Adapter, Call, Failure, OverHttp, on_every_adapter};
+use serde_json::{Value, json};
+
+/// What a call may take whose server says nothing.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+fn open<A: Adapter>(web: &Web) -> A {
+    let mut client = A::over_http(&web.def(), OverHttp::default()).expect("the address is good");
+    client.initialize().expect("it opens");
+    client.list_tools().expect("it has tools");
+    client
+}
+
+fn echo(request: &Request) -> Value {
+    request.answer(said(request.body["params"]["arguments"]["message"].as_str().unwrap_or("nothing")))
+}
+
+/// How a call fails that a server answers so. What else goes over the connection goes on.
+fn failing<A: Adapter>(answer: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Failure {
+    let web = Web::modern(move |request, reply| match request.body["params"]["arguments"]["message"].as_str() {
+        Some("good") => reply.json(200, &echo(request)),
+        _ => answer(request, reply),
+    });
+    let mut client = open::<A>(&web);
+    let failure = client.call(Call::new("echo").timeout(PATIENCE)).expect_err("it fails");
+    assert_eq!(client.text("echo", json!({"message": "good"})), "good");
+    assert_eq!(client.in_flight(), 0);
+    client.shutdown().expect("it ends");
+    failure
+}
+
+/// It keeps what it is to pass on until there is no more of it.
+fn a_proxy_that_buffers_only_delays<A: Adapter>() {
+    let web = Web::modern(|request, reply| {
+        let token = &request.body["params"]["_meta"]["progressToken"];
+        let progress = |n: u32| {
+            let params = json!({"progressToken": token, "progress": n});
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+        };
+        let body = format!("data: {}\n\ndata: {}\n\ndata: {}\n\n", progress(1), progress(2), echo(request));
+        reply.full(200, "Content-Type: text/event-stream\r\n", body);
+    });
+    let told = Arc::default();
+    let call = Call::new("echo").with(json!({"message": "late"})).progress(&told);
+    let mut client = open::<A>(&web);
+    assert_eq!(client.call(call).expect("it answers").text().as_str(), "late");
+    assert_eq!(told.lock().unwrap().iter().map(|told| told.progress).collect::<Vec<_>>(), [1.0, 2.0]);
+}
+
+/// Bytes are no sign of life of a request: only its progress is.
+fn a_body_that_trickles_meets_the_deadline<A: Adapter>() {
+    let failure = failing::<A>(|_, reply| {
+        reply.stream();
+        while reply.chunk(": still here\n\n") {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        reply.cut();
+    });
+    assert_eq!(failure.kind, ErrorKind::Timeout, "{failure}");
+}
+
+fn a_head_that_never_ends_meets_the_deadline<A: Adapter>() {
+    for begun in ["", "HTTP/1.1 200 OK\r\nContent-"] {
+        let failure = failing::<A>(move |_, reply| {
+            reply.raw(begun);
+            reply.until_closed();
+        });
+        assert_eq!(failure.kind, ErrorKind::Timeout, "{begun:?}: {failure}");
+    }
+}
+
+fn a_body_that_never_ends_meets_the_deadline<A: Adapter>() {
+    let failure = failing::<A>(|_, reply| {
+        reply.raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"json");
+        reply.until_closed();
+    });
+    assert_eq!(failure.kind, ErrorKind::Timeout, "{failure}");
+}
+
+fn a_server_that_says_no_more_and_listens_on_is_lost<A: Adapter>() {
+    for begun in ["", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nda"]
+    {
+        let failure = failing::<A>(move |_, reply| {
+            reply.raw(begun);
+            reply.close_half();
+        });
+        assert_eq!(failure.kind, ErrorKind::Network, "{begun:?}: {failure}");
+        assert!(failure.to_string().contains("lost"), "{failure}");
+    }
+}
+
+fn a_reset_in_the_middle_of_an_event_fails_its_request<A: Adapter>() {
+    for in_event in [false, true] {
+        let failure = failing::<A>(move |request, reply| {
+            if in_event {
+                reply.stream();
+                reply.chunk(&format!("data: {}", echo(request))[..40]);
+            }
+            reply.reset();
+        });
+        assert_eq!(failure.kind, ErrorKind::Network, "{failure}");
+    }
+}
+
+/// Nothing was said of encodings, so a server has no reason to; a proxy may do it all the same.
+fn an_encoding_that_was_not_asked_for_is_named<A: Adapter>() {
+    for kind in ["application/json", "text/event-stream"] {
+        let failure = failing::<A>(move |_, reply| {
+            let headers = format!("Content-Type: {kind}\r\nContent-Encoding: gzip\r\n");
+            reply.full(200, &headers, b"\x1f\x8b\x08\x00");
+        });
+        assert!(failure.to_string().contains("gzip") && failure.to_string().contains(kind), "{failure}");
+    }
+    let web = Web::modern(|request, reply| {
+        let headers = "Content-Type: application/json\r\nContent-Encoding: identity\r\n";
+        reply.full(200, headers, echo(request).to_string());
+    });
+    assert_eq!(open::<A>(&web).text("echo", json!({"message": "plain"})), "plain");
+}
+
+/// As large as a message may be by default, but for what is around the text.
+fn an_event_of_64_mib_comes_through<A: Adapter>() {
+    const LONG: usize = (64 << 20) - 1024;
+    let web = Web::modern(|request, reply| {
+        reply.stream();
+        let event = format!("data: {}\n\n", request.answer(said(&"x".repeat(LONG))));
+        for piece in event.as_bytes().chunks(1 << 20) {
+            reply.chunk(piece);
+        }
+        reply.end();
+    });
+    let mut client = open::<A>(&web);
+    let call = Call::new("echo").timeout(Duration::from_secs(60));
+    assert_eq!(client.call(call).expect("it comes").text().as_str().len(), LONG);
+}
+
+fn a_server_that_crashes_fails_what_is_under_way_and_what_follows<A: Adapter>() {
+    let web = Arc::new(Web::modern(|_, reply| reply.until_closed()));
+    let mut client = open::<A>(&web);
+    let dying = Arc::clone(&web);
+    let killer = std::thread::spawn(move || {
+        while dying.count("tools/call") < 3 {
+            std::thread::yield_now();
+        }
+        dying.die();
+    });
+    for result in client.call_together(vec![Call::new("echo"), Call::new("echo"), Call::new("echo")]) {
+        let failure = result.expect_err("it has crashed");
+        assert_eq!(failure.kind, ErrorKind::Network, "{failure}");
+    }
+    killer.join().expect("it dies");
+    let failure = client.call(Call::new("echo")).expect_err("it has crashed");
+    assert!(failure.to_string().contains("cannot be reached"), "{failure}");
+    client.shutdown().expect("there is nothing to wait for");
+}
+
+/// One that is busy says so, and the next call is another matter: nothing is sent twice by itself.
+fn a_call_is_sent_once<A: Adapter>() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let web = Web::modern(move |request, reply| match counted.fetch_add(1, Ordering::SeqCst) {
+        0 => reply.full(503, "Retry-After: 0\r\n", "busy"),
+        1 => reply.cut(),
+        _ => reply.json(200, &echo(request)),
+    });
+    let mut client = open::<A>(&web);
+    assert!(client.failure("echo").to_string().contains("busy"));
+    assert_eq!(client.failure("echo").kind, ErrorKind::Network);
+    assert_eq!(client.text("echo", json!({"message": "now"})), "now");
+    assert_eq!(calls.load(Ordering::SeqCst), 3);
+}
+
+on_every_adapter!(
+    a_proxy_that_buffers_only_delays,
+    a_body_that_trickles_meets_the_deadline,
+    a_head_that_never_ends_meets_the_deadline,
+    a_body_that_never_ends_meets_the_deadline,
+    a_server_that_says_no_more_and_listens_on_is_lost,
+    a_reset_in_the_middle_of_an_event_fails_its_request,
+    an_encoding_that_was_not_asked_for_is_named,
+    an_event_of_64_mib_comes_through,
+    a_server_that_crashes_fails_what_is_under_way_and_what_follows,
+    a_call_is_sent_once,
+);
