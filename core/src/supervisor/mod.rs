@@ -1,0 +1,10 @@
+//! Many servers: how each of them lives, their tools under one roof, and what a host shows of failures.
+//!
+//! All of it is as pure as the rest: no process is started here, no file written, no clock read. An embedder performs what
+//! the machines ask for and tells them what came of it.
+
+mod contract;
+mod id;
+
+pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
+pub use id::{NotAnId, ServerId};
