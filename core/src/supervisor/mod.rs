@@ -5,6 +5,10 @@
 
 mod contract;
 mod id;
+mod policy;
+mod server;
 
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
 pub use id::{NotAnId, ServerId};
+pub use policy::{Budget, Health, PackageKind, Policy, Restart};
+pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
