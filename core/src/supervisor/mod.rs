@@ -3,12 +3,16 @@
 //! All of it is as pure as the rest: no process is started here, no file written, no clock read. An embedder performs what
 //! the machines ask for and tells them what came of it.
 
+mod catalogue;
 mod contract;
 mod id;
 mod policy;
+mod rate;
 mod server;
 
+pub use catalogue::{Catalogue, CatalogueBuilder, Filter, Offered};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
 pub use id::{NotAnId, ServerId};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
+pub use rate::{Rate, RateLimiter, TooManyCalls};
 pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
