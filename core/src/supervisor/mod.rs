@@ -9,6 +9,7 @@ mod id;
 mod policy;
 mod rate;
 mod server;
+mod service;
 
 pub use catalogue::{Catalogue, CatalogueBuilder, Filter, Offered};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
@@ -16,3 +17,4 @@ pub use id::{NotAnId, ServerId};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
 pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
+pub use service::{Action, Refusal, Spec, Supervisor, SupervisorSettings};

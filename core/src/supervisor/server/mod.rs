@@ -34,7 +34,7 @@ use alloc::sync::Arc;
 pub use io::{Command, CommandId, Effect, Event, Generation};
 pub use state::{Detail, State, Status};
 
-use self::attempt::Stopping;
+use self::attempt::{Stopping, Then};
 use self::restarts::Restarts;
 use self::upkeep::{Probes, Refreshes};
 use self::waiting::Waiting;
@@ -147,6 +147,11 @@ impl Server {
         }
     }
 
+    /// Counts its attempts from there on.
+    pub(in crate::supervisor) fn begin_after(&mut self, generation: Generation) {
+        self.generation = generation;
+    }
+
     /// Takes in what somebody wants of it.
     pub fn command(&mut self, id: CommandId, command: Command, now: Timestamp) {
         self.obey(id, command, now);
@@ -247,6 +252,12 @@ impl Server {
             }
             _ => Status::Stopped,
         }
+    }
+
+    /// Whether the last attempt failed because a login is wanted, also while what is left of it is being ended.
+    pub(in crate::supervisor) fn wants_login(&self) -> bool {
+        let then = self.stopping.map(|stopping| stopping.then);
+        self.state == State::NeedsAuth || then == Some(Then::Rest(State::NeedsAuth))
     }
 
     /// All that is known.
