@@ -126,7 +126,8 @@ impl Server {
     pub(super) fn kill(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = Phase::Forced;
-        self.enter(State::Stopping, Some(now + AFTER_KILL), now);
+        let over = stopping.by.map_or(now + AFTER_KILL, |by| by.min(now + AFTER_KILL));
+        self.enter(State::Stopping, Some(over), now);
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
@@ -137,8 +138,7 @@ impl Server {
         match stopping.phase {
             Phase::Polite if before(by) <= now => self.kill(now),
             Phase::Polite => self.deadline = self.deadline.map(|at| at.min(before(by))),
-            Phase::AwaitLaunch => self.deadline = self.deadline.map(|at| at.min(by)),
-            Phase::Forced => {}
+            Phase::AwaitLaunch | Phase::Forced => self.deadline = self.deadline.map(|at| at.min(by)),
         }
     }
 
