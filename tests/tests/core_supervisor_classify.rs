@@ -182,17 +182,53 @@ fn a_process_that_ends_before_it_runs() {
         (Docker, 125, DOCKER_TAG, NotFound, identifier, "Package not found", Retry::Never),
         (Docker, 125, DOCKER_NAME, ServiceUnavailable, "", "a container of before", Retry::Backoff),
         (Docker, 127, DOCKER_COMMAND, NotFound, identifier, "Package not found", Retry::Never),
-        (Binary, 1, NODE_THROW, ServiceUnavailable, "", "MCP server exited (code 1): Error: no configuration", Retry::Backoff),
+        (
+            Binary,
+            1,
+            NODE_THROW,
+            ServiceUnavailable,
+            "",
+            "MCP server exited (code 1): Error: no configuration",
+            Retry::Backoff,
+        ),
         (Binary, 1, NODE_MODULE, NotFound, identifier, "Package not found: Error: Cannot find module", Retry::Never),
-        (Binary, 1, PYTHON_THROW, ServiceUnavailable, "", "MCP server exited (code 1): RuntimeError: no database", Retry::Backoff),
+        (
+            Binary,
+            1,
+            PYTHON_THROW,
+            ServiceUnavailable,
+            "",
+            "MCP server exited (code 1): RuntimeError: no database",
+            Retry::Backoff,
+        ),
         (Binary, 1, PYTHON_MODULE, NotFound, identifier, "Package not found", Retry::Never),
-        (Binary, 127, "sh: 1: no-such-program-zz: not found\n", NotFound, identifier, "Package not found", Retry::Never),
-        (Binary, 126, "sh: 1: /etc/passwd: Permission denied\n", ValidationError, identifier, "MCP server exited (code 126)", Retry::Never),
+        (
+            Binary,
+            127,
+            "sh: 1: no-such-program-zz: not found\n",
+            NotFound,
+            identifier,
+            "Package not found",
+            Retry::Never,
+        ),
+        (
+            Binary,
+            126,
+            "sh: 1: /etc/passwd: Permission denied\n",
+            ValidationError,
+            identifier,
+            "MCP server exited (code 126)",
+            Retry::Never,
+        ),
         (Binary, 0, "", ServiceUnavailable, "", "MCP server exited (code 0): no stderr captured", Retry::Backoff),
         (Npm, 1, "\n \n", ServiceUnavailable, "", "MCP server exited (code 1): no stderr captured", Retry::Backoff),
     ] {
         let failure = at_start(kind, exit, stderr);
-        assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, retry), "{failure} of {stderr}");
+        assert_eq!(
+            (failure.error.code, failure.error.field.as_str(), failure.retry),
+            (code, field, retry),
+            "{failure} of {stderr}"
+        );
         assert!(failure.error.message.starts_with(starts), "{failure}");
         assert!(failure.error.message.len() < 450, "{failure}");
     }
@@ -261,7 +297,10 @@ fn statuses_of_http() {
     }
     let refused = Cause::Network("connection refused".into());
     let failure = Evidence::new(Http, Stage::Launch, refused).classify();
-    assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (NetworkError, "transport", Retry::Backoff));
+    assert_eq!(
+        (failure.error.code, failure.error.field.as_str(), failure.retry),
+        (NetworkError, "transport", Retry::Backoff)
+    );
 }
 
 #[test]
@@ -281,7 +320,8 @@ fn answers_that_are_errors() {
 
 #[test]
 fn errors_of_the_engine_are_evidence() {
-    let error = ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: vec!["2026-07-28".into()] };
+    let error =
+        ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: vec!["2026-07-28".into()] };
     let failure = Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify();
     assert_eq!(failure.error.message, "Unsupported protocol version (server: 2030-01-01)");
     let error = ConnectError::Refused { method: "initialize", error: RpcError::new(-32_603, "boom") };
