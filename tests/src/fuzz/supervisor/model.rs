@@ -77,7 +77,7 @@ impl Model {
         server_id(u64::from(n) % SERVERS + 1)
     }
 
-    fn spec(&self, n: u8, setup: u8, revision: u64) -> Spec {
+    fn spec(n: u8, setup: u8, revision: u64) -> Spec {
         let mut spec = Spec::new(["one", "One!", "two"][usize::from(n) % 3], Model::policy(setup));
         spec.enabled = setup & 64 == 0;
         spec.revision = revision;
@@ -90,7 +90,7 @@ impl Model {
 
     pub(super) fn add(&mut self, n: u8, setup: u8) {
         let id = Model::pick(n);
-        let spec = self.spec(n, setup, 1);
+        let spec = Model::spec(n, setup, 1);
         let (lazy, enabled) = (spec.policy.lazy, spec.enabled);
         let known = self.fleet.supervisor.detail(id).is_some();
         let added = self.fleet.supervisor.add(id, spec, self.fleet.now);
@@ -105,7 +105,7 @@ impl Model {
     pub(super) fn update(&mut self, n: u8, setup: u8) {
         let id = Model::pick(n);
         let revision = self.file.get(&id).map_or(0, |(_, revision)| revision + 1);
-        let spec = self.spec(n, setup, revision);
+        let spec = Model::spec(n, setup, revision);
         *self.lazy.entry(id).or_default() |= spec.policy.lazy;
         let enabled = spec.enabled;
         let updated = self.fleet.supervisor.update(id, spec, setup & 1 == 0, self.fleet.now);
@@ -124,8 +124,9 @@ impl Model {
         if let Command::Configure { policy, .. } = &command {
             *self.lazy.entry(id).or_default() |= policy.lazy;
         }
-        let name = self.fleet.command(id, command.clone());
-        if self.fleet.supervisor.detail(id).is_none() && !matches!(command, Command::Delete) {
+        let deletes = matches!(command, Command::Delete);
+        let name = self.fleet.command(id, command);
+        if self.fleet.supervisor.detail(id).is_none() && !deletes {
             let reply = self.fleet.reply(name).expect("it is answered at once");
             assert_eq!(reply, &Err(ErrorContract::unknown_server(id)));
         }
@@ -321,13 +322,13 @@ impl Model {
         }
         let given = Duration::from_secs(4);
         self.shutdown(given);
-        let last = self.fleet.new_command();
-        self.fleet.supervisor.shutdown(last, self.in_time(given), self.fleet.now);
+        let end = self.fleet.new_command();
+        self.fleet.supervisor.shutdown(end, self.in_time(given), self.fleet.now);
         self.fleet.drain();
         self.check();
         self.fleet.pass(given);
         self.check();
-        assert_eq!(self.fleet.reply(last), Some(&Ok(())), "the end has not come in time");
+        assert_eq!(self.fleet.reply(end), Some(&Ok(())), "the end has not come in time");
         let list = Arc::clone(&self.lists[0]);
         self.fleet.settle(&list);
         while !self.fleet.persists.is_empty() {
