@@ -81,6 +81,7 @@
 //! | [`Pages`] | a list that comes in pages |
 //! | [`Cache`] | answers that are kept for as long as they hold |
 //! | [`Ending`] | when a stream is at its end |
+//! | `supervisor` | many servers: how each lives, their tools under one roof, what a host shows of failures (with the feature `supervisor`) |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -104,6 +105,8 @@ mod rpc;
 mod session;
 pub mod shutdown;
 pub mod stdio;
+#[cfg(feature = "supervisor")]
+pub mod supervisor;
 mod text;
 mod time;
 mod tool_list;

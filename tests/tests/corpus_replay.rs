@@ -47,6 +47,11 @@ fn sse() {
 }
 
 #[test]
+fn supervisor() {
+    replay("supervisor");
+}
+
+#[test]
 fn operations() {
     replay("operations");
 }

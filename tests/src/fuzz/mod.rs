@@ -14,16 +14,18 @@ pub mod http;
 pub mod operations;
 mod reference;
 pub mod sse;
+pub mod supervisor;
 
 /// The body of a target.
 pub type Body = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Body); 6] = [
+pub const TARGETS: [(&str, Body); 7] = [
     ("chunks", chunks::run),
     ("content", content::run),
     ("envelope", envelope::run),
     ("http", http::run),
     ("operations", operations::run),
     ("sse", sse::run),
+    ("supervisor", supervisor::run),
 ];

@@ -1,0 +1,342 @@
+//! What package managers and programs said when they failed, and what a host is to show of it.
+
+use std::time::Duration;
+
+use mcpwire_core::supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
+use mcpwire_core::{ConnectError, RpcError};
+
+use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
+use PackageKind::{Binary, Docker, Http, Npm, Pypi};
+
+/// Recorded: npm 11.19 with Node.js 20, uv 0.13, Docker 28.2, dash, Python 3; the names of registries are made up.
+const NPM_404: &str = "npm warn Unknown user config \"nodedir\". This will stop working in the next major version of npm.
+npm error code E404
+npm error 404 Not Found - GET https://registry.example/@mcpwire-tests%2fno-such-package
+npm error 404
+npm error 404  The requested resource '@mcpwire-tests/no-such-package@*' could not be found or you do not have permission to access it.
+npm error 404
+npm error 404 Note that you can also install from a
+npm error 404 tarball, folder, http url, or git url.
+npm error A complete log of this run can be found in: /home/u/.npm/_logs/debug-0.log
+";
+const NPM_9_404: &str = "npm ERR! code E404
+npm ERR! 404 Not Found - GET https://registry.example/nope - Not found
+npm ERR! 404  'nope@*' is not in this registry.
+";
+const NPM_VERSION: &str = "npm error code ETARGET
+npm error notarget No matching version found for is-odd@99.0.0.
+npm error notarget In most cases you or one of your dependencies are requesting a package version that doesn't exist.
+";
+const NPM_NO_BIN: &str = "npm error could not determine executable to run
+npm error A complete log of this run can be found in: /home/u/.npm/_logs/debug-0.log
+";
+const NPM_NAME: &str = "npm error code EINVALIDTAGNAME
+npm error Invalid tag name \"Not A Name!\" of package \"Not A Name!\": Tags may not have any characters that encodeURIComponent encodes.
+";
+const NPM_REFUSED: &str = "npm error code ECONNREFUSED
+npm error syscall connect
+npm error errno ECONNREFUSED
+npm error FetchError: request to http://127.0.0.1:9/is-odd failed, reason: connect ECONNREFUSED 127.0.0.1:9
+npm error     at ClientRequest.<anonymous> (/usr/lib/node_modules/npm/node_modules/minipass-fetch/lib/index.js:130:14)
+npm error   type: 'system'
+npm error }
+";
+const NPM_DNS: &str = "npm error code ENOTFOUND
+npm error syscall getaddrinfo
+npm error errno ENOTFOUND
+npm error network request to http://registry.invalid/is-odd failed, reason: getaddrinfo ENOTFOUND registry.invalid
+npm error network This is a problem related to network connectivity.
+";
+const UVX_404: &str = "error: No solution found when resolving tool dependencies
+  cause: Because mcpwire-no-such-package-zz was not found in the package registry and you require mcpwire-no-such-package-zz, we can conclude that your requirements are unsatisfiable.
+";
+const UVX_VERSION: &str = "error: No solution found when resolving tool dependencies
+  cause: Because there is no version of mcp==99.0.0 and you require mcp==99.0.0, we can conclude that your requirements are unsatisfiable.
+";
+const UVX_NO_BIN: &str = "An executable named `nope` is not provided by package `idna`.
+The following executables are available:
+- idna
+";
+const UVX_NAME: &str = "error: Failed to parse: `Not A Name!`
+  cause: Expected one of `@`, `(`, `<`, `=`, `>`, `~`, `!`, `;`, found `A`
+";
+const UVX_DNS: &str = "error: Failed to fetch: http://index.invalid/simple/idna/
+  cause: error sending request for url (http://index.invalid/simple/idna/)
+  cause: client error (Connect)
+  cause: dns error
+";
+const UVX_REFUSED: &str = "error: Failed to fetch: http://127.0.0.1:9/simple/idna/
+  cause: error sending request for url (http://127.0.0.1:9/simple/idna/)
+  cause: client error (Connect)
+  cause: tcp connect error
+  cause: Connection refused (os error 111)
+";
+const UVX_PYTHON: &str = "error: No interpreter found for Python 3.99 in managed installations or search path
+
+hint: uv embeds available Python downloads and may require an update to install new versions.
+";
+const DOCKER_DAEMON: &str =
+    "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
+
+Run 'docker run --help' for more information
+";
+const DOCKER_REFERENCE: &str = "docker: invalid reference format: repository name (Case) must be lowercase
+
+Run 'docker run --help' for more information
+";
+const DOCKER_FLAG: &str = "unknown flag: --nope
+
+Usage:  docker run [OPTIONS] IMAGE [COMMAND] [ARG...]
+";
+/// From Docker's documentation and threads about it, not recorded here.
+const DOCKER_PULL: &str = "Unable to find image 'nosuch/image:latest' locally
+docker: Error response from daemon: pull access denied for nosuch/image, repository does not exist or may require 'docker login': denied: requested access to the resource is denied.
+";
+const DOCKER_TAG: &str = "Unable to find image 'alpine:nosuchtag' locally
+docker: Error response from daemon: manifest for alpine:nosuchtag not found: manifest unknown: manifest unknown.
+";
+const DOCKER_NAME: &str = "docker: Error response from daemon: Conflict. The container name \"/mcp-1\" is already in use by container \"4f1c\". You have to remove (or rename) that container to be able to reuse that name.
+";
+const DOCKER_COMMAND: &str = "docker: Error response from daemon: failed to create task for container: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: \"serve\": executable file not found in $PATH: unknown.
+";
+const DOCKER_NOT_ALLOWED: &str = "docker: permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get \"http://%2Fvar%2Frun%2Fdocker.sock/v1.24/info\": dial unix /var/run/docker.sock: connect: permission denied.
+";
+const NODE_THROW: &str = "[eval]:1
+throw new Error(\"no configuration\")
+^
+
+Error: no configuration
+    at [eval]:1:7
+    at runScriptInThisContext (node:internal/vm:209:10)
+
+Node.js v20.20.2
+";
+const NODE_MODULE: &str = "node:internal/modules/cjs/loader:1210
+  throw err;
+  ^
+
+Error: Cannot find module '/srv/server.js'
+Require stack:
+    at Module._resolveFilename (node:internal/modules/cjs/loader:1207:15) {
+  code: 'MODULE_NOT_FOUND',
+}
+
+Node.js v20.20.2
+";
+const NODE_PORT: &str = "node:events:502
+      throw er; // Unhandled 'error' event
+      ^
+
+Error: listen EADDRINUSE: address already in use :::45335
+    at Server.setupListenHandle [as _listen2] (node:net:1908:16)
+";
+const NODE_TOKEN: &str = "[eval]:1
+throw new Error(\"GITHUB_TOKEN is required\")
+^
+
+Error: GITHUB_TOKEN is required
+    at [eval]:1:7
+
+Node.js v20.20.2
+";
+const PYTHON_THROW: &str = "Traceback (most recent call last):
+  File \"<string>\", line 1, in <module>
+RuntimeError: no database
+";
+const PYTHON_MODULE: &str = "Traceback (most recent call last):
+  File \"<string>\", line 1, in <module>
+ModuleNotFoundError: No module named 'nope_nope'
+";
+
+fn at_start(kind: PackageKind, code: i32, stderr: &str) -> Failure {
+    Evidence::new(kind, Stage::Negotiate, Cause::Exit { code: Some(code), signal: None }).stderr(stderr).classify()
+}
+
+#[test]
+fn a_process_that_ends_before_it_runs() {
+    let identifier = "package.identifier";
+    let runner = "package.package_type";
+    for (kind, exit, stderr, code, field, starts, retry) in [
+        (Npm, 1, NPM_404, NotFound, identifier, "Package not found: npm error 404 Not Found - GET", Retry::Never),
+        (Npm, 1, NPM_9_404, NotFound, identifier, "Package not found", Retry::Never),
+        (Npm, 1, NPM_VERSION, NotFound, identifier, "Package not found: npm error notarget No matching", Retry::Never),
+        (Npm, 1, NPM_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
+        (Npm, 1, NPM_NAME, ValidationError, identifier, "this is no name", Retry::Never),
+        (Npm, 1, NPM_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
+        (Npm, 1, NPM_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
+        (Npm, 127, "sh: 1: some-server: not found\n", NotFound, identifier, "Package not found", Retry::Never),
+        (Npm, 1, NODE_TOKEN, ValidationError, "env_vars.GITHUB_TOKEN", "Missing required credentials", Retry::Input),
+        (Npm, 1, NODE_PORT, ServiceUnavailable, "", "the MCP server's port is taken", Retry::Backoff),
+        (Pypi, 1, UVX_404, NotFound, identifier, "Package not found", Retry::Never),
+        (Pypi, 1, UVX_VERSION, NotFound, identifier, "Package not found", Retry::Never),
+        (Pypi, 1, UVX_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
+        (Pypi, 2, UVX_NAME, ValidationError, identifier, "this is no name", Retry::Never),
+        (Pypi, 2, UVX_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
+        (Pypi, 2, UVX_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
+        (Pypi, 2, UVX_PYTHON, NotFound, runner, "Python is not there", Retry::Never),
+        (Docker, 125, DOCKER_DAEMON, ServiceUnavailable, runner, "Docker not running", Retry::Backoff),
+        (Docker, 126, DOCKER_NOT_ALLOWED, ServiceUnavailable, runner, "Docker may not be used", Retry::Never),
+        (Docker, 125, DOCKER_REFERENCE, ValidationError, identifier, "this is no name of an image", Retry::Never),
+        (Docker, 125, DOCKER_FLAG, ValidationError, "package.runtime_arguments", "docker does not take", Retry::Never),
+        (Docker, 125, DOCKER_PULL, NotFound, identifier, "Package not found", Retry::Never),
+        (Docker, 125, DOCKER_TAG, NotFound, identifier, "Package not found", Retry::Never),
+        (Docker, 125, DOCKER_NAME, ServiceUnavailable, "", "a container of before", Retry::Backoff),
+        (Docker, 127, DOCKER_COMMAND, NotFound, identifier, "Package not found", Retry::Never),
+        (
+            Binary,
+            1,
+            NODE_THROW,
+            ServiceUnavailable,
+            "",
+            "MCP server exited (code 1): Error: no configuration",
+            Retry::Backoff,
+        ),
+        (Binary, 1, NODE_MODULE, NotFound, identifier, "Package not found: Error: Cannot find module", Retry::Never),
+        (
+            Binary,
+            1,
+            PYTHON_THROW,
+            ServiceUnavailable,
+            "",
+            "MCP server exited (code 1): RuntimeError: no database",
+            Retry::Backoff,
+        ),
+        (Binary, 1, PYTHON_MODULE, NotFound, identifier, "Package not found", Retry::Never),
+        (
+            Binary,
+            127,
+            "sh: 1: no-such-program-zz: not found\n",
+            NotFound,
+            identifier,
+            "Package not found",
+            Retry::Never,
+        ),
+        (
+            Binary,
+            126,
+            "sh: 1: /etc/passwd: Permission denied\n",
+            ValidationError,
+            identifier,
+            "MCP server exited (code 126)",
+            Retry::Never,
+        ),
+        (Binary, 0, "", ServiceUnavailable, "", "MCP server exited (code 0): no stderr captured", Retry::Backoff),
+        (Npm, 1, "\n \n", ServiceUnavailable, "", "MCP server exited (code 1): no stderr captured", Retry::Backoff),
+    ] {
+        let failure = at_start(kind, exit, stderr);
+        assert_eq!(
+            (failure.error.code, failure.error.field.as_str(), failure.retry),
+            (code, field, retry),
+            "{failure} of {stderr}"
+        );
+        assert!(failure.error.message.starts_with(starts), "{failure}");
+        assert!(failure.error.message.len() < 450, "{failure}");
+    }
+}
+
+#[test]
+fn what_one_package_manager_says_means_nothing_from_another() {
+    assert_eq!(at_start(Binary, 1, NPM_404).error.code, ServiceUnavailable);
+    assert_eq!(at_start(Npm, 1, DOCKER_TAG).error.code, ServiceUnavailable);
+}
+
+#[test]
+fn a_process_that_ran_has_crashed_whatever_it_says() {
+    let crash = |cause| Evidence::new(Npm, Stage::Run, cause).stderr(NPM_404).classify();
+    let killed = crash(Cause::Exit { code: None, signal: Some(9) });
+    assert_eq!((killed.error.code, killed.retry), (ServiceUnavailable, Retry::Backoff));
+    assert!(killed.error.message.starts_with("MCP server exited (signal 9): "), "{killed}");
+    assert!(crash(Cause::Closed).error.message.starts_with("the MCP server closed the connection"));
+}
+
+#[test]
+fn a_program_that_cannot_be_started() {
+    for (kind, fault, code, field) in [
+        (Npm, SpawnFault::NotFound, NotFound, "package.package_type"),
+        (Docker, SpawnFault::NotFound, NotFound, "package.package_type"),
+        (Binary, SpawnFault::NotFound, NotFound, "package.identifier"),
+        (Binary, SpawnFault::NotPermitted, ValidationError, "package.identifier"),
+        (Binary, SpawnFault::NotExecutable, ValidationError, "package.identifier"),
+    ] {
+        let failure = Evidence::new(kind, Stage::Launch, Cause::Spawn(fault)).classify();
+        assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, Retry::Never));
+        if code == NotFound {
+            assert!(failure.error.message.starts_with("Package not found"), "{failure}");
+        }
+    }
+    let busy = Cause::Spawn(SpawnFault::Other("Resource temporarily unavailable (os error 11)".into()));
+    assert_eq!(Evidence::new(Binary, Stage::Launch, busy).classify().retry, Retry::Backoff);
+}
+
+#[test]
+fn time_runs_out() {
+    for (stage, text) in [
+        (Stage::Negotiate, "Handshake timed out after 60s"),
+        (Stage::Call, "Tool call timed out after 60s"),
+        (Stage::List, "Listing tools timed out after 60s"),
+    ] {
+        let failure = Evidence::new(Npm, stage, Cause::Timeout(Duration::from_secs(60))).classify();
+        assert_eq!((failure.error.code, failure.error.field.as_str()), (NetworkError, "timeout"));
+        assert_eq!(failure.error.message, text);
+    }
+}
+
+#[test]
+fn statuses_of_http() {
+    for (status, code, field, retry) in [
+        (401, ValidationError, "authorization", Retry::Login),
+        (403, ValidationError, "authorization", Retry::Login),
+        (404, NotFound, "package.identifier", Retry::Never),
+        (405, ValidationError, "transport", Retry::Never),
+        (429, ServiceUnavailable, "", Retry::After(Duration::from_secs(7))),
+        (503, ServiceUnavailable, "", Retry::After(Duration::from_secs(7))),
+    ] {
+        let cause = Cause::Http { status, retry_after: Some(Duration::from_secs(7)) };
+        let failure = Evidence::new(Http, Stage::Negotiate, cause).classify();
+        assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, retry), "{status}");
+    }
+    let refused = Cause::Network("connection refused".into());
+    let failure = Evidence::new(Http, Stage::Launch, refused).classify();
+    assert_eq!(
+        (failure.error.code, failure.error.field.as_str(), failure.retry),
+        (NetworkError, "transport", Retry::Backoff)
+    );
+}
+
+#[test]
+fn answers_that_are_errors() {
+    let rpc = |stage, code, message: &'static str| {
+        Evidence::new(Binary, stage, Cause::Rpc { code, message: message.into() }).classify()
+    };
+    let arguments = rpc(Stage::Call, -32_602, "`path` is required");
+    assert_eq!((arguments.error.code, arguments.error.field.as_str()), (ValidationError, "arguments"));
+    let internal = rpc(Stage::Call, -32_603, "boom");
+    assert_eq!((internal.error.code, internal.error.field.as_str()), (ServiceUnavailable, ""));
+    let version = rpc(Stage::Negotiate, -32_022, "no");
+    assert_eq!((version.error.field.as_str(), version.retry), ("protocol_version", Retry::Never));
+    let nameless = rpc(Stage::Call, -32_000, "");
+    assert!(nameless.error.message.contains("-32000"), "{nameless}");
+}
+
+#[test]
+fn errors_of_the_engine_are_evidence() {
+    let error =
+        ConnectError::UnsupportedVersion { server: vec!["2030-01-01".into()], client: vec!["2026-07-28".into()] };
+    let failure = Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify();
+    assert_eq!(failure.error.message, "Unsupported protocol version (server: 2030-01-01)");
+    let error = ConnectError::Refused { method: "initialize", error: RpcError::new(-32_603, "boom") };
+    assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&error).into()).classify().error.message, "boom");
+    assert_eq!(Evidence::new(Binary, Stage::Negotiate, (&ConnectError::Closed).into()).classify(), at_start_closed());
+}
+
+fn at_start_closed() -> Failure {
+    Evidence::new(Binary, Stage::Negotiate, Cause::Closed).classify()
+}
+
+#[test]
+fn nothing_that_a_server_says_drives_a_terminal() {
+    let failure = at_start(Binary, 1, "Error: \u{1b}[2J\u{1b}]0;title\u{7}bad\u{202e}\n");
+    assert!(!failure.error.message.contains(['\u{1b}', '\u{202e}', '\n']), "{:?}", failure.error.message);
+    let long = at_start(Binary, 1, &format!("Error: {}", "ä".repeat(10_000)));
+    assert!(long.error.message.len() < 400);
+}
