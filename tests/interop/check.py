@@ -1,12 +1,13 @@
 """Runs the command-line tool against real servers and checks what comes back.
 
-    check.py BINARY CACHE ECOSYSTEM...
+    check.py BINARY CACHE TOKIO ECOSYSTEM...
 
-ECOSYSTEM is `node`, `python` or `fastmcp`: the folders below CACHE in which servers are installed. Ends with a table and
+TOKIO is a program on tokio that knows some of the tool's commands, for servers that are spoken to by HTTP. ECOSYSTEM is `node`, `python` or `fastmcp`: the folders below CACHE in which servers are installed. Ends with a table and
 `N passed, N failed`; the exit status is 1 when anything failed.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,9 +15,9 @@ import time
 from pathlib import Path
 
 from checks import *  # noqa: F403
-from harness import LEGACY, MARK, MODERN, Server, Wrong
+from harness import LEGACY, MARK, MODERN, HttpServer, Server, Wrong
 
-CACHE, ECOSYSTEMS = Path(sys.argv[2]), sys.argv[3:]
+CACHE, TOKIO, ECOSYSTEMS = Path(sys.argv[2]), str(Path(sys.argv[3]).resolve()), sys.argv[4:]
 SERVERS = Path(__file__).resolve().parent / "servers"
 
 ACCEPTED = {"action": "accept"}
@@ -147,6 +148,84 @@ def servers(scratch):
     ]
 
 
+def http_servers():
+    """Servers that are spoken to by HTTP, each through the command-line tool and through a program on tokio."""
+    everything = CACHE / "node" / "node_modules" / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"
+    node = ["node", "--import", str(SERVERS / "loopback.mjs"), str(everything)]
+    python = [str(CACHE / "python" / "bin" / "python"), str(SERVERS / "python_server.py"), "--http"]
+    long_run = "trigger-long-running-operation"
+
+    def everything_by(transport, path, more, client=None):
+        by = "sse" if transport == "sse" else "http"
+        return HttpServer(
+            f"everything, {by}" + (", tokio" if client else ""), "node", LEGACY, "mcp-servers/everything", ["echo", "get-sum", long_run], [*node, transport], path,
+            [
+                answers("echo", {"message": "grüß \u2028 Gott"}, "Echo: grüß \u2028 Gott"),
+                answers("get-sum", {"a": 2, "b": 3}, "The sum of 2 and 3 is 5."),
+                reports_error("echo", {}, "-32602"),
+                shows_progress(long_run, {"duration": 1, "steps": 4}, 3),
+                lists("resources", "resources", "name", "architecture.md"),
+                lists("resources", "resourceTemplates", "uriTemplate", "demo://resource/dynamic/text/{resourceId}"),
+                shows("read", ["demo://resource/dynamic/text/7"], "Resource 7"),
+                forced("legacy", LEGACY),
+                *more,
+            ],
+            client,
+        )
+
+    def python_by(more, client=None):
+        return HttpServer(
+            "python, http" + (", tokio" if client else ""), "python", MODERN, "interop-modern", ["echo", "add", "count", "fail"],
+            python, "/mcp",
+            [
+                answers("echo", {"message": "grüß \u2028 Gott"}, "grüß \u2028 Gott"),
+                answers_structured("add", {"a": 2, "b": 3}, {"sum": 5}),
+                shows_progress("count", {"to": 5}, 5),
+                reports_error("fail", {"message": "no"}, "fail"),
+                lists("resources", "resources", "uri", "interop://note"),
+                shows("read", ["interop://note"], "a note"),
+                forced("modern", MODERN),
+                forced("legacy", LEGACY),
+                *more,
+            ],
+            client,
+        )
+
+    of_the_tool = [
+        not_found("no-such-tool"),
+        shows_image("get-tiny-image"),
+        times_out(long_run, {"duration": 30, "steps": 2}),
+        lists("prompts", "prompts", "name", "args-prompt"),
+        completes("prompt", "completable-prompt", "department", "E", ["Engineering"]),
+        pings(),
+        asks("trigger-elicitation-request", {}, {"elicitation": [ACCEPTED | {"content": {"name": "ada"}}]}, "ada"),
+        asks("trigger-sampling-request", {"prompt": "x"}, {"sampling": [{"model": "m", "text": "answered"}]}, "answered"),
+        asks("get-roots-list", {}, {"roots": ["file:///tmp"]}, "file:///tmp"),
+        listens(),
+        cannot_connect("modern"),
+    ]
+    return [
+        everything_by("streamableHttp", "/mcp", of_the_tool),
+        everything_by("streamableHttp", "/mcp", [], TOKIO),
+        everything_by("sse", "/sse", of_the_tool),
+        everything_by("sse", "/sse", [], TOKIO),
+        python_by(
+            [
+                not_found("no-such-tool"),
+                shows("prompt", ["review", '{"code":"this"}'], "Look at this, in rust."),
+                completes("prompt", "review", "language", "r", ["rust", "ruby"]),
+                pings(),
+                saves("picture", b"\x89PNG"),
+                asks("greet", {}, {"elicitation": [ACCEPTED | {"content": {"name": "ada"}}]}, "HELLO ADA"),
+                asks("book", {}, {"elicitation": [ON_MONDAY, THREE_SEATS]}, "3 seats on monday"),
+                asks("where", {}, {"roots": ["file:///tmp"]}, "file:///tmp"),
+                listens("--resource", "interop://note"),
+            ]
+        ),
+        python_by([], TOKIO),
+    ]
+
+
 def left_behind():
     """The servers of this run that are still in the process table (Linux)."""
     found = []
@@ -176,16 +255,23 @@ def run_case(title, check, server):
 
 
 def main():
+    # However it ends, the servers end first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.environ[SECRET] = "no business of a server"
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for server in servers(Path(folder).resolve()):
+        for server in [*servers(Path(folder).resolve()), *http_servers()]:
             if server.ecosystem not in ECOSYSTEMS:
                 print(f"{server.title:<22} SKIPPED: not installed")
                 continue
-            for title, check in server.cases():
-                good = run_case(title, check, server)
-                passed, failed = passed + good, failed + (not good)
+            try:
+                with server:
+                    for title, check in server.cases():
+                        good = run_case(title, check, server)
+                        passed, failed = passed + good, failed + (not good)
+            except Wrong as error:
+                print(f"{server.title:<22} FAILED: {error}")
+                failed += 1
     left = left_behind()
     print(f"{'':<22} {'nothing is left in the process table':<46} {'FAILED' if left else 'ok'}")
     for process in left:

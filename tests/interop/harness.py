@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -30,9 +32,9 @@ class Run:
     def __init__(self, server, *arguments, options=(), json_output=True):
         with tempfile.TemporaryDirectory() as folder:
             trace = Path(folder) / "trace.jsonl"
-            command = [BINARY, *arguments, "--env", MARK, "--trace", str(trace), *options]
+            command = [server.client, *arguments, "--trace", str(trace), *options]
             command += ["--json"] if json_output else []
-            command += ["--", *server.command]
+            command += server.target()
             server.last_run = self
             self.command, self.status, self.stderr = shlex.join(command), None, ""
             started = time.monotonic()
@@ -77,7 +79,7 @@ class Background:
     """A run of the tool that ends when it is told to, and is ended when nobody looks at it any more."""
 
     def __init__(self, server, *arguments):
-        command = [BINARY, *arguments, "--env", MARK, "--", *server.command]
+        command = [server.client, *arguments, *server.target()]
         server.last_run = self
         self.command, self.status, self.stderr = shlex.join(command), None, ""
         self.process = subprocess.Popen(
@@ -101,12 +103,24 @@ class Server:
     def __init__(self, title, ecosystem, era, name, tools, command, checks, cwd=None):
         self.title, self.ecosystem, self.era, self.name, self.tools = title, ecosystem, era, name, tools
         self.command, self.checks, self.cwd = command, checks, cwd
+        self.client, self.speaks_to_people = BINARY, True
         self.last_run = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def target(self):
+        """What stands on the command line for this server."""
+        return ["--env", MARK, "--", *self.command]
 
     def cases(self):
         yield "info", self.check_info
         yield "tools", self.check_tools
-        yield "tools, for people", self.check_tools_for_people
+        if self.speaks_to_people:
+            yield "tools, for people", self.check_tools_for_people
         yield from self.checks
 
     def check_info(self, server):
@@ -125,3 +139,43 @@ class Server:
         output = Run(server, "tools", json_output=False).status_is(0).stdout
         missing = [tool for tool in self.tools if tool not in output]
         expect(not missing, f"{missing} missing from the output")
+
+
+class HttpServer(Server):
+    """A server that is spoken to by HTTP. It runs while its checks do, on a free port of this machine's own address."""
+
+    LISTENS = re.compile(r"http://127\.0\.0\.1:[1-9][0-9]*")
+
+    def __init__(self, title, ecosystem, era, name, tools, command, path, checks, client=None):
+        super().__init__(title, ecosystem, era, name, tools, command, checks)
+        self.path, self.process, self.url = path, None, None
+        if client is not None:
+            # It prints JSON alone.
+            self.client, self.speaks_to_people = client, False
+
+    def __enter__(self):
+        name, value = MARK.split("=")
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            encoding="utf-8", errors="replace", env=os.environ | {name: value, "PORT": "0"},
+        )
+        watchdog = threading.Timer(60, self.process.kill)
+        watchdog.start()
+        for line in self.process.stderr:
+            if found := self.LISTENS.search(line):
+                self.url = found.group() + self.path
+                break
+        watchdog.cancel()
+        # What it says from now on is of no interest, and must not stop it.
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        if self.url is None:
+            self.__exit__()
+            raise Wrong(f"it does not listen: {shlex.join(self.command)}")
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def target(self):
+        return ["--url", self.url]

@@ -1,4 +1,4 @@
-"""An MCP server of the modern era (2026-07-28) on stdio, written with the official Python SDK.
+"""An MCP server of the modern era (2026-07-28), written with the official Python SDK: on stdio, or with `--http` by HTTP.
 
 Tools: `echo` and `add` answer, `count` reports progress on the way, `fail` reports an error, `picture` answers an image, `greet` and
 `book` ask the user first (`book` twice), `think` asks for a language model, `where` for the roots, `touch` says that the note has
@@ -6,6 +6,7 @@ changed. There is a note to read, which may be kept for a minute, and a prompt w
 """
 
 import base64
+import sys
 from typing import Annotated
 
 from mcp_types import Completion, SamplingMessage, TextContent
@@ -160,4 +161,7 @@ async def complete(ref, argument, context):
 
 
 if __name__ == "__main__":
-    server.run("stdio")
+    if "--http" in sys.argv:
+        server.run("streamable-http", host="127.0.0.1", port=0)
+    else:
+        server.run("stdio")
