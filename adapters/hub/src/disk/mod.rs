@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 pub(crate) use fs::{Fs, SystemFs};
-pub(crate) use replace::replace;
+pub(crate) use replace::{replace, replace_for_now};
 
 use crate::ErrorContract;
 

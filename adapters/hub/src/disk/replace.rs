@@ -16,26 +16,33 @@ pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Pa
     if let (Some(backup), Some(mode)) = (backup, mode) {
         back_up(fs, &target, mode, backup)?;
     }
-    put(fs, &target, bytes, mode.unwrap_or(0o600))
+    put(fs, &target, bytes, mode.unwrap_or(0o600), true)
 }
 
-fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+/// The same for what is worth nothing after the machine has stopped: it is not made durable, which takes the most time.
+pub(crate) fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(fs, &fs.resolve(path)?, bytes, 0o600, false)
+}
+
+fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
     let new = beside(target);
-    let written = write(fs, &new, bytes, mode).and_then(|()| fs.rename(&new, target));
+    let written = write(fs, &new, bytes, mode, durable).and_then(|()| fs.rename(&new, target));
     if written.is_err() {
         // It is of no use to anybody, and may hold half of a file.
         let _ = fs.remove(&new);
         return written;
     }
     // The file is what it is now. Some file systems cannot tell when its name is durable.
-    let _ = fs.sync_directory(target.parent().unwrap_or(Path::new(".")));
+    if durable {
+        let _ = fs.sync_directory(target.parent().unwrap_or(Path::new(".")));
+    }
     Ok(())
 }
 
-fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
     let mut file = fs.create(path, mode)?;
     file.write(bytes)?;
-    file.sync()
+    if durable { file.sync() } else { Ok(()) }
 }
 
 /// The old file itself is the backup, as it is not written to any more; a copy, where it cannot have two names.
@@ -48,7 +55,7 @@ fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<(
         return renamed;
     }
     match fs.read(target)? {
-        Some(bytes) => put(fs, backup, &bytes, mode),
+        Some(bytes) => put(fs, backup, &bytes, mode, true),
         None => Ok(()),
     }
 }

@@ -1,5 +1,7 @@
 //! The container of a server, which has to be ended by its name: it can outlive the client that started it.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Instance, command};
 use crate::config::McpConfig;
 
@@ -15,7 +17,7 @@ pub(super) const CLIENT_VARIABLES: &[&str] = &[
 ];
 
 /// A container, and how it is ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// Its name, which no other container has.
     pub name: String,

@@ -23,6 +23,7 @@ use std::time::Duration;
 use mcpwire_process::McpServerDef;
 
 pub use container::Container;
+pub(crate) use preview::argv;
 pub use preview::{Preview, Shown, preview};
 
 use crate::ErrorContract;

@@ -48,12 +48,10 @@ pub fn preview(config: &McpConfig) -> Preview {
     let (url, argv) = match &config.transport {
         McpTransport::Http { url } => (Some(described(config, url)), Vec::new()),
         McpTransport::Stdio => {
-            let instance = Instance::default();
             let is_docker = config.package.package_type == McpPackageType::Docker;
-            let container = is_docker.then(|| Container::of(config, &instance));
-            let names = config.env_vars.keys().map(String::as_str);
+            let container = is_docker.then(|| Container::of(config, &Instance::default()));
             let (runtime_args, args) = (filled(&config.runtime_args), filled(&config.args));
-            (None, command::argv(config, &runtime_args, &args, container.as_ref(), names, &instance))
+            (None, argv(config, &runtime_args, &args, container.as_ref()))
         }
     };
     let mut env = shown(&config.env_vars);
@@ -66,6 +64,17 @@ pub fn preview(config: &McpConfig) -> Preview {
         headers: shown(&config.headers),
         hash: config.hash(),
     }
+}
+
+/// The program and its arguments, but for what is different at each start.
+pub(crate) fn argv(
+    config: &McpConfig,
+    runtime_args: &[String],
+    args: &[String],
+    container: Option<&Container>,
+) -> Vec<String> {
+    let names = config.env_vars.keys().map(String::as_str);
+    command::argv(config, runtime_args, args, container, names, &Instance::default())
 }
 
 fn shown(config: &McpConfig, value: &EnvVarConfig) -> Shown {

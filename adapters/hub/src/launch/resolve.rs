@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ErrorContract;
-use crate::config::{EnvVarConfig, McpConfig, McpTransport, check_literal, fill, is_address};
+use crate::config::{EnvVarConfig, MISSING, McpConfig, McpTransport, check_literal, fill, is_address};
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
 /// All values, by name. Those that are not required and not there are left out.
@@ -30,7 +30,7 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     if let Some(first) = resolver.missing.first() {
         let name = |path: &String| path.split_once('.').map_or(path.as_str(), |(_, name)| name).to_owned();
         let names: Vec<String> = resolver.missing.iter().map(name).collect();
-        let message = format!("Missing required credentials: {}", names.join(", "));
+        let message = format!("{MISSING}: {}", names.join(", "));
         return Err(ErrorContract::validation(first.clone(), message));
     }
     let filled = |args: &[String]| args.iter().map(|arg| resolver.filled(arg)).collect::<Vec<String>>();

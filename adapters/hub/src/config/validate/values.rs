@@ -34,6 +34,9 @@ const DANGEROUS: [&str; 24] = [
     "_JAVA_OPTIONS",
 ];
 
+/// What begins the message about values that are required and not there.
+pub(crate) const MISSING: &str = "Missing required credentials";
+
 /// Whether a variable can make a program load or run something else.
 pub(crate) fn is_dangerous(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
@@ -182,7 +185,7 @@ fn missing(config: &McpConfig, problems: &mut Problems) {
     all.extend(of("variables", &config.variables));
     if let Some((field, first)) = all.first() {
         let names: Vec<&str> = all.iter().map(|(_, name)| name.as_str()).collect();
-        problems.add(format!("{field}.{first}"), format!("Missing required credentials: {}", names.join(", ")));
+        problems.add(format!("{field}.{first}"), format!("{MISSING}: {}", names.join(", ")));
     }
 }
 
