@@ -4,7 +4,9 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use fs4::{FileExt, TryLockError};
 
@@ -54,9 +56,6 @@ pub(crate) trait NewFile {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SystemFs;
 
-/// How often a lock is tried that somebody else holds: it is held for a few milliseconds.
-const TICK: Duration = Duration::from_millis(5);
-
 /// How many links lead to a file at most, as in Linux.
 const LINKS: usize = 40;
 
@@ -104,14 +103,10 @@ impl Fs for SystemFs {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
-        let until = Instant::now() + at_most;
-        loop {
-            match FileExt::try_lock(&file) {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(TICK),
-                Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-                Err(TryLockError::Error(error)) => return Err(error),
-            }
+        match FileExt::try_lock(&file) {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => wait_for_lock(file, at_most),
+            Err(TryLockError::Error(error)) => Err(error),
         }
     }
 
@@ -163,6 +158,18 @@ impl NewFile for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_all()
     }
+}
+
+/// Stands in the queue for a lock, as long as that is worth it. Whoever tried again and again instead could be passed by for ever.
+fn wait_for_lock(file: File, at_most: Duration) -> io::Result<File> {
+    let (sender, receiver) = mpsc::sync_channel(0);
+    let wait = move || {
+        let locked = FileExt::lock(&file).map(|()| file);
+        // If nobody waits any more, the file is dropped, and the lock with it.
+        let _ = sender.send(locked);
+    };
+    thread::Builder::new().name("lock".to_owned()).spawn(wait)?;
+    receiver.recv_timeout(at_most).unwrap_or_else(|_| Err(io::ErrorKind::WouldBlock.into()))
 }
 
 fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {

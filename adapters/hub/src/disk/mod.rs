@@ -1,11 +1,15 @@
 //! Files that are replaced as a whole, and locked while that is done.
 
+#[cfg(test)]
+pub(crate) mod faults;
 mod fs;
 mod replace;
 
 use std::io;
 use std::path::Path;
 
+#[cfg(test)]
+pub(crate) use fs::NewFile;
 pub(crate) use fs::{Fs, SystemFs};
 pub(crate) use replace::{replace, replace_for_now};
 

@@ -1,7 +1,7 @@
 //! The text of the file, with what it says.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstRootNode};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -22,10 +22,10 @@ pub struct BrokenEntry {
     pub error: ErrorContract,
 }
 
-/// The file as it is written, comments included.
+/// The file, and what it says.
 pub(super) struct Document {
-    root: CstRootNode,
-    servers: CstArray,
+    text: String,
+    entries: Vec<Value>,
 }
 
 /// JSON with comments, and a comma after the last of a list: what people write by hand, and no other liberties.
@@ -62,55 +62,55 @@ impl Document {
         if text.starts_with('\u{feff}') {
             return Err("begins with a byte order mark; save it as UTF-8 without one".to_owned());
         }
-        let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| format!("is not JSON: {error}"))?;
-        let object = root.object_value().ok_or("is not an object with the member `servers`")?;
-        if let Some(version) = object.get("version").and_then(|version| version.to_serde_value()) {
-            match version.as_u64() {
-                Some(1..=VERSION) => {}
-                Some(version) => {
-                    return Err(format!("is of the version {version}, which a later program wrote: use that one"));
-                }
-                None => return Err("has a `version` that is not a number from 1 on".to_owned()),
+        let whole: Value =
+            jsonc_parser::parse_to_serde_value(text, &OPTIONS).map_err(|error| format!("is not JSON: {error}"))?;
+        let Value::Object(mut members) = whole else {
+            return Err("is not an object with the member `servers`".to_owned());
+        };
+        match members.get("version").map(Value::as_u64) {
+            None | Some(Some(1..=VERSION)) => {}
+            Some(Some(version @ 1..)) => {
+                return Err(format!("is of the version {version}, which a later program wrote: use that one"));
             }
+            Some(_) => return Err("has a `version` that is not a number from 1 on".to_owned()),
         }
-        let servers = object.array_value("servers").ok_or("has no list `servers`")?;
-        Ok(Document { root, servers })
+        match members.remove("servers") {
+            Some(Value::Array(entries)) => Ok(Document { text: text.to_owned(), entries }),
+            _ => Err("has no list `servers`".to_owned()),
+        }
     }
 
-    pub(super) fn text(&self) -> String {
-        self.root.to_string()
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
-    /// The list.
-    pub(super) fn servers(&self) -> &CstArray {
-        &self.servers
+    /// What the file says of each server, in order.
+    pub(super) fn entries(&self) -> &[Value] {
+        &self.entries
     }
 
-    /// What the file says of each entry, in order.
-    pub(super) fn entries(&self) -> Vec<Value> {
-        self.servers.elements().iter().map(|entry| entry.to_serde_value().unwrap_or_default()).collect()
-    }
-
-    /// The entry at this place, to be changed.
-    pub(super) fn entry(&self, index: usize) -> Option<CstObject> {
-        self.servers.elements().get(index).and_then(|entry| entry.as_object())
+    /// The list of servers in the text, to be changed, and the whole of the text. `None` for a text that cannot be changed so.
+    pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
+        let root = CstRootNode::parse(&self.text, &OPTIONS).ok()?;
+        let servers = root.object_value()?.array_value("servers")?;
+        Some((root, servers))
     }
 
     pub(super) fn loaded(&self) -> Loaded {
         let (mut configs, mut broken) = (Vec::<McpConfig>::new(), Vec::new());
-        for (index, entry) in self.entries().into_iter().enumerate() {
-            match McpConfig::from_json(&entry) {
+        for (index, entry) in self.entries.iter().enumerate() {
+            match McpConfig::from_json(entry) {
                 Ok(config) if configs.iter().any(|other| other.id == config.id) => {
                     let error = ErrorContract::conflict("id", format!("Another entry has the id {}, too", config.id));
                     broken.push(BrokenEntry { index, id: Some(config.id), name: Some(config.name), error });
                 }
                 Ok(config) => configs.push(config),
                 Err(error) => {
-                    broken.push(BrokenEntry { index, id: id_of(&entry), name: name_of(&entry), error });
+                    broken.push(BrokenEntry { index, id: id_of(entry), name: name_of(entry), error });
                 }
             }
         }
-        Loaded { configs, broken, revision: Revision::of(self.text().as_bytes()) }
+        Loaded { configs, broken, revision: Revision::of(self.text.as_bytes()) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A change of the file that is not written yet.
 
+use jsonc_parser::cst::{CstArray, CstRootNode};
 use mcpwire_core::supervisor::ServerId;
 use serde_json::Value;
 use uuid::Uuid;
@@ -12,6 +13,8 @@ use crate::config::{McpConfig, folded};
 /// The file between being read and being written: see [`Store::modify`](super::Store::modify).
 pub struct Draft {
     document: Document,
+    /// The text as a tree, from the first change on.
+    tree: Option<(CstRootNode, CstArray)>,
     /// What the entries say, in their order. Those that cannot be read are `None`, and keep their place.
     configs: Vec<Option<McpConfig>>,
     entries: Vec<Value>,
@@ -19,13 +22,23 @@ pub struct Draft {
 
 impl Draft {
     pub(super) fn new(document: Document) -> Self {
-        let entries = document.entries();
+        let entries = document.entries().to_vec();
         let configs = entries.iter().map(|entry| McpConfig::from_json(entry).ok()).collect();
-        Draft { document, configs, entries }
+        Draft { document, tree: None, configs, entries }
     }
 
-    pub(super) fn into_document(self) -> Document {
-        self.document
+    /// The file as it is to be.
+    pub(super) fn text(&self) -> String {
+        self.tree.as_ref().map_or_else(|| self.document.text().to_owned(), |(root, _)| root.to_string())
+    }
+
+    /// The list, to be changed.
+    fn servers(&mut self) -> Result<&CstArray, ErrorContract> {
+        if self.tree.is_none() {
+            self.tree = self.document.tree();
+        }
+        let tree = self.tree.as_ref().ok_or_else(|| ErrorContract::validation("servers", "The file cannot be changed"));
+        Ok(&tree?.1)
     }
 
     /// The configurations that can be read.
@@ -46,8 +59,9 @@ impl Draft {
         }
         self.name_is_free(config)?;
         let entry = config.to_json();
-        self.document.servers().ensure_multiline();
-        self.document.servers().append(merge::input(&entry));
+        let servers = self.servers()?;
+        servers.ensure_multiline();
+        servers.append(merge::entry(&entry));
         self.configs.push(Some(config.clone()));
         self.entries.push(entry);
         Ok(())
@@ -62,13 +76,11 @@ impl Draft {
         let new = config.to_json();
         // What this program would not have read it does not remove, either: only what differs is changed.
         let old = self.configs[place].as_ref().map_or(Value::Null, McpConfig::to_json);
-        match (self.document.entry(place), &old, &new) {
+        let entry = self.servers()?.elements().into_iter().nth(place).and_then(|entry| entry.as_object());
+        match (entry, &old, &new) {
             (Some(entry), Value::Object(old), Value::Object(new)) => merge::object(&entry, old, new),
-            _ => {
-                if let Some(entry) = self.document.entry(place) {
-                    entry.replace_with(merge::input(&new));
-                }
-            }
+            (Some(entry), _, new) => drop(entry.replace_with(merge::entry(new))),
+            (None, ..) => {}
         }
         self.configs[place] = Some(config.clone());
         self.entries[place] = new;
@@ -78,7 +90,7 @@ impl Draft {
     /// Removes a configuration: see [`Store::delete`](super::Store::delete).
     pub fn delete(&mut self, id: Uuid) -> Result<(), ErrorContract> {
         let place = self.known(id)?;
-        if let Some(node) = self.document.servers().elements().into_iter().nth(place) {
+        if let Some(node) = self.servers()?.elements().into_iter().nth(place) {
             node.remove();
         }
         self.configs.remove(place);

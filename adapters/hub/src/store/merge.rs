@@ -25,6 +25,17 @@ pub(super) fn object(object: &CstObject, old: &Map<String, Value>, new: &Map<Str
     }
 }
 
+/// What people look for first in an entry.
+const FIRST: [&str; 6] = ["id", "name", "enabled", "source", "package", "transport"];
+
+/// A whole entry, to be written.
+pub(super) fn entry(value: &Value) -> CstInputValue {
+    let Value::Object(members) = value else { return input(value) };
+    let first = FIRST.iter().filter_map(|name| members.get_key_value(*name));
+    let others = members.iter().filter(|(name, _)| !FIRST.contains(&name.as_str()));
+    CstInputValue::Object(first.chain(others).map(|(name, value)| (name.clone(), input(value))).collect())
+}
+
 /// A value, to be written.
 pub(super) fn input(value: &Value) -> CstInputValue {
     match value {

@@ -23,6 +23,8 @@
 mod document;
 mod draft;
 mod merge;
+#[cfg(test)]
+mod tests;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -183,11 +185,14 @@ impl Store {
         let lock = self.path.with_extension("lock");
         let _held = self.fs.lock(&lock, self.patience).map_err(|error| unavailable("locked", &lock, &error))?;
         let document = self.read()?;
-        let before = document.text();
+        let before = document.text().to_owned();
         let mut draft = Draft::new(document);
         let value = change(&mut draft)?;
-        let document = draft.into_document();
-        let after = document.text();
+        let after = draft.text();
+        // What could not be read again must not be written.
+        let document = Document::parse(after.as_bytes()).map_err(|reason| {
+            ErrorContract::validation("servers", format!("With this change, {} {reason}", self.path.display()))
+        })?;
         if after != before {
             replace(&*self.fs, &self.path, after.as_bytes(), Some(&self.backup_path()))
                 .map_err(|error| unavailable("written", &self.path, &error))?;
