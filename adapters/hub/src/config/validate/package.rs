@@ -19,13 +19,15 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
 
 fn identifier(package: &McpPackage) -> Result<(), &'static str> {
     let text = package.identifier.as_str();
+    // It is the address again, or what people call it.
+    if package.package_type == McpPackageType::Http {
+        return Ok(());
+    }
     if text.chars().any(char::is_control) {
         return Err("An identifier has no control characters");
     }
-    match package.package_type {
-        McpPackageType::Binary => return Ok(()),
-        McpPackageType::Http => return Ok(()),
-        McpPackageType::Npm | McpPackageType::Pypi | McpPackageType::Docker => {}
+    if package.package_type == McpPackageType::Binary {
+        return Ok(());
     }
     if text.starts_with('-') {
         return Err("An identifier that starts with `-` would be taken for an option");
