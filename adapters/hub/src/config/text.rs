@@ -61,7 +61,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Whether requests can be sent to it: absolute, `http` or `https`, a host, a port that is one if there is any; no user and
-/// password, and nothing that cannot stand in the first line of a request.
+/// password, and nothing that cannot stand in an address, such as braces that nothing was put into.
 pub(crate) fn is_address(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") {
@@ -71,7 +71,7 @@ pub(crate) fn is_address(url: &str) -> bool {
     let colon = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
     let (host, port) = authority.split_at(colon.unwrap_or(authority.len()));
     let port = port.strip_prefix(':').unwrap_or_default();
-    let plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');
+    let plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains(['\\', '{', '}', '<', '>', '"']);
     plain && !authority.contains('@') && !host.is_empty() && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 

@@ -56,7 +56,9 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
         value: fixed,
     };
     let mut value = EnvVarConfig { name: name.to_owned(), is_secret, ..EnvVarConfig::default() };
-    if let Some(answer) = builder.options.answers.get(name).cloned() {
+    // An answer for a variable within the value is one for that variable.
+    let is_within = input.get("variables").is_some_and(|variables| variables.get(name).is_some());
+    if let Some(answer) = builder.options.answers.get(name).filter(|_| !is_within).cloned() {
         if is_secret && spec.value.is_none() {
             crate::config::check_literal(&spec, answer.expose())
                 .map_err(|message| ErrorContract::validation(name, message))?;
