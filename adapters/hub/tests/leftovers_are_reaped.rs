@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_hub::Uuid;
 use mcpwire_hub::launch::{Instance, Launch, MARK};
-use mcpwire_hub::ledger::{Child, Host, Ledger};
+use mcpwire_hub::ledger::{Child, Host, Ledger, Reaped};
 use mcpwire_hub::secrets::Secrets;
 use tempfile::TempDir;
 
@@ -54,6 +54,7 @@ fn killed_hub(directory: &Path, servers: &str) -> Vec<u32> {
 
 /// Run as a program of its own by the tests below.
 #[test]
+#[expect(clippy::zombie_processes, reason = "it is killed before they end")]
 fn a_hub_that_is_killed() {
     let Some(directory) = std::env::var_os("DIRECTORY_OF_HUB").map(PathBuf::from) else { return };
     let ledger = Ledger::new(directory.join("state").join("ledger.json"));
@@ -66,7 +67,12 @@ fn a_hub_that_is_killed() {
         let instance = Instance { generation, host: Host::current().token(), is_first: false };
         let launch = Launch::compose(&config, &Secrets::in_directory(directory.join("s")), &instance).unwrap();
         let mut command = Command::new("sh");
-        command.args(["-c", script]).envs(&launch.def.env).current_dir(&directory).process_group(0).stdout(Stdio::null());
+        command
+            .args(["-c", script])
+            .envs(&launch.def.env)
+            .current_dir(&directory)
+            .process_group(0)
+            .stdout(Stdio::null());
         let process = command.spawn().unwrap();
         ledger.record(&Child { id: config.id, generation, pid: process.id(), container: launch.container }).unwrap();
     }
@@ -103,7 +109,7 @@ fn case_41_what_a_killed_hub_left_is_ended_and_nothing_else() {
     assert_eq!((reaped.ended.len(), reaped.left.len(), reaped.foreign.len()), (3, 0, 0), "{reaped:?}");
     assert!(pids.iter().all(|pid| !is_running(*pid)));
     assert!(bystander.is_alive());
-    assert_eq!(ledger(&directory).reap(Duration::ZERO).unwrap(), Default::default(), "nothing is left to do");
+    assert_eq!(ledger(&directory).reap(Duration::ZERO).unwrap(), Reaped::default(), "nothing is left to do");
 }
 
 #[test]
@@ -129,7 +135,7 @@ fn what_belongs_to_a_hub_that_runs_is_left_alone() {
     let ledger = ledger(&directory);
     let child = Child { id: Uuid::new_v4(), generation: 1, pid: server.0.id(), container: None };
     ledger.record(&child).unwrap();
-    assert_eq!(ledger.reap(Duration::ZERO).unwrap(), Default::default());
+    assert_eq!(ledger.reap(Duration::ZERO).unwrap(), Reaped::default());
     assert!(server.is_alive());
     ledger.forget(child.pid).unwrap();
     let text = fs::read_to_string(directory.path().join("state").join("ledger.json")).unwrap();
@@ -151,7 +157,7 @@ fn a_ledger_that_is_none_does_not_stop_the_hub() {
     let path = directory.path().join("ledger.json");
     fs::write(&path, "{\"version\":1,\"chil").unwrap();
     let ledger = Ledger::new(&path);
-    assert_eq!(ledger.reap(Duration::ZERO).unwrap(), Default::default());
+    assert_eq!(ledger.reap(Duration::ZERO).unwrap(), Reaped::default());
     assert!(!MARK.is_empty());
     assert_eq!(Host::current().token(), Host::current().token());
 }

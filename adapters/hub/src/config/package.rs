@@ -36,7 +36,7 @@ pub struct McpPackage {
     /// may be a path, unless the configuration comes from a registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_hint: Option<String>,
-    /// The version, unless the identifier holds one: an exact one of npm or PyPI, a tag of an image.
+    /// The version, unless the identifier holds one: an exact one of npm or `PyPI`, a tag of an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }

@@ -15,14 +15,13 @@ pub(crate) fn fill<E>(text: &str, mut value: impl FnMut(&str) -> Result<Option<S
     for piece in pieces(text) {
         match piece {
             Piece::Text(text) => filled.push_str(text),
-            Piece::Name(name) => match value(name)? {
-                Some(value) => filled.push_str(&value),
-                None => {
-                    filled.push('{');
-                    filled.push_str(name);
-                    filled.push('}');
+            Piece::Name(name) => {
+                if let Some(value) = value(name)? {
+                    filled.push_str(&value);
+                } else {
+                    filled.extend(["{", name, "}"]);
                 }
-            },
+            }
         }
     }
     Ok(filled)

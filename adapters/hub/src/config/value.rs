@@ -36,6 +36,7 @@ impl EnvVarConfig {
     }
 
     /// A secret that is kept elsewhere.
+    #[expect(clippy::needless_pass_by_value, reason = "a reference to a text is a text, too")]
     pub fn secret(name: impl Into<String>, secret_ref: impl ToString) -> Self {
         let secret_ref = Some(secret_ref.to_string());
         EnvVarConfig { name: name.into(), secret_ref, is_secret: true, ..EnvVarConfig::default() }

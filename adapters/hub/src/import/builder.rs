@@ -140,7 +140,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a variable, and says what stands for it in a text.
-    pub(super) fn variable(&mut self, name: &str, value: EnvVarConfig) -> String {
+    pub(super) fn variable(&mut self, name: &str, value: &EnvVarConfig) -> String {
         let of_names = |c: char| c.is_alphanumeric() || "_-.".contains(c);
         let mut name: String = name.chars().map(|c| if of_names(c) { c } else { '_' }).collect();
         loop {
@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         // The word before a token is none: what is to be found in logs is the token.
         if let Some((scheme, token)) = scheme(text) {
             let kept = self.keep(name, Secret::new(token))?;
-            let token = self.variable(&format!("secret.{name}"), EnvVarConfig::secret("", kept));
+            let token = self.variable(&format!("secret.{name}"), &EnvVarConfig::secret("", kept));
             return Ok(EnvVarConfig::value(name, format!("{scheme} {token}")));
         }
         let kept = self.keep(name, Secret::new(text))?;
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
                 Part::Text(text) => text,
                 Part::Env { name, unset } => {
                     let value = from_environment(&name, unset, is_secret_name(&name));
-                    self.variable(&format!("env.{name}"), value)
+                    self.variable(&format!("env.{name}"), &value)
                 }
                 Part::Input(id) => self.input(field, &id)?,
                 Part::Home => {
@@ -231,7 +231,7 @@ impl<'a> Builder<'a> {
                 self.warn(field, format!("It needs a value for the input `{id}`, to be kept as its secret `{id}`"));
             }
         }
-        Ok(self.variable(&name, value))
+        Ok(self.variable(&name, &value))
     }
 
     /// The arguments, with the secrets in them kept apart.
@@ -243,7 +243,7 @@ impl<'a> Builder<'a> {
             let arg = match secret_in(before, arg) {
                 Some((option, secret)) if !secret.contains("${") => {
                     let kept = self.keep(&format!("argument.{at}"), Secret::new(secret))?;
-                    let variable = self.variable(&format!("secret.argument.{at}"), EnvVarConfig::secret("", kept));
+                    let variable = self.variable(&format!("secret.argument.{at}"), &EnvVarConfig::secret("", kept));
                     format!("{option}{variable}")
                 }
                 _ => self.text(&field, arg)?,
@@ -270,8 +270,8 @@ impl<'a> Builder<'a> {
             match member.split_once('=') {
                 Some((name, value)) if is_secret(name, value) && !value.contains("${") => {
                     let kept = self.keep(name, Secret::new(value))?;
-                    let variable = self.variable(&format!("secret.{name}"), EnvVarConfig::secret("", kept));
-                    all.push_str(&format!("{name}={variable}"));
+                    let variable = self.variable(&format!("secret.{name}"), &EnvVarConfig::secret("", kept));
+                    all.extend([name, "=", &variable]);
                 }
                 _ => all.push_str(&self.text("url", member)?),
             }

@@ -53,7 +53,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
         if present(members, "bearer_token_env_var") {
             let variable = text(members, "bearer_token_env_var")?;
             let token =
-                builder.variable(&format!("env.{variable}"), EnvVarConfig::secret("", format!("env:{variable}")));
+                builder.variable(&format!("env.{variable}"), &EnvVarConfig::secret("", format!("env:{variable}")));
             let value = EnvVarConfig::value("Authorization", format!("Bearer {token}"));
             builder.config.headers.insert("Authorization".to_owned(), value);
         }

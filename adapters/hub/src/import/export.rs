@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Warning;
 use crate::config::{EnvVarConfig, McpConfig, McpTransport, fill};
-use crate::launch::argv;
+use crate::launch;
 use crate::secrets::SecretRef;
 
 /// A file for other programs.
@@ -34,9 +34,9 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
                     args.iter().map(|arg| export.text("args", arg)).collect()
                 };
                 let (runtime_args, args) = (args(&config.runtime_args, &mut export), args(&config.args, &mut export));
-                let mut argv = argv(config, &runtime_args, &args, None).into_iter();
-                entry.insert("command".to_owned(), argv.next().unwrap_or_default().into());
-                entry.insert("args".to_owned(), argv.collect::<Vec<_>>().into());
+                let mut command = launch::argv(config, &runtime_args, &args, None).into_iter();
+                entry.insert("command".to_owned(), command.next().unwrap_or_default().into());
+                entry.insert("args".to_owned(), command.collect::<Vec<_>>().into());
                 export.values(&mut entry, "env", "env_vars", &config.env_vars);
                 if let Some(cwd) = &config.cwd {
                     entry.insert("cwd".to_owned(), cwd.to_string_lossy().into());

@@ -133,13 +133,10 @@ pub struct Warning {
 /// `VALIDATION_ERROR` if it is no such file at all, or if it cannot be told whose it is.
 pub fn import(text: &str, options: &ImportOptions) -> Result<Import, ErrorContract> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let dialect = match options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) {
-        Some(dialect) => dialect,
-        None => {
-            let message = "It cannot be told whose file this is. It should be one of: ".to_owned();
-            let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-            return Err(ErrorContract::validation("dialect", message + &names.join(", ")));
-        }
+    let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
+        let message = "It cannot be told whose file this is. It should be one of: ".to_owned();
+        let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+        return Err(ErrorContract::validation("dialect", message + &names.join(", ")));
     };
     let mut import = Import { dialect, servers: Vec::new(), refused: Vec::new(), warnings: Vec::new() };
     let whole = parse(dialect, text)?;

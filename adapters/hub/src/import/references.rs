@@ -29,18 +29,15 @@ pub(super) fn parts(dialect: Dialect, text: &str) -> Vec<Part> {
     let mut plain = String::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        match reference(dialect, rest) {
-            Some((part, length)) => {
-                if !plain.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut plain)));
-                }
-                parts.push(part);
-                rest = &rest[length..];
+        if let Some((part, length)) = reference(dialect, rest) {
+            if !plain.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut plain)));
             }
-            None => {
-                plain.push(first);
-                rest = &rest[first.len_utf8()..];
-            }
+            parts.push(part);
+            rest = &rest[length..];
+        } else {
+            plain.push(first);
+            rest = &rest[first.len_utf8()..];
         }
     }
     if !plain.is_empty() || parts.is_empty() {

@@ -14,9 +14,9 @@ pub(super) fn compose(
 ) -> (McpServerDef, Option<Container>) {
     let container = (config.package.package_type == McpPackageType::Docker).then(|| Container::of(config, instance));
     let names = resolved.env.keys().map(String::as_str);
-    let mut argv =
+    let mut command =
         argv(config, &resolved.runtime_args, &resolved.args, container.as_ref(), names, instance).into_iter();
-    let mut def = McpServerDef::new(argv.next().unwrap_or_default()).args(argv);
+    let mut def = McpServerDef::new(command.next().unwrap_or_default()).args(command);
     def.env = exposed(&resolved.env);
     def.env.insert(MARK.to_owned(), format!("{}.{}.{}", config.id, instance.generation, instance.host));
     def.inherit_env.clone_from(&config.inherit_env);
@@ -37,40 +37,40 @@ pub(super) fn argv<'a>(
     instance: &Instance,
 ) -> Vec<String> {
     let package = &config.package;
-    let mut argv = vec![program(package)];
+    let mut command = vec![program(package)];
     match package.package_type {
         McpPackageType::Npm => {
             // It must not ask whether it may install: nobody would answer.
-            if runs(&argv[0], &["npx"]).is_some() {
-                argv.push("-y".to_owned());
+            if runs(&command[0], &["npx"]).is_some() {
+                command.push("-y".to_owned());
             }
-            argv.extend_from_slice(runtime_args);
-            argv.push(versioned(package, "@"));
+            command.extend_from_slice(runtime_args);
+            command.push(versioned(package, "@"));
         }
         McpPackageType::Pypi => {
-            let is_pipx = runs(&argv[0], &["pipx"]).is_some();
+            let is_pipx = runs(&command[0], &["pipx"]).is_some();
             if is_pipx {
-                argv.push("run".to_owned());
+                command.push("run".to_owned());
             }
-            argv.extend_from_slice(runtime_args);
-            argv.push(versioned(package, if is_pipx { "==" } else { "@" }));
+            command.extend_from_slice(runtime_args);
+            command.push(versioned(package, if is_pipx { "==" } else { "@" }));
         }
         McpPackageType::Docker => {
-            argv.extend(["run", "--rm", "-i", "--init"].map(str::to_owned));
+            command.extend(["run", "--rm", "-i", "--init"].map(str::to_owned));
             if let Some(container) = container {
-                argv.extend(container.options(config, instance));
+                command.extend(container.options(config, instance));
             }
             for name in env {
-                argv.extend(["-e".to_owned(), name.to_owned()]);
+                command.extend(["-e".to_owned(), name.to_owned()]);
             }
-            argv.extend_from_slice(runtime_args);
+            command.extend_from_slice(runtime_args);
             let is_digest = package.version.as_ref().is_some_and(|version| version.starts_with("sha256:"));
-            argv.push(versioned(package, if is_digest { "@" } else { ":" }));
+            command.push(versioned(package, if is_digest { "@" } else { ":" }));
         }
         McpPackageType::Binary | McpPackageType::Http => {}
     }
-    argv.extend_from_slice(args);
-    argv
+    command.extend_from_slice(args);
+    command
 }
 
 /// What runs the package: the program itself, if it is one.

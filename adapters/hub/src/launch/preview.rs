@@ -107,12 +107,11 @@ fn described(config: &McpConfig, text: &str) -> String {
 
 impl fmt::Display for Preview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.url {
-            Some(url) => f.write_str(&escaped(url))?,
-            None => {
-                let words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
-                f.write_str(&words.join(" "))?;
-            }
+        if let Some(url) = &self.url {
+            f.write_str(&escaped(url))?;
+        } else {
+            let words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+            f.write_str(&words.join(" "))?;
         }
         if let Some(cwd) = &self.cwd {
             write!(f, "\n  in {}", quoted(cwd))?;

@@ -162,7 +162,7 @@ impl Ledger {
                 None => {}
             }
         }
-        process::end(targets.iter_mut().map(|(_, target)| target).collect(), grace);
+        process::end(&targets.iter().map(|(_, target)| target).collect::<Vec<_>>(), grace);
         for (child, target) in targets {
             let list = if target.is_gone() { &mut reaped.ended } else { &mut reaped.left };
             list.push(child);

@@ -23,4 +23,4 @@ impl Target {
     }
 }
 
-pub(super) fn end(_: Vec<&mut Target>, _: Duration) {}
+pub(super) fn end(_: &[&Target], _: Duration) {}

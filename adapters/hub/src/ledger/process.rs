@@ -72,9 +72,9 @@ fn is_still(id: u32, when: Option<&str>) -> bool {
 }
 
 /// Asks all of them to end, and kills those that do not.
-pub(super) fn end(targets: Vec<&mut Target>, grace: Duration) {
+pub(super) fn end(targets: &[&Target], grace: Duration) {
     for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, AFTER_KILL)] {
-        let left: Vec<&&mut Target> = targets.iter().filter(|target| !target.is_gone()).collect();
+        let left: Vec<&&Target> = targets.iter().filter(|target| !target.is_gone()).collect();
         for target in &left {
             target.signal(signal);
         }

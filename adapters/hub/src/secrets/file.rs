@@ -44,8 +44,8 @@ impl FileSecrets {
         }
         let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
         let is_key = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            name.starts_with("mcp_") && (name.ends_with(".key") || name.ends_with(".oauth"))
+            let is_ours = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mcp_"));
+            is_ours && path.extension().is_some_and(|end| end == "key" || end == "oauth")
         };
         let paths = entries.flatten().map(|entry| entry.path()).filter(is_key);
         paths.filter_map(|path| check_file(&path).err()).collect()

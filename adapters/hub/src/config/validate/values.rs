@@ -70,18 +70,18 @@ pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
     }
     for (name, value) in &config.headers {
         let field = format!("headers.{name}");
-        if !is_header(name) {
-            problems.add(field, "That is not the name of a header");
-        } else {
+        if is_header(name) {
             one(config, &field, name, value, problems);
+        } else {
+            problems.add(field, "That is not the name of a header");
         }
     }
     for (name, value) in &config.variables {
         let field = format!("variables.{name}");
-        if super::names_in(&format!("{{{name}}}")).next() != Some(name) {
-            problems.add(field, "The name of a variable is made of letters, digits and `_-.`");
-        } else {
+        if super::names_in(&format!("{{{name}}}")).next() == Some(name) {
             one(config, &field, name, value, problems);
+        } else {
+            problems.add(field, "The name of a variable is made of letters, digits and `_-.`");
         }
     }
     if config.origin == Origin::User

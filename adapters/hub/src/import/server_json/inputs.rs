@@ -18,7 +18,7 @@ impl Scope {
     pub(super) fn define(&mut self, builder: &mut Builder<'_>, variables: Option<&Value>) -> Result<(), ErrorContract> {
         for (name, input) in variables.and_then(Value::as_object).into_iter().flatten() {
             let value = self::input(builder, name, input)?;
-            let reference = builder.variable(name, value);
+            let reference = builder.variable(name, &value);
             self.0.insert(name.clone(), reference);
         }
         Ok(())

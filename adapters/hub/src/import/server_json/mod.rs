@@ -63,8 +63,8 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 
 /// What the registry has deleted it has deleted for a reason.
 fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), ErrorContract> {
-    let official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let status = official.filter_map(|meta| text(meta, "status")).next().or_else(|| text(whole, "status"));
+    let mut official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let status = official.find_map(|meta| text(meta, "status")).or_else(|| text(whole, "status"));
     match status {
         Some("deleted") => {
             let message = "The registry has deleted this server, as it does with harmful ones";

@@ -108,7 +108,7 @@ fn arguments(
         if !given && !value.is_required() {
             continue;
         }
-        let text = plain(&value).unwrap_or_else(|| builder.variable(key, value.clone()));
+        let text = plain(&value).unwrap_or_else(|| builder.variable(key, &value));
         match (is_named, package_type) {
             (true, McpPackageType::Docker) if matches!(name, "-e" | "--env") => variable(builder, &text),
             (true, _) => {
