@@ -1,45 +1,15 @@
 //! Each dialect: what is taken over, what is refused, what becomes of references and of secrets.
 
+mod importing;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcpwire_hub::config::{McpConfig, McpPackageType, McpSource, McpTransport, Origin};
-use mcpwire_hub::import::{Dialect, Import, ImportOptions, Imported, export, import};
-use mcpwire_hub::launch::{Instance, Launch, preview};
-use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, Secrets};
-use mcpwire_hub::{ErrorContract, McpServerDef};
-use tempfile::TempDir;
-
-fn read_with(dialect: Dialect, text: &str, change: impl FnOnce(&mut ImportOptions)) -> Import {
-    let mut options = ImportOptions { dialect: Some(dialect), ..ImportOptions::default() };
-    change(&mut options);
-    import(text, &options).unwrap()
-}
-
-fn read(dialect: Dialect, text: &str) -> Import {
-    read_with(dialect, text, |_| {})
-}
-
-fn server<'i>(import: &'i Import, name: &str) -> &'i Imported {
-    let found = import.servers.iter().find(|server| server.config.name == name);
-    found.unwrap_or_else(|| panic!("{name} is not in {import:?}"))
-}
-
-/// What is started in the end, with the user's consent, and with this environment.
-fn launch(imported: &Imported, env: &[(&str, &str)]) -> Result<McpServerDef, ErrorContract> {
-    let directory = TempDir::new().unwrap();
-    let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    let secrets = Secrets::new(FileSecrets::new(directory.path().join("secrets")))
-        .with_environment(EnvSecrets::from_fn(move |name| env.get(name).cloned()));
-    imported.keep_secrets(&secrets).unwrap();
-    let mut config = imported.config.clone();
-    config.give_consent();
-    let launch = Launch::compose(&config, &secrets, &Instance::default())?;
-    let mut def = launch.def;
-    def.env.remove(mcpwire_hub::launch::MARK);
-    Ok(def)
-}
+use importing::{REGISTRY, launch, read, read_with, server};
+use mcpwire_hub::config::{McpConfig, McpPackageType, McpTransport, Origin};
+use mcpwire_hub::import::{Dialect, ImportOptions, export, import};
+use mcpwire_hub::launch::preview;
 
 #[test]
 fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
@@ -48,10 +18,12 @@ fn a_file_of_claude_desktop_becomes_packages_with_their_secrets_apart() {
         "git": {"command": "/opt/bin/uvx", "args": ["mcp-server-git@1.2", "--repository", "."], "env": {"DEBUG": "1"}},
         "github": {"command": "docker", "args": ["run", "-i", "--rm", "-e", "GITHUB_TOKEN", "-v", "/a:/b", "ghcr.io/x/y:1"],
                    "env": {"GITHUB_TOKEN": "ghp_0123456789abcdef0123"}},
-        "own": {"command": "/usr/bin/own", "args": ["${HOME}", 8080, true], "env": {"X": "$Y ${Z}"}}
+        "own": {"command": "/usr/bin/own", "args": ["${HOME}", 8080, true], "env": {"X": "$Y ${Z}", "PATH": "/opt/bin"}}
     }}"#;
     let import = read(Dialect::ClaudeDesktop, text);
-    assert!(import.refused.is_empty() && import.warnings.is_empty(), "{import:?}");
+    assert!(import.refused.is_empty(), "{import:?}");
+    let warned: Vec<&str> = import.warnings.iter().map(|warning| warning.field.as_str()).collect();
+    assert_eq!(warned, ["env.PATH"]);
     let files = server(&import, "files");
     assert_eq!(files.config.package.package_type, McpPackageType::Npm);
     assert_eq!(files.config.package.identifier, "@modelcontextprotocol/server-filesystem");
@@ -297,110 +269,6 @@ fn zed_and_codex_are_read() {
     assert!(!format!("{import:?}").contains("hunter22"));
 }
 
-const REGISTRY: &str = r#"{"server": {
-    "name": "io.github.owner/weather", "description": "d", "version": "1.2.3",
-    "packages": [
-        {"registryType": "mcpb", "identifier": "https://a/x.mcpb", "transport": {"type": "stdio"}, "fileSha256": "00"},
-        {"registryType": "npm", "identifier": "@owner/weather", "version": "1.2.3", "transport": {"type": "stdio"},
-         "runtimeHint": "npx", "runtimeArguments": [{"type": "positional", "value": "-y"}],
-         "packageArguments": [
-            {"type": "positional", "value": "serve"},
-            {"type": "named", "name": "--unit", "default": "c", "choices": ["c", "f"]},
-            {"type": "named", "name": "--dir", "value": "{dir}/x{y}", "variables": {"dir": {"isRequired": true, "format": "filepath"}}},
-            {"type": "positional", "valueHint": "city"},
-            {"type": "named", "name": "--verbose"}
-         ],
-         "environmentVariables": [
-            {"name": "API_KEY", "isRequired": true, "isSecret": true},
-            {"name": "MODE", "value": "fixed"},
-            {"name": "LEVEL", "format": "number", "default": "3"}
-         ]}
-    ]}, "_meta": {"x": {"status": "active"}}}"#;
-
-#[test]
-fn an_entry_of_the_registry_is_put_together_without_a_shell() {
-    let answers = |options: &mut ImportOptions| {
-        let answers = [("dir", "/a; rm -rf b"), ("API_KEY", "hunter22"), ("unit", "f")];
-        options.answers = answers.map(|(name, value)| (name.to_owned(), value.into())).into();
-    };
-    let import = read_with(Dialect::ServerJson, REGISTRY, answers);
-    let weather = server(&import, "weather");
-    assert_eq!(weather.missing, None);
-    let source = McpSource::Official { name: "io.github.owner/weather".into(), version: "1.2.3".into() };
-    assert_eq!((&weather.config.source, &weather.config.origin), (&source, &Origin::Registry));
-    let def = launch(weather, &[]).unwrap();
-    assert_eq!(
-        def.args,
-        ["-y", "@owner/weather@1.2.3", "serve", "--unit", "f", "--dir", "/a; rm -rf b/x{y}", "--verbose"]
-    );
-    let env = [("API_KEY", "hunter22"), ("LEVEL", "3"), ("MODE", "fixed")];
-    assert_eq!(def.env, env.map(|(a, b)| (a.to_owned(), b.to_owned())).into());
-    assert!(!weather.config.to_json().to_string().contains("hunter22"));
-}
-
-#[test]
-fn mc_nt4_what_the_registry_requires_is_asked_for_before_it_is_kept() {
-    let import = read(Dialect::ServerJson, REGISTRY);
-    let weather = server(&import, "weather");
-    let missing = weather.missing.as_ref().unwrap();
-    assert_eq!(missing.message, "Missing required credentials: API_KEY, dir");
-    assert_eq!(missing.field, "env_vars.API_KEY");
-    assert!(weather.config.validate().is_err());
-    let wrong = read_with(Dialect::ServerJson, REGISTRY, |options| {
-        options.answers = [("LEVEL".to_owned(), "high".into())].into();
-    });
-    assert_eq!(wrong.refused.len(), 1, "case 8: {wrong:?}");
-    let fixed = read_with(Dialect::ServerJson, REGISTRY, |options| {
-        options.answers = [("MODE".to_owned(), "other".into())].into();
-    });
-    assert!(fixed.refused[0].error.message.contains("fixes"), "case 9: {fixed:?}");
-}
-
-#[test]
-fn older_entries_containers_and_remotes_of_the_registry() {
-    let old = r#"{"name": "a/b", "version_detail": {"version": "2.0.0"}, "packages": [
-        {"registry_type": "oci", "registry_base_url": "https://docker.io", "identifier": "o/img", "version": "1.0",
-         "runtime_arguments": [{"type": "named", "name": "-e", "value": "TOKEN={t}", "variables": {"t": {"is_secret": true, "is_required": true}}},
-                               {"type": "named", "name": "--mount", "value": "type=bind,src=/a"}],
-         "environment_variables": [{"name": "X", "is_required": true}]}]}"#;
-    let import = read_with(Dialect::ServerJson, old, |options| {
-        options.answers = [("t".to_owned(), "hunter22".into()), ("X".to_owned(), "1".into())].into();
-    });
-    let def = launch(server(&import, "b"), &[]).unwrap();
-    let args: Vec<&str> = def.args.iter().map(String::as_str).collect();
-    assert!(
-        args.ends_with(&["-e", "TOKEN", "-e", "X", "--mount", "type=bind,src=/a", "docker.io/o/img:1.0"]),
-        "{args:?}"
-    );
-    assert_eq!(def.env["TOKEN"], "hunter22");
-
-    let remote = r#"{"name": "a/b", "version": "1.0.0", "packages": [
-        {"registryType": "nuget", "identifier": "x", "transport": {"type": "stdio"}},
-        {"registryType": "npm", "identifier": "x", "version": "^1.0", "transport": {"type": "stdio"}}],
-        "remotes": [{"type": "streamable-http", "url": "https://{tenant}.example.com/mcp/{other}", "variables": {"tenant": {"default": "eu"}},
-                     "headers": [{"name": "X-Key", "isSecret": true, "isRequired": true}]}]}"#;
-    let import = read_with(Dialect::ServerJson, remote, |options| {
-        options.answers = [("X-Key".to_owned(), "hunter22".into())].into();
-    });
-    assert_eq!(import.refused.len(), 1, "an address holds no braces: {import:?}");
-    let import = read_with(Dialect::ServerJson, &remote.replace("/{other}", ""), |options| {
-        options.answers = [("X-Key".to_owned(), "hunter22".into())].into();
-    });
-    let def = launch(server(&import, "b"), &[]).unwrap();
-    assert_eq!(def.url.as_deref(), Some("https://eu.example.com/mcp"));
-    assert_eq!(def.headers["X-Key"], "hunter22");
-
-    let deleted = REGISTRY.replace("active", "deleted");
-    let options = ImportOptions { dialect: Some(Dialect::ServerJson), ..ImportOptions::default() };
-    assert_eq!(import_error(&deleted, &options).field, "status");
-    let dangerous = REGISTRY.replace("\"MODE\"", "\"NODE_OPTIONS\"");
-    assert_eq!(read(Dialect::ServerJson, &dangerous).servers.len(), 0);
-}
-
-fn import_error(text: &str, options: &ImportOptions) -> ErrorContract {
-    import(text, options).unwrap_err()
-}
-
 #[test]
 fn whose_file_it_is_is_found_out() {
     let family = r#"{"mcpServers": {}}"#;
@@ -462,5 +330,35 @@ fn what_is_exported_is_imported_as_the_same_and_holds_no_secrets() {
         let plain = |args: &[String]| args.iter().filter(|arg| !arg.contains("mcp")).cloned().collect::<Vec<_>>();
         assert_eq!(plain(&before.args), plain(&after.args), "{}", exported.text);
         assert_eq!((before.env, before.url, before.headers), (after.env, after.url, after.headers));
+    }
+}
+
+#[test]
+fn no_text_makes_the_readers_panic() {
+    let samples = [
+        REGISTRY,
+        r#"{"mcpServers": {"a": {"command": "docker", "args": ["run", "-e", "A=${B:-c}", "-v", "img"], "env": {"K_TOKEN": "Bearer ä"}}}}"#,
+        r#"{"servers": {"ü": {"url": "https://a/{x}?key=${input:k}#", "headers": {"A": "${env:}"}}}, "inputs": [{"id": "k"}, 7]}"#,
+        r#"{"context_servers": {"a": {"command": {"path": "x"}, "timeout": -1}}}"#,
+        "[mcp_servers.a]\ncommand = \"x\"\nargs = [1, 2.5]\nstartup_timeout_sec = 1e300\n",
+    ];
+    let fragments = ["{", "}", "\"", "null", "[", "${", "}:-", "-e", "=", "://", "@", "\u{0}", "ß", "0"];
+    for sample in samples {
+        let places: Vec<usize> = sample.char_indices().map(|(at, _)| at).collect();
+        for (number, at) in places.iter().enumerate().step_by(3) {
+            let fragment = fragments[number % fragments.len()];
+            let texts = [sample[..*at].to_owned(), format!("{}{fragment}{}", &sample[..*at], &sample[*at..])];
+            for (text, dialect) in texts.iter().flat_map(|text| Dialect::ALL.map(|dialect| (text, dialect))) {
+                let options =
+                    ImportOptions { dialect: Some(dialect), secrets_in_args: true, ..ImportOptions::default() };
+                let Ok(import) = import(text, &options) else { continue };
+                for server in import.servers {
+                    assert!(server.missing.is_some() || server.config.validate().is_ok(), "{text}");
+                    let _ = preview(&server.config).to_string();
+                    let _ = export([&server.config]);
+                }
+            }
+            let _ = Dialect::detect(&texts[1], None);
+        }
     }
 }

@@ -31,7 +31,9 @@ fn mc_t7_a_secret_is_kept_found_and_forgotten() {
 
     assert!(secrets.remove(&stored(id, "A")).unwrap());
     assert!(!secrets.remove(&stored(id, "A")).unwrap());
+    fs::write(secrets.oauth_path(id), "{}").unwrap();
     assert_eq!(secrets.remove_all(id).unwrap(), ["B"]);
+    assert!(!secrets.oauth_path(id).exists());
     assert!(!secrets.path(id).exists() && secrets.path(other).exists());
     assert_eq!(secrets.remove_all(id).unwrap(), Vec::<String>::new());
 }

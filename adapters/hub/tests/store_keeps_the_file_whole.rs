@@ -112,6 +112,14 @@ fn case_12_a_file_that_is_not_one_is_an_error_and_is_left_alone() {
         assert_error(store.delete(config.id), ErrorCode::ValidationError, "servers");
         assert_eq!(fs::read_to_string(store.path()).unwrap(), wrong);
         assert_eq!(fs::read(store.backup_path()).unwrap(), backup, "the good version is not overwritten");
+
+        assert_eq!(store.restore().unwrap().configs, [config]);
+        assert_eq!(fs::read(store.path()).unwrap(), backup);
+        assert_eq!(fs::read_to_string(store.path().with_extension("json.broken")).unwrap(), wrong);
+        assert_error(store.restore(), ErrorCode::Conflict, "servers");
+        fs::write(store.path(), wrong).unwrap();
+        fs::write(store.backup_path(), wrong).unwrap();
+        assert_error(store.restore(), ErrorCode::NotFound, "servers");
     }
     let directory = TempDir::new().unwrap();
     let store = store(&directory);

@@ -33,7 +33,7 @@ use uuid::Uuid;
 pub use package::{McpPackage, McpPackageType, McpSource, McpTransport};
 pub use settings::{Limits, Origin, RestartPolicy, Timeouts, ToolFilter};
 pub(crate) use text::{fill, is_address, names_in, shown_address};
-pub(crate) use validate::{MISSING, check_literal, runs, split_version};
+pub(crate) use validate::{MISSING, check_literal, is_dangerous, runs, split_version};
 pub use value::{EnvVarConfig, EnvVarSpec, InputFormat};
 
 /// One server: what it is, how it is started, what it is given, what it may do.

@@ -7,7 +7,7 @@ use super::{McpConfig, McpPackageType, McpSource, Origin, names_in};
 use crate::ErrorContract;
 
 pub(crate) use package::{runs, split_version};
-pub(crate) use values::{MISSING, check_literal};
+pub(crate) use values::{MISSING, check_literal, is_dangerous};
 
 impl McpConfig {
     /// Checks all rules that need nothing but the configuration itself. Whether secrets that are kept elsewhere are there

@@ -7,7 +7,9 @@ use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text,
 use super::references::{Part, parts};
 use super::{Dialect, Import, ImportOptions, Imported, Refused, Warning, command};
 use crate::ErrorContract;
-use crate::config::{EnvVarConfig, EnvVarSpec, MISSING, McpConfig, McpPackage, McpPackageType, McpTransport, Origin};
+use crate::config::{
+    EnvVarConfig, EnvVarSpec, MISSING, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
+};
 use crate::secrets::{Secret, SecretRef};
 
 /// What VS Code asks the user for.
@@ -105,7 +107,11 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn env(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
-        let value = self.value(&format!("env.{name}"), name, text)?;
+        let field = format!("env.{name}");
+        if is_dangerous(name) {
+            self.warn(&field, "It changes what programs load or run: look at it before you agree");
+        }
+        let value = self.value(&field, name, text)?;
         self.config.env_vars.insert(name.to_owned(), value);
         Ok(())
     }

@@ -37,6 +37,11 @@ impl FileSecrets {
         self.directory.join(format!("mcp_{id}.key"))
     }
 
+    /// The file for the tokens that a server's authorization server gave. It is removed with the secrets.
+    pub fn oauth_path(&self, id: Uuid) -> PathBuf {
+        self.directory.join(format!("mcp_{id}.oauth"))
+    }
+
     /// What is not safe about the directory and its files; empty if all is as it should be.
     pub fn audit(&self) -> Vec<ErrorContract> {
         if let Err(error) = self.check_directory() {
@@ -180,6 +185,13 @@ impl SecretStore for FileSecrets {
         } else {
             self.change(id, |values| std::mem::take(&mut values.0).into_keys().collect())?
         };
+        let tokens = self.oauth_path(id);
+        match self.fs.remove(&tokens) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(unavailable("removed", &tokens, &error).at("secrets"));
+            }
+            _ => {}
+        }
         // Nobody waits for the secrets of a server that is gone.
         let _ = self.fs.remove(&self.directory.join(format!("mcp_{id}.lock")));
         Ok(names)

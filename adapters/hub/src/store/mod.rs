@@ -28,6 +28,7 @@ mod tests;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -178,12 +179,7 @@ impl Store {
         &self,
         change: impl FnOnce(&mut Draft) -> Result<T, ErrorContract>,
     ) -> Result<(T, Loaded), ErrorContract> {
-        let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
-        if let Some(directory) = directory {
-            self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
-        }
-        let lock = self.path.with_extension("lock");
-        let _held = self.fs.lock(&lock, self.patience).map_err(|error| unavailable("locked", &lock, &error))?;
+        let _held = self.lock()?;
         let document = self.read()?;
         let before = document.text().to_owned();
         let mut draft = Draft::new(document);
@@ -200,6 +196,39 @@ impl Store {
         Ok((value, document.loaded()))
     }
 
+    /// Puts the file as it was before the last change in the place of one that cannot be read, which is kept as
+    /// `servers.json.broken`.
+    ///
+    /// # Errors
+    ///
+    /// `CONFLICT` with the field `servers` if the file can be read; `NOT_FOUND` if there is no earlier one that could be; and
+    /// `SERVICE_UNAVAILABLE` if it cannot be written.
+    pub fn restore(&self) -> Result<Loaded, ErrorContract> {
+        let _held = self.lock()?;
+        if self.read().is_ok() {
+            return Err(ErrorContract::conflict("servers", "The file is as it should be, and nothing was restored"));
+        }
+        let backup = self.backup_path();
+        let bytes = self.fs.read(&backup).map_err(|error| unavailable("read", &backup, &error))?;
+        let good = bytes.and_then(|bytes| Document::parse(&bytes).ok());
+        let Some(document) = good else {
+            return Err(ErrorContract::not_found("servers", format!("{} cannot be read either", backup.display())));
+        };
+        let written = |error| unavailable("written", &self.path, &error);
+        replace(&*self.fs, &self.path, document.text().as_bytes(), Some(&self.with_ending(".broken")))
+            .map_err(written)?;
+        Ok(document.loaded())
+    }
+
+    fn lock(&self) -> Result<File, ErrorContract> {
+        let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
+        if let Some(directory) = directory {
+            self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
+        }
+        let lock = self.path.with_extension("lock");
+        self.fs.lock(&lock, self.patience).map_err(|error| unavailable("locked", &lock, &error))
+    }
+
     fn read(&self) -> Result<Document, ErrorContract> {
         let Some(bytes) = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))? else {
             return Ok(Document::empty());
@@ -208,7 +237,7 @@ impl Store {
             let backup = self.backup_path();
             let advice = match self.fs.read(&backup) {
                 Ok(Some(bytes)) if Document::parse(&bytes).is_ok() => {
-                    format!("; what it was before the last change is in {}", backup.display())
+                    format!("; it can be restored as it was before the last change, from {}", backup.display())
                 }
                 _ => String::new(),
             };
