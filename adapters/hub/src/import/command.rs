@@ -16,6 +16,15 @@ pub(super) struct Recognised {
 
 /// What a command starts. Only the plain forms are taken for packages: all else is a program with its arguments, as it stands.
 pub(super) fn recognise(program: &str, args: &[String]) -> Recognised {
+    // On Windows, packages are often run by way of a shell, which is not needed here.
+    if let [option, inner, rest @ ..] = args
+        && option.eq_ignore_ascii_case("/c")
+        && runs(program, &["cmd"]).is_some()
+        && let found = recognise(inner, rest)
+        && found.package.package_type != McpPackageType::Binary
+    {
+        return found;
+    }
     let found = match runs(program, &["npx", "bunx", "uvx", "docker", "podman"]) {
         Some(runner @ ("npx" | "bunx")) => package(McpPackageType::Npm, program, runner, args),
         Some(runner @ "uvx") => package(McpPackageType::Pypi, program, runner, args),
@@ -52,4 +61,40 @@ fn package(package_type: McpPackageType, program: &str, runner: &str, args: &[St
 pub(super) fn hint(program: &str, runner: &str, package_type: McpPackageType) -> Option<String> {
     let is_usual = program == runner && package_type.runtimes().first() == Some(&runner);
     (!is_usual).then(|| program.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identified(command: &str) -> (McpPackageType, String, Vec<String>) {
+        let mut words = command.split(' ').map(str::to_owned);
+        let program = words.next().unwrap();
+        let found = recognise(&program, &words.collect::<Vec<_>>());
+        (found.package.package_type, found.package.identifier, found.args)
+    }
+
+    #[test]
+    fn only_plain_commands_are_taken_for_packages() {
+        for (command, kind, identifier, args) in [
+            ("npx -y @a/b@1 c", McpPackageType::Npm, "@a/b@1", "c"),
+            ("npx a", McpPackageType::Npm, "a", ""),
+            ("C:\\x\\npx.cmd a", if cfg!(windows) { McpPackageType::Npm } else { McpPackageType::Binary }, "", ""),
+            ("cmd /c npx -y a b", McpPackageType::Npm, "a", "b"),
+            ("cmd.exe /C dir a", McpPackageType::Binary, "cmd.exe", "/C dir a"),
+            ("npx -p a b", McpPackageType::Binary, "npx", "-p a b"),
+            ("npx -y ./local", McpPackageType::Binary, "npx", "-y ./local"),
+            ("npx", McpPackageType::Binary, "npx", ""),
+            ("uvx a==1 b", McpPackageType::Pypi, "a==1", "b"),
+            ("uvx --from a b", McpPackageType::Binary, "uvx", "--from a b"),
+            ("docker ps", McpPackageType::Binary, "docker", "ps"),
+            ("node x.js", McpPackageType::Binary, "node", "x.js"),
+        ] {
+            let found = identified(command);
+            assert_eq!(found.0, kind, "{command}");
+            if !identifier.is_empty() {
+                assert_eq!((found.1.as_str(), found.2.join(" ").as_str()), (identifier, args), "{command}");
+            }
+        }
+    }
 }

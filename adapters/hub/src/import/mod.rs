@@ -17,6 +17,22 @@
 //!
 //! References stay references: they become a `secret_ref` of [`McpConfig`], or a variable of it, and are resolved at each start.
 //! Secrets that stand in a file as they are do not stay there: they come apart from the configuration, as [`Imported::secrets`].
+//!
+//! ```
+//! use mcpwire_hub::import::{ImportOptions, import};
+//!
+//! let text = r#"{"mcpServers": {
+//!     "github": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"],
+//!                "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_0123456789abcdefghij"}},
+//!     "broken": {"command": "x", "url": "https://example.com"}
+//! }}"#;
+//! let import = import(text, &ImportOptions::default())?;
+//! let github = &import.servers[0];
+//! assert_eq!(github.config.package.identifier, "@modelcontextprotocol/server-github");
+//! assert_eq!(github.secrets.len(), 1, "it is to be kept in a store of secrets, and is not in the configuration");
+//! assert_eq!(import.refused[0].error.field, "url");
+//! # Ok::<(), mcpwire_hub::ErrorContract>(())
+//! ```
 
 mod builder;
 mod codex;

@@ -111,7 +111,7 @@ fn exposed(values: &BTreeMap<String, crate::secrets::Secret>) -> BTreeMap<String
 }
 
 /// What runs packages has to download them first; so has a command that runs one of these by itself.
-fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
+pub(crate) fn start_timeout(config: &McpConfig, instance: &Instance) -> Duration {
     if let Some(timeout) = config.timeouts.start {
         return timeout;
     }
