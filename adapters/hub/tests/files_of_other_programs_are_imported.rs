@@ -177,7 +177,8 @@ fn vs_code_asks_for_inputs_and_has_comments() {
                   "env": {"KEY": "${input:key}", "USER_": "${input:user}", "N": 5, "GONE": null}, "envFile": "${workspaceFolder}/.env"},
             "b": {"type": "http", "url": "https://a/mcp", "headers": {"Authorization": "Bearer ${input:key}"}},
             "c": {"type": "stdio", "command": "${command:x}"},
-            "d": {"type": "http", "url": "unix:///s#/mcp"},
+            "d": {"type": "http", "url": "pipe:///s#/mcp"},
+            "s": {"type": "http", "url": "unix:///run/s.sock#/mcp"},
             "e": {"command": "x", "env": {"A": "${input:unknown}"}},
         },
     }"#;
@@ -200,6 +201,14 @@ fn vs_code_asks_for_inputs_and_has_comments() {
         );
     }
     assert_eq!(launch(server(&import, "b"), &[]).unwrap().headers["Authorization"], "Bearer hunter22");
+    if cfg!(unix) {
+        let def = launch(server(&import, "s"), &[]).unwrap();
+        assert_eq!(def.unix_socket.as_deref(), Some(Path::new("/run/s.sock")));
+        assert_eq!(def.url.as_deref(), Some("http://localhost/mcp"));
+        let exported = export([&server(&import, "s").config]);
+        let again = read(Dialect::McpServers, &exported.text);
+        assert_eq!(launch(server(&again, "s"), &[]).unwrap().unix_socket, def.unix_socket);
+    }
     assert_eq!(import.warnings.len(), 1, "{:?}", import.warnings);
 
     let wrong = |options: &mut ImportOptions| {

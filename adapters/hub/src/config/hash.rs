@@ -23,6 +23,7 @@ impl McpConfig {
             McpTransport::Stdio => parts.add("stdio"),
             McpTransport::Http { url } => parts.all("http", [url.as_str()]),
         }
+        parts.optional(self.unix_socket.as_ref().map(|socket| socket.to_string_lossy()).as_deref());
         parts.all("runtime_args", self.runtime_args.iter().map(String::as_str));
         parts.all("args", self.args.iter().map(String::as_str));
         parts.all("inherit_env", self.inherit_env.iter().map(String::as_str));

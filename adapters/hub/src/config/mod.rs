@@ -73,6 +73,10 @@ pub struct McpConfig {
     /// What `{name}` stands for in arguments, in the address, and in the literal values of variables and headers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, EnvVarConfig>,
+    /// The Unix socket that a server listens on which is spoken to by HTTP. Its address says the path, and what the server is
+    /// told as its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_socket: Option<PathBuf>,
     /// Whether secret variables may stand in arguments, where every user of the machine can read them in the list of processes.
     #[serde(default, skip_serializing_if = "is_false")]
     pub secrets_in_args: bool,
@@ -127,6 +131,7 @@ impl McpConfig {
             runtime_args: Vec::new(),
             headers: BTreeMap::new(),
             variables: BTreeMap::new(),
+            unix_socket: None,
             secrets_in_args: false,
             inherit_env: Vec::new(),
             cwd: None,
@@ -214,7 +219,7 @@ impl fmt::Debug for McpConfig {
         shown.field("id", &self.id).field("name", &self.name).field("enabled", &self.enabled);
         shown.field("source", &self.source).field("package_type", &self.package.package_type.as_str());
         match url {
-            Some(url) => shown.field("url", &url),
+            Some(url) => shown.field("url", &url).field("unix_socket", &self.unix_socket),
             None => shown.field("identifier", &self.package.identifier).field("version", &self.package.version),
         };
         shown.field("args", &self.args).field("env_vars", &self.env_vars).field("headers", &self.headers);

@@ -113,6 +113,13 @@ fn arguments(config: &McpConfig, problems: &mut Problems) {
     if takes_options.is_empty() && !is_http && !config.runtime_args.is_empty() {
         problems.add("runtime_args", "A program of this machine is run by nothing else: its arguments are `args`");
     }
+    if let Some(socket) = &config.unix_socket {
+        if !is_http {
+            problems.add("unix_socket", "Only a server that is spoken to by HTTP listens on a socket");
+        } else if !socket.is_absolute() || socket.to_string_lossy().contains('\0') {
+            problems.add("unix_socket", "A socket is an absolute path");
+        }
+    }
     if let Some(cwd) = &config.cwd {
         if is_http {
             problems.add("cwd", "A server that is reached by HTTP has no working directory");

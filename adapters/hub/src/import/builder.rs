@@ -94,10 +94,18 @@ impl<'a> Builder<'a> {
 
     /// A server that is reached by HTTP.
     pub(super) fn http(&mut self, url: &str, headers: &[(String, String)]) -> Result<(), ErrorContract> {
-        if url.starts_with("unix:") || url.starts_with("pipe:") {
-            return Err(ErrorContract::validation("url", "Sockets of this machine are not supported"));
+        if url.starts_with("pipe:") {
+            return Err(ErrorContract::validation("url", "Pipes of Windows are not supported"));
         }
-        let url = self.address(url)?;
+        let url = match url.strip_prefix("unix://") {
+            // `unix:///path/of/socket#/path/of/address`
+            Some(socket) => {
+                let (socket, path) = socket.split_once('#').unwrap_or((socket, "/"));
+                self.config.unix_socket = Some(self.text("url", socket)?.into());
+                self.address(&format!("http://localhost/{}", path.trim_start_matches('/')))?
+            }
+            None => self.address(url)?,
+        };
         self.config.package = McpPackage::new(McpPackageType::Http, url.clone());
         self.config.transport = McpTransport::Http { url };
         for (name, value) in headers {

@@ -27,6 +27,9 @@ pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported 
             McpTransport::Http { url } => {
                 entry.insert("type".to_owned(), "http".into());
                 entry.insert("url".to_owned(), export.text("transport", url).into());
+                if let Some(socket) = &config.unix_socket {
+                    entry.insert("unixSocket".to_owned(), socket.to_string_lossy().into());
+                }
                 export.values(&mut entry, "headers", "headers", &config.headers);
             }
             McpTransport::Stdio => {

@@ -89,6 +89,7 @@ impl Launch {
             McpTransport::Http { .. } => {
                 let mut def = McpServerDef::http(resolved.url.take().unwrap_or_default());
                 def.headers = exposed(&resolved.headers);
+                def.unix_socket.clone_from(&config.unix_socket);
                 (def, None)
             }
             McpTransport::Stdio => command::compose(config, &resolved, instance),

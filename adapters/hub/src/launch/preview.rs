@@ -16,6 +16,8 @@ pub struct Preview {
     pub command: Vec<String>,
     /// The address of a server that is reached by HTTP.
     pub url: Option<String>,
+    /// The Unix socket over which it is reached.
+    pub unix_socket: Option<String>,
     /// The working directory, if it is not that of the hub.
     pub cwd: Option<String>,
     /// The variables of its environment, and what each is, or where it is from.
@@ -59,6 +61,7 @@ pub fn preview(config: &McpConfig) -> Preview {
     Preview {
         command: argv,
         url,
+        unix_socket: config.unix_socket.as_ref().map(|socket| socket.to_string_lossy().into_owned()),
         cwd: config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
         env,
         headers: shown(&config.headers),
@@ -112,6 +115,9 @@ impl fmt::Display for Preview {
         } else {
             let words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
             f.write_str(&words.join(" "))?;
+        }
+        if let Some(socket) = &self.unix_socket {
+            write!(f, "\n  over {}", quoted(socket))?;
         }
         if let Some(cwd) = &self.cwd {
             write!(f, "\n  in {}", quoted(cwd))?;
