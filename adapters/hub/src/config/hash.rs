@@ -1,0 +1,110 @@
+//! What a configuration starts, as a number.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+use super::{EnvVarConfig, McpConfig, McpTransport};
+
+impl McpConfig {
+    /// A hash of all that decides what is started, or spoken to: package, arguments, address, working directory, and the
+    /// variables and headers with what they are, or where they are kept. SHA-256, in hexadecimal.
+    ///
+    /// A tool list that was kept, and a user's consent, hold for as long as this is the same. Changes of secrets that are kept
+    /// elsewhere, and of names, times and limits, do not change it.
+    pub fn hash(&self) -> String {
+        let mut parts = Parts(Sha256::new());
+        parts.add("package");
+        parts.add(self.package.package_type.as_str());
+        parts.add(&self.package.identifier);
+        parts.optional(self.package.version.as_deref());
+        parts.optional(self.package.runtime_hint.as_deref());
+        match &self.transport {
+            McpTransport::Stdio => parts.add("stdio"),
+            McpTransport::Http { url } => parts.all("http", [url.as_str()]),
+        }
+        parts.optional(self.unix_socket.as_ref().map(|socket| socket.to_string_lossy()).as_deref());
+        parts.all("runtime_args", self.runtime_args.iter().map(String::as_str));
+        parts.all("args", self.args.iter().map(String::as_str));
+        parts.all("inherit_env", self.inherit_env.iter().map(String::as_str));
+        parts.optional(self.cwd.as_ref().map(|cwd| cwd.to_string_lossy()).as_deref());
+        for values in [&self.env_vars, &self.headers, &self.variables] {
+            parts.add("values");
+            parts.count(values.len());
+            for (name, value) in values {
+                parts.add(name);
+                parts.value(value);
+            }
+        }
+        let mut text = String::with_capacity(64);
+        for byte in parts.0.finalize() {
+            let _ = write!(text, "{byte:02x}");
+        }
+        text
+    }
+}
+
+/// Each part goes in with its length, so that no two lists of parts are the same bytes.
+struct Parts(Sha256);
+
+impl Parts {
+    fn count(&mut self, count: usize) {
+        self.0.update((count as u64).to_be_bytes());
+    }
+
+    fn add(&mut self, part: &str) {
+        self.count(part.len());
+        self.0.update(part.as_bytes());
+    }
+
+    fn optional(&mut self, part: Option<&str>) {
+        self.count(usize::from(part.is_some()));
+        self.add(part.unwrap_or_default());
+    }
+
+    fn all<'a>(&mut self, what: &str, parts: impl IntoIterator<Item = &'a str>) {
+        self.add(what);
+        let parts: Vec<&str> = parts.into_iter().collect();
+        self.count(parts.len());
+        for part in parts {
+            self.add(part);
+        }
+    }
+
+    fn value(&mut self, value: &EnvVarConfig) {
+        self.optional(value.secret_ref.as_deref());
+        self.optional(value.literal());
+        self.optional(value.fallback());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_changes_with_what_is_started_and_with_nothing_else() {
+        let config = McpConfig::npm("a", "b").args(["c", "d"]).env(EnvVarConfig::value("E", "f"));
+        let hash = config.hash();
+        assert_eq!(hash.len(), 64);
+        let mut same = config.clone();
+        same.name = "other".into();
+        same.enabled = false;
+        same.limits.calls_per_minute = Some(1);
+        same.consent = Some(hash.clone());
+        assert_eq!(same.hash(), hash);
+        let mut others = vec![config.clone(); 6];
+        others[0].args = vec!["cd".into()];
+        others[1].args = vec!["c".into()];
+        others[1].runtime_args = vec!["d".into()];
+        others[2].env_vars.clear();
+        others[3] = others[3].clone().env(EnvVarConfig::value("E", "g"));
+        others[4].cwd = Some("/".into());
+        others[5].package.version = Some("1".into());
+        let mut hashes: Vec<String> = others.iter().map(McpConfig::hash).collect();
+        hashes.push(hash);
+        hashes.sort();
+        hashes.dedup();
+        assert_eq!(hashes.len(), 7);
+    }
+}

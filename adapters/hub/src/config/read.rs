@@ -1,0 +1,66 @@
+//! Reading one configuration from JSON, with errors that say where.
+
+use serde_json::Value;
+
+use super::McpConfig;
+use crate::ErrorContract;
+
+impl McpConfig {
+    /// Reads a configuration. It is not validated yet.
+    ///
+    /// # Errors
+    ///
+    /// `VALIDATION_ERROR`, with the field that is missing or wrong where that can be told.
+    pub fn from_json(value: &Value) -> Result<McpConfig, ErrorContract> {
+        let Value::Object(members) = value else {
+            return Err(ErrorContract::validation("", "A server's configuration is an object"));
+        };
+        let absent = |name: &str| members.get(name).is_none_or(Value::is_null);
+        if absent("name") {
+            return Err(ErrorContract::validation("name", "Name is required"));
+        }
+        if value.pointer("/package/identifier").is_none_or(Value::is_null) {
+            return Err(ErrorContract::validation("package.identifier", "Package identifier required"));
+        }
+        if absent("transport") {
+            return Err(ErrorContract::validation("transport", "Transport required"));
+        }
+        let mut members = members.clone();
+        // Null where absent is meant.
+        members.retain(|name, value| name == "config" || !value.is_null());
+        let mut config = member_by_member(members)?;
+        for values in [&mut config.env_vars, &mut config.headers, &mut config.variables] {
+            for (name, value) in values {
+                if value.name.is_empty() {
+                    value.name.clone_from(name);
+                }
+            }
+        }
+        Ok(config)
+    }
+
+    /// The configuration as JSON.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+/// The error of a deserializer does not say where it was, so what is wrong is found by reading each member in a whole of which
+/// everything else is known to be right.
+fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, ErrorContract> {
+    let whole = Value::Object(members);
+    let error = match serde_json::from_value::<McpConfig>(whole.clone()) {
+        Ok(config) => return Ok(config),
+        Err(error) => error,
+    };
+    let Value::Object(members) = whole else { return Err(ErrorContract::validation("", error.to_string())) };
+    let sample = McpConfig::binary("sample", "sample").to_json();
+    for (name, value) in members {
+        let mut probe = sample.clone();
+        probe[name.as_str()] = value;
+        if let Err(error) = serde_json::from_value::<McpConfig>(probe) {
+            return Err(ErrorContract::validation(name, error.to_string()));
+        }
+    }
+    Err(ErrorContract::validation("", error.to_string()))
+}

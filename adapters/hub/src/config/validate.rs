@@ -1,0 +1,163 @@
+//! What a configuration has to be before it is kept, and before anything is started.
+
+mod package;
+mod values;
+
+use super::{McpConfig, McpPackageType, McpSource, Origin, names_in};
+use crate::ErrorContract;
+
+pub(crate) use package::{runs, split_version};
+pub(crate) use values::{MISSING, check_literal, is_dangerous};
+
+impl McpConfig {
+    /// Checks all rules that need nothing but the configuration itself. Whether secrets that are kept elsewhere are there
+    /// is seen when the server is started: see [`Launch`](crate::launch::Launch).
+    ///
+    /// # Errors
+    ///
+    /// `VALIDATION_ERROR` with the path of the first field that is wrong: see [`McpConfig::problems`] for all of them.
+    pub fn validate(&self) -> Result<(), ErrorContract> {
+        self.problems().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// All that is wrong, in the order of the fields.
+    pub fn problems(&self) -> Vec<ErrorContract> {
+        let mut problems = Problems(Vec::new());
+        if self.id.is_nil() {
+            problems.add("id", "An id is required, and it is not all zeros");
+        }
+        name(&self.name, &mut problems);
+        source(&self.source, &mut problems);
+        package::check(self, &mut problems);
+        values::check(self, &mut problems);
+        arguments(self, &mut problems);
+        settings(self, &mut problems);
+        problems.0
+    }
+}
+
+struct Problems(Vec<ErrorContract>);
+
+impl Problems {
+    fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        self.0.push(ErrorContract::validation(field, message));
+    }
+}
+
+fn name(name: &str, problems: &mut Problems) {
+    if name.chars().all(is_blank) {
+        problems.add("name", "Name is required");
+    } else if name.chars().any(char::is_control) {
+        problems.add("name", "A name is one line of text, without control characters");
+    } else if name.chars().count() > 100 {
+        problems.add("name", "A name has at most 100 characters");
+    }
+}
+
+/// Whether nobody sees it: white space, control characters, and the characters of width zero.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}')
+}
+
+fn source(source: &McpSource, problems: &mut Problems) {
+    match source {
+        McpSource::Manual => {}
+        McpSource::Official { name, version } => {
+            let is_name = name.split_once('/').is_some_and(|(space, name)| {
+                let of = |text: &str, more: &str| {
+                    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+                };
+                of(space, ".-") && of(name, "._-")
+            });
+            if !is_name || !(3..=200).contains(&name.len()) {
+                problems.add("source.name", "A name in the registry looks like `io.github.owner/server`");
+            }
+            if version.trim().is_empty() {
+                problems.add("source.version", "The version of the registry's entry is required");
+            }
+        }
+        McpSource::Smithery { qualified_name } => {
+            let name = qualified_name.strip_prefix('@').unwrap_or(qualified_name);
+            let is_part =
+                |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+            if name.split('/').count() > 2 || !name.split('/').all(is_part) {
+                problems.add("source.qualified_name", "A name at Smithery looks like `@owner/server`");
+            }
+        }
+    }
+}
+
+fn arguments(config: &McpConfig, problems: &mut Problems) {
+    let is_http = config.package.package_type == McpPackageType::Http;
+    for (field, args) in [("runtime_args", &config.runtime_args), ("args", &config.args)] {
+        if is_http && !args.is_empty() {
+            problems.add(field, "A server that is reached by HTTP is not started, and takes no arguments");
+        }
+        for (at, arg) in args.iter().enumerate() {
+            if arg.contains('\0') {
+                problems.add(format!("{field}.{at}"), "No system takes a NUL character in an argument");
+            }
+            let secret = names_in(arg).find(|name| config.variables.get(*name).is_some_and(|value| value.is_secret));
+            if let Some(name) = secret
+                && !config.secrets_in_args
+            {
+                let message = format!(
+                    "An argument would show the secret `{name}` to everyone who lists processes. Give it in `env_vars` if \
+                     the server can take it there, or allow it with `secrets_in_args`"
+                );
+                problems.add(format!("{field}.{at}"), message);
+            }
+        }
+    }
+    let takes_options = config.package.package_type.runtimes();
+    if takes_options.is_empty() && !is_http && !config.runtime_args.is_empty() {
+        problems.add("runtime_args", "A program of this machine is run by nothing else: its arguments are `args`");
+    }
+    if let Some(socket) = &config.unix_socket {
+        if !is_http {
+            problems.add("unix_socket", "Only a server that is spoken to by HTTP listens on a socket");
+        } else if !socket.is_absolute() || socket.to_string_lossy().contains('\0') {
+            problems.add("unix_socket", "A socket is an absolute path");
+        }
+    }
+    if let Some(cwd) = &config.cwd {
+        if is_http {
+            problems.add("cwd", "A server that is reached by HTTP has no working directory");
+        } else if cwd.as_os_str().is_empty() || cwd.to_string_lossy().contains('\0') {
+            problems.add("cwd", "The working directory is not a path");
+        }
+    }
+}
+
+fn settings(config: &McpConfig, problems: &mut Problems) {
+    let times = &config.timeouts;
+    let all = [
+        ("timeouts.start_ms", times.start),
+        ("timeouts.list_ms", times.list),
+        ("timeouts.call_ms", times.call),
+        ("timeouts.call_max_ms", times.call_max),
+        ("idle_ms", config.idle),
+    ];
+    for (field, time) in all {
+        if time.is_some_and(|time| time.is_zero()) {
+            problems.add(field, "A time is longer than 0; leave it out for the default");
+        }
+    }
+    for (field, names) in [("tools.allow", config.tools.allow.as_ref()), ("tools.deny", Some(&config.tools.deny))] {
+        if names.is_some_and(|names| names.iter().any(|name| name.trim().is_empty())) {
+            problems.add(field, "A tool has a name");
+        }
+    }
+    for (field, limit) in
+        [("limits.result_bytes", config.limits.result_bytes), ("limits.result_tokens", config.limits.result_tokens)]
+    {
+        if limit == Some(0) {
+            problems.add(field, "A limit is more than 0; leave it out for none");
+        }
+    }
+    if let Origin::Imported { from } = &config.origin
+        && from.trim().is_empty()
+    {
+        problems.add("origin.from", "Where it was imported from is required");
+    }
+}

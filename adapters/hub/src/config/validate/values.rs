@@ -1,0 +1,211 @@
+//! Variables, headers, and what stands for them.
+
+use std::collections::BTreeMap;
+
+use super::super::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, McpPackageType, McpTransport, Origin};
+use super::Problems;
+use crate::secrets::SecretRef;
+
+/// Variables that make programs load or run what they name. A registry's entry may not set them.
+const DANGEROUS: [&str; 24] = [
+    "BASH_ENV",
+    "CLASSPATH",
+    "COMSPEC",
+    "ENV",
+    "GIT_ASKPASS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PATH",
+    "PATHEXT",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "RUBYLIB",
+    "RUBYOPT",
+    "SHELL",
+    "SSH_ASKPASS",
+    "_JAVA_OPTIONS",
+];
+
+/// What begins the message about values that are required and not there.
+pub(crate) const MISSING: &str = "Missing required credentials";
+
+/// Whether a variable can make a program load or run something else.
+pub(crate) fn is_dangerous(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let is_prefix = |prefix: &&str| name.starts_with(*prefix);
+    DANGEROUS.contains(&name.as_str())
+        || ["LD_", "DYLD_", "NPM_CONFIG_", "UV_", "PIP_", "DOCKER_"].iter().any(is_prefix)
+}
+
+pub(super) fn check(config: &McpConfig, problems: &mut Problems) {
+    let is_http = config.package.package_type == McpPackageType::Http;
+    if is_http && !(config.env_vars.is_empty() && config.inherit_env.is_empty()) {
+        problems.add("env_vars", "A server that is reached by HTTP has no environment; it takes `headers`");
+    }
+    if !is_http && !config.headers.is_empty() {
+        problems.add("headers", "Only a server that is reached by HTTP takes headers");
+    }
+    for name in &config.inherit_env {
+        if !is_variable(name) {
+            problems.add("inherit_env", format!("`{}` is not the name of a variable", name.escape_debug()));
+        }
+    }
+    for (name, value) in &config.env_vars {
+        let field = format!("env_vars.{name}");
+        if !is_variable(name) {
+            problems.add(field, "The name of a variable is not empty, and holds neither `=` nor NUL");
+        } else if config.origin == Origin::Registry && is_dangerous(name) {
+            problems.add(field, "What comes from a registry may not change what programs load or run");
+        } else {
+            one(config, &field, name, value, problems);
+        }
+    }
+    for (name, value) in &config.headers {
+        let field = format!("headers.{name}");
+        if is_header(name) {
+            one(config, &field, name, value, problems);
+        } else {
+            problems.add(field, "That is not the name of a header");
+        }
+    }
+    for (name, value) in &config.variables {
+        let field = format!("variables.{name}");
+        if super::names_in(&format!("{{{name}}}")).next() == Some(name) {
+            one(config, &field, name, value, problems);
+        } else {
+            problems.add(field, "The name of a variable is made of letters, digits and `_-.`");
+        }
+    }
+    if config.origin == Origin::User
+        && let McpTransport::Http { url } = &config.transport
+        && let Some(reference) = shell_reference(url)
+    {
+        problems.add("transport", unresolved(reference));
+    }
+    missing(config, problems);
+}
+
+fn one(config: &McpConfig, field: &str, name: &str, value: &EnvVarConfig, problems: &mut Problems) {
+    if !value.name.is_empty() && value.name != name {
+        problems.add(field, "Its name is not the one under which it is listed");
+    }
+    let fixed = value.spec.as_ref().and_then(|spec| spec.value.as_ref());
+    if let Some(fixed) = fixed
+        && (value.secret_ref.is_some() || value.value.as_ref().is_some_and(|value| value != fixed))
+    {
+        problems.add(field, "The registry fixes this value; it cannot be another");
+        return;
+    }
+    if let Some(text) = &value.secret_ref {
+        if value.value.is_some() {
+            problems.add(field, "A value is given by `value` or by `secret_ref`, not by both");
+            return;
+        }
+        match text.parse::<SecretRef>() {
+            Err(error) => problems.add(field, error.to_string()),
+            Ok(SecretRef::Stored { id, .. }) if id != config.id => {
+                problems.add(field, "That is a secret of another server");
+            }
+            Ok(_) => {}
+        }
+        return;
+    }
+    let Some(literal) = value.literal() else { return };
+    if config.origin == Origin::User
+        && value.value.is_some()
+        && let Some(reference) = shell_reference(literal)
+    {
+        problems.add(field, unresolved(reference));
+        return;
+    }
+    if let Err(message) = check_text(field, literal) {
+        problems.add(field, message);
+    } else if let Some(spec) = &value.spec
+        // What stands for the variables is not known yet.
+        && super::names_in(literal).next().is_none()
+        && let Err(message) = check_literal(spec, literal)
+    {
+        problems.add(field, message);
+    }
+}
+
+/// Whether a text can be a variable, or a header.
+fn check_text(field: &str, text: &str) -> Result<(), &'static str> {
+    if text.contains('\0') {
+        return Err("No value holds a NUL character");
+    }
+    if field.starts_with("headers.") && text.chars().any(|c| c.is_control() && c != '\t') {
+        return Err("The value of a header is one line, without control characters");
+    }
+    Ok(())
+}
+
+/// Holds a value against what the registry says about it. The message does not show the value.
+pub(crate) fn check_literal(spec: &EnvVarSpec, value: &str) -> Result<(), String> {
+    if !spec.choices.is_empty() && !spec.choices.iter().any(|choice| choice == value) {
+        return Err(format!("It has to be one of: {}", spec.choices.join(", ")));
+    }
+    match spec.format {
+        InputFormat::String => Ok(()),
+        InputFormat::Number if is_number(value) => Ok(()),
+        InputFormat::Number => Err("It has to be a number".to_owned()),
+        InputFormat::Boolean if matches!(value, "true" | "false") => Ok(()),
+        InputFormat::Boolean => Err("It has to be `true` or `false`".to_owned()),
+        InputFormat::Filepath if !value.trim().is_empty() && !value.contains('\0') => Ok(()),
+        InputFormat::Filepath => Err("It has to be a path".to_owned()),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+        && text.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// What is required and not given at all. Whether a secret is where it is said to be is seen later.
+fn missing(config: &McpConfig, problems: &mut Problems) {
+    let of = |field: &'static str, values: &BTreeMap<String, EnvVarConfig>| -> Vec<(&'static str, String)> {
+        let absent = |value: &EnvVarConfig| {
+            value.secret_ref.is_none() && value.is_required() && value.literal().is_none_or(str::is_empty)
+        };
+        // An empty value that the user wrote is one, unless a registry or its secrecy says that it has to be there.
+        let meant = |value: &EnvVarConfig| value.value.is_some() && value.spec.is_none() && !value.is_secret;
+        let names = values.iter().filter(|(_, value)| absent(value) && !meant(value));
+        names.map(|(name, _)| (field, name.clone())).collect()
+    };
+    let mut all = of("env_vars", &config.env_vars);
+    all.extend(of("headers", &config.headers));
+    all.extend(of("variables", &config.variables));
+    if let Some((field, first)) = all.first() {
+        let names: Vec<&str> = all.iter().map(|(_, name)| name.as_str()).collect();
+        problems.add(format!("{field}.{first}"), format!("{MISSING}: {}", names.join(", ")));
+    }
+}
+
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+fn is_header(name: &str) -> bool {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_token)
+}
+
+/// The first `${NAME}` in a text.
+fn shell_reference(text: &str) -> Option<&str> {
+    let start = text.find("${")?;
+    let end = text[start..].find('}')?;
+    Some(&text[start..=start + end])
+}
+
+fn unresolved(reference: &str) -> String {
+    let name = reference.trim_start_matches("${").trim_end_matches('}').trim_start_matches("env:");
+    format!("`{reference}` is not replaced here. For a variable of the environment, give `secret_ref`: `env:{name}`")
+}

@@ -1,0 +1,155 @@
+//! A file system that stops at a step of one's choice, as a machine does that loses its power.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::{Fs, NewFile, SystemFs};
+
+/// What happens at the step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing is done from there on, and what was not made durable is lost, or half of it.
+    Crash,
+    /// The step fails with this, and later ones work.
+    Fails(io::ErrorKind),
+}
+
+/// The real file system, until the step comes.
+#[derive(Clone, Debug)]
+pub(crate) struct FaultyFs {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    fault: Fault,
+    /// How many steps there are until then; `None` after a crash.
+    left: Option<usize>,
+    steps: usize,
+    /// Files whose content is not durable yet.
+    volatile: BTreeSet<PathBuf>,
+}
+
+impl FaultyFs {
+    /// `steps` changes work, and the next does not.
+    pub(crate) fn new(steps: usize, fault: Fault) -> Self {
+        let state = State { fault, left: Some(steps), steps: 0, volatile: BTreeSet::new() };
+        FaultyFs { state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// How many changes there were.
+    pub(crate) fn steps(&self) -> usize {
+        self.state.lock().unwrap().steps
+    }
+
+    /// What is left of files that were not durable, after the power is gone.
+    pub(crate) fn lose_power(&self) {
+        for path in &self.state.lock().unwrap().volatile {
+            if let Ok(bytes) = fs::read(path) {
+                fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+            }
+        }
+    }
+
+    fn step<T>(&self, change: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
+        let mut state = self.state.lock().unwrap();
+        state.steps += 1;
+        match (state.left, state.fault) {
+            (None, Fault::Crash) => Err(io::Error::other("the machine is off")),
+            (Some(0), Fault::Crash) => {
+                state.left = None;
+                Err(io::Error::other("the machine is off"))
+            }
+            (Some(0), Fault::Fails(kind)) => {
+                state.left = None;
+                Err(kind.into())
+            }
+            (left, _) => {
+                state.left = left.map(|left| left - 1);
+                change(&mut state)
+            }
+        }
+    }
+}
+
+impl Fs for FaultyFs {
+    fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        SystemFs.read(path)
+    }
+
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        SystemFs.resolve(path)
+    }
+
+    fn mode(&self, path: &Path) -> io::Result<Option<u32>> {
+        SystemFs.mode(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.step(|_| SystemFs.create_directory(path))
+    }
+
+    fn lock(&self, path: &Path, at_most: Duration) -> io::Result<File> {
+        self.step(|_| SystemFs.lock(path, at_most))
+    }
+
+    fn create(&self, path: &Path, mode: u32) -> io::Result<Box<dyn NewFile>> {
+        self.step(|state| {
+            let file = SystemFs.create(path, mode)?;
+            state.volatile.insert(path.to_owned());
+            Ok(Box::new(FaultyFile { fs: self.clone(), path: path.to_owned(), file }) as Box<dyn NewFile>)
+        })
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(|_| SystemFs.link(from, to))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(|state| {
+            SystemFs.rename(from, to)?;
+            if state.volatile.remove(from) {
+                state.volatile.insert(to.to_owned());
+            }
+            Ok(())
+        })
+    }
+
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.step(|_| SystemFs.sync_directory(path))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.step(|state| {
+            state.volatile.remove(path);
+            SystemFs.remove(path)
+        })
+    }
+}
+
+struct FaultyFile {
+    fs: FaultyFs,
+    path: PathBuf,
+    file: Box<dyn NewFile>,
+}
+
+impl NewFile for FaultyFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let (file, half) = (&mut self.file, bytes.len() / 2);
+        // Half of it arrives even if the rest does not.
+        file.write(&bytes[..half])?;
+        self.fs.step(|_| file.write(&bytes[half..]))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let (file, path) = (&mut self.file, &self.path);
+        self.fs.step(|state| {
+            state.volatile.remove(path);
+            file.sync()
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Replacing a file so that everyone sees either all of the old one or all of the new one, whatever happens.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::Fs;
+
+/// Writes a file under another name, makes it durable, and gives it its name. A link to the file stays one, and the
+/// permissions stay what they are; a new file is for this user alone. What was there before is kept as `backup`.
+pub(crate) fn replace(fs: &dyn Fs, path: &Path, bytes: &[u8], backup: Option<&Path>) -> io::Result<()> {
+    let target = fs.resolve(path)?;
+    let mode = fs.mode(&target)?;
+    if let (Some(backup), Some(mode)) = (backup, mode) {
+        back_up(fs, &target, mode, backup)?;
+    }
+    put(fs, &target, bytes, mode.unwrap_or(0o600), true)
+}
+
+/// The same for what is worth nothing after the machine has stopped: it is not made durable, which takes the most time.
+pub(crate) fn replace_for_now(fs: &dyn Fs, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(fs, &fs.resolve(path)?, bytes, 0o600, false)
+}
+
+fn put(fs: &dyn Fs, target: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
+    let new = beside(target);
+    let written = write(fs, &new, bytes, mode, durable).and_then(|()| fs.rename(&new, target));
+    if written.is_err() {
+        // It is of no use to anybody, and may hold half of a file.
+        let _ = fs.remove(&new);
+        return written;
+    }
+    // The file is what it is now. Some file systems cannot tell when its name is durable.
+    if durable {
+        let _ = fs.sync_directory(target.parent().unwrap_or(Path::new(".")));
+    }
+    Ok(())
+}
+
+fn write(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32, durable: bool) -> io::Result<()> {
+    let mut file = fs.create(path, mode)?;
+    file.write(bytes)?;
+    if durable { file.sync() } else { Ok(()) }
+}
+
+/// The old file itself is the backup, as it is not written to any more; a copy, where it cannot have two names.
+fn back_up(fs: &dyn Fs, target: &Path, mode: u32, backup: &Path) -> io::Result<()> {
+    let second = beside(backup);
+    if fs.link(target, &second).is_ok() {
+        let renamed = fs.rename(&second, backup);
+        // If both are names of one file already, renaming does nothing, and the second name stays.
+        let _ = fs.remove(&second);
+        return renamed;
+    }
+    match fs.read(target)? {
+        Some(bytes) => put(fs, backup, &bytes, mode, true),
+        None => Ok(()),
+    }
+}
+
+/// A name in the same directory that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.tmp", Uuid::new_v4().simple()));
+    path.with_file_name(name)
+}

@@ -1,0 +1,340 @@
+//! Putting together one configuration from what an entry of a file says.
+
+use std::collections::BTreeMap;
+use std::env;
+
+use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
+use super::references::{Part, parts};
+use super::{Dialect, Import, ImportOptions, Imported, Refused, Warning, command};
+use crate::ErrorContract;
+use crate::config::{
+    EnvVarConfig, EnvVarSpec, MISSING, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
+};
+use crate::secrets::{Secret, SecretRef};
+
+/// What VS Code asks the user for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Input {
+    pub(super) is_secret: bool,
+    pub(super) spec: EnvVarSpec,
+}
+
+/// A configuration that is being put together.
+pub(super) struct Builder<'a> {
+    pub(super) config: McpConfig,
+    pub(super) options: &'a ImportOptions,
+    dialect: Dialect,
+    inputs: &'a BTreeMap<String, Input>,
+    secrets: Vec<(SecretRef, Secret)>,
+    warnings: Vec<Warning>,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(
+        dialect: Dialect,
+        options: &'a ImportOptions,
+        inputs: &'a BTreeMap<String, Input>,
+        name: &str,
+    ) -> Self {
+        let mut config = McpConfig::binary(name, "");
+        config.origin = Origin::Imported { from: dialect.name().to_owned() };
+        Builder { config, options, dialect, inputs, secrets: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Adds what came of an entry to what was found.
+    pub(super) fn read(mut self, import: &mut Import, read: impl FnOnce(&mut Self) -> Result<(), ErrorContract>) {
+        let name = self.config.name.clone();
+        let read = read(&mut self);
+        let (missing, mut wrong): (Vec<_>, Vec<_>) =
+            self.config.problems().into_iter().partition(|problem| problem.message.starts_with(MISSING));
+        match (read, wrong.is_empty()) {
+            (Ok(()), true) => {
+                import.warnings.append(&mut self.warnings);
+                let missing = missing.into_iter().next();
+                import.servers.push(Imported { config: self.config, secrets: self.secrets, missing });
+            }
+            (Err(error), _) => import.refused.push(Refused { name, error }),
+            (Ok(()), false) => import.refused.push(Refused { name, error: wrong.swap_remove(0) }),
+        }
+    }
+
+    pub(super) fn warn(&mut self, field: impl Into<String>, message: impl Into<String>) {
+        let server = Some(self.config.name.clone());
+        self.warnings.push(Warning { server, field: field.into(), message: message.into() });
+    }
+
+    /// A server that is started with a command.
+    pub(super) fn command(
+        &mut self,
+        program: &str,
+        args: &[String],
+        env: &[(String, String)],
+    ) -> Result<(), ErrorContract> {
+        let recognised = command::recognise(program, args);
+        self.config.transport = McpTransport::Stdio;
+        self.config.package = recognised.package;
+        self.config.package.identifier = self.text("command", &self.config.package.identifier.clone())?;
+        if let Some(message) = recognised.warning {
+            self.warn("args", message);
+        }
+        self.config.runtime_args = self.args(&recognised.runtime_args)?;
+        self.config.args = self.args(&recognised.args)?;
+        for (name, value) in env {
+            self.env(name, value)?;
+        }
+        for (name, value) in recognised.env {
+            match value {
+                Some(value) => self.env(&name, &value)?,
+                None if self.config.env_vars.contains_key(&name) => {}
+                None => self.passed_on(&name),
+            }
+        }
+        Ok(())
+    }
+
+    /// A server that is reached by HTTP.
+    pub(super) fn http(&mut self, url: &str, headers: &[(String, String)]) -> Result<(), ErrorContract> {
+        if url.starts_with("pipe:") {
+            return Err(ErrorContract::validation("url", "Pipes of Windows are not supported"));
+        }
+        let url = match url.strip_prefix("unix://") {
+            // `unix:///path/of/socket#/path/of/address`
+            Some(socket) => {
+                let (socket, path) = socket.split_once('#').unwrap_or((socket, "/"));
+                self.config.unix_socket = Some(self.text("url", socket)?.into());
+                self.address(&format!("http://localhost/{}", path.trim_start_matches('/')))?
+            }
+            None => self.address(url)?,
+        };
+        self.config.package = McpPackage::new(McpPackageType::Http, url.clone());
+        self.config.transport = McpTransport::Http { url };
+        for (name, value) in headers {
+            self.header(name, value)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn env(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
+        let field = format!("env.{name}");
+        if is_dangerous(name) {
+            self.warn(&field, "It changes what programs load or run: look at it before you agree");
+        }
+        let value = self.value(&field, name, text)?;
+        self.config.env_vars.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    pub(super) fn header(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
+        let value = self.value(&format!("headers.{name}"), name, text)?;
+        self.config.headers.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// A variable of the environment of the hub, for the server, if it is set.
+    pub(super) fn passed_on(&mut self, name: &str) {
+        let is_secret = is_secret_name(name);
+        let spec = EnvVarSpec::default();
+        let value = EnvVarConfig { is_secret, ..EnvVarConfig::secret(name, format!("env:{name}")) };
+        self.config.env_vars.insert(name.to_owned(), value.spec(spec));
+    }
+
+    /// Keeps a secret apart, and says where.
+    pub(super) fn keep(&mut self, name: &str, value: Secret) -> Result<String, ErrorContract> {
+        let mut secret = SecretRef::stored(self.config.id, name)?;
+        // One name may be a variable and a header.
+        while self.secrets.iter().any(|(kept, other)| *kept == secret && *other != value) {
+            let SecretRef::Stored { name, .. } = &secret else { break };
+            secret = SecretRef::stored(self.config.id, format!("{name}_"))?;
+        }
+        let text = secret.to_string();
+        if !self.secrets.iter().any(|(kept, _)| *kept == secret) {
+            self.secrets.push((secret, value));
+        }
+        Ok(text)
+    }
+
+    /// Adds a variable, and says what stands for it in a text.
+    pub(super) fn variable(&mut self, name: &str, value: &EnvVarConfig) -> String {
+        let of_names = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+        let mut name: String = name.chars().map(|c| if of_names(c) { c } else { '_' }).collect();
+        loop {
+            let value = EnvVarConfig { name: name.clone(), ..value.clone() };
+            match self.config.variables.get(&name) {
+                Some(other) if *other != value => name.push('_'),
+                _ => {
+                    self.config.variables.insert(name.clone(), value);
+                    return format!("{{{name}}}");
+                }
+            }
+        }
+    }
+
+    /// A value of a variable or a header.
+    fn value(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, ErrorContract> {
+        if is_placeholder(text) && is_secret_name(name) {
+            self.warn(field, "It looks like something that was to be replaced by a value");
+        }
+        let parts = parts(self.dialect, text);
+        if let [Part::Env { name: variable, unset }] = parts.as_slice() {
+            let is_secret = is_secret_name(name) || is_secret_name(variable);
+            return Ok(EnvVarConfig { name: name.to_owned(), ..from_environment(variable, unset.clone(), is_secret) });
+        }
+        let literal = parts.iter().all(|part| matches!(part, Part::Text(_)));
+        if !literal || !is_secret(name, text) {
+            return Ok(EnvVarConfig::value(name, self.joined(field, parts)?));
+        }
+        // The word before a token is none: what is to be found in logs is the token.
+        if let Some((scheme, token)) = scheme(text) {
+            let kept = self.keep(name, Secret::new(token))?;
+            let token = self.variable(&format!("secret.{name}"), &EnvVarConfig::secret("", kept));
+            return Ok(EnvVarConfig::value(name, format!("{scheme} {token}")));
+        }
+        let kept = self.keep(name, Secret::new(text))?;
+        Ok(EnvVarConfig::secret(name, kept))
+    }
+
+    /// A text, with variables for what it refers to.
+    pub(super) fn text(&mut self, field: &str, text: &str) -> Result<String, ErrorContract> {
+        self.joined(field, parts(self.dialect, text))
+    }
+
+    fn joined(&mut self, field: &str, parts: Vec<Part>) -> Result<String, ErrorContract> {
+        let mut joined = String::new();
+        for part in parts {
+            let part = match part {
+                Part::Text(text) => text,
+                Part::Env { name, unset } => {
+                    let value = from_environment(&name, unset, is_secret_name(&name));
+                    self.variable(&format!("env.{name}"), &value)
+                }
+                Part::Input(id) => self.input(field, &id)?,
+                Part::Home => {
+                    let home = self.options.home.clone().or_else(env::home_dir);
+                    path(home, field, "It is not known where your home directory is")?
+                }
+                Part::Workspace { name_only } => {
+                    let folder = workspace(self.options);
+                    let folder =
+                        if name_only { folder.and_then(|folder| Some(folder.file_name()?.into())) } else { folder };
+                    path(folder, field, "It is not known to which folder this file belongs: say which")?
+                }
+                Part::Unknown(reference) => {
+                    let message = format!("`{reference}` means something only to the program whose file this is");
+                    return Err(ErrorContract::validation(field, message));
+                }
+            };
+            joined.push_str(&part);
+        }
+        Ok(joined)
+    }
+
+    /// What the user is asked for: what they answered, or what they will have to.
+    fn input(&mut self, field: &str, id: &str) -> Result<String, ErrorContract> {
+        let Some(input) = self.inputs.get(id).cloned() else {
+            return Err(ErrorContract::validation(field, format!("The file has no input `{id}`")));
+        };
+        let name = format!("input.{id}");
+        let mut value = EnvVarConfig { is_secret: input.is_secret, ..EnvVarConfig::default() }.spec(input.spec);
+        match self.options.answers.get(id).cloned() {
+            Some(answer) if input.is_secret => value.secret_ref = Some(self.keep(id, answer)?),
+            Some(answer) => value.value = Some(answer.expose().to_owned()),
+            None if value.fallback().is_some() => {}
+            None => {
+                // Where it is to be kept, so that it can be given later.
+                value.secret_ref = Some(SecretRef::stored(self.config.id, id)?.to_string());
+                self.warn(field, format!("It needs a value for the input `{id}`, to be kept as its secret `{id}`"));
+            }
+        }
+        Ok(self.variable(&name, &value))
+    }
+
+    /// The arguments, with the secrets in them kept apart.
+    pub(super) fn args(&mut self, args: &[String]) -> Result<Vec<String>, ErrorContract> {
+        let mut all = Vec::with_capacity(args.len());
+        for (at, arg) in args.iter().enumerate() {
+            let before = at.checked_sub(1).map(|before| args[before].as_str());
+            let field = format!("args.{at}");
+            let arg = match secret_in(before, arg) {
+                Some((option, secret)) if !secret.contains("${") => {
+                    let kept = self.keep(&format!("argument.{at}"), Secret::new(secret))?;
+                    let variable = self.variable(&format!("secret.argument.{at}"), &EnvVarConfig::secret("", kept));
+                    format!("{option}{variable}")
+                }
+                _ => self.text(&field, arg)?,
+            };
+            let is_secret = crate::config::names_in(&arg)
+                .any(|name| self.config.variables.get(name).is_some_and(|value| value.is_secret));
+            if is_secret && !self.options.secrets_in_args {
+                let message = "It is a secret, and everyone on this machine can read the arguments of a command. Give it \
+                               in `env` if the server can take it there, or allow secrets in arguments";
+                return Err(ErrorContract::validation(field, message));
+            }
+            self.config.secrets_in_args |= is_secret;
+            all.push(arg);
+        }
+        Ok(all)
+    }
+
+    /// An address, with the secrets in its query kept apart.
+    fn address(&mut self, url: &str) -> Result<String, ErrorContract> {
+        let Some((address, query)) = url.split_once('?') else { return self.text("url", url) };
+        let mut all = self.text("url", address)?;
+        for (at, member) in query.split('&').enumerate() {
+            all.push(if at == 0 { '?' } else { '&' });
+            match member.split_once('=') {
+                Some((name, value)) if is_secret(name, value) && !value.contains("${") => {
+                    let kept = self.keep(name, Secret::new(value))?;
+                    let variable = self.variable(&format!("secret.{name}"), &EnvVarConfig::secret("", kept));
+                    all.extend([name, "=", &variable]);
+                }
+                _ => all.push_str(&self.text("url", member)?),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The secret in an argument, and what stands before it: `--token=` of `--token=abc`, nothing of the `abc` after `--token`.
+fn secret_in<'t>(before: Option<&str>, arg: &'t str) -> Option<(&'t str, &'t str)> {
+    let is_option = |text: &str| text.starts_with('-');
+    if let Some((option, value)) = arg.split_once('=')
+        && is_option(option)
+    {
+        let found = is_secret(option.trim_start_matches('-'), value);
+        return found.then(|| arg.split_at(option.len() + 1));
+    }
+    if is_option(arg) {
+        return None;
+    }
+    let named = before.is_some_and(|before| {
+        is_option(before) && !before.contains('=') && is_secret(before.trim_start_matches('-'), arg)
+    });
+    // `--header "Authorization: Bearer abc"`
+    let header = arg.split_once(':').filter(|(name, value)| is_secret_name(name) && is_secret_text(value));
+    if let Some((name, value)) = header {
+        let token = scheme(value.trim_start()).map_or(value.trim_start(), |(_, token)| token);
+        let at = arg.len() - token.len();
+        return (at > name.len()).then(|| arg.split_at(at));
+    }
+    (named || is_secret_text(arg)).then_some(("", arg))
+}
+
+fn from_environment(name: &str, unset: Option<String>, is_secret: bool) -> EnvVarConfig {
+    let spec = unset.map(|default| EnvVarSpec { default: Some(default), ..EnvVarSpec::default() });
+    EnvVarConfig { is_secret, spec, ..EnvVarConfig::secret("", format!("env:{name}")) }
+}
+
+fn path(path: Option<std::path::PathBuf>, field: &str, unknown: &str) -> Result<String, ErrorContract> {
+    let text = path.and_then(|path| path.to_str().map(str::to_owned));
+    text.ok_or_else(|| ErrorContract::validation(field, unknown))
+}
+
+/// The folder that a file belongs to: the one that holds it, or the `.vscode` that holds it.
+fn workspace(options: &ImportOptions) -> Option<std::path::PathBuf> {
+    if let Some(workspace) = &options.workspace {
+        return Some(workspace.clone());
+    }
+    let folder = std::path::absolute(options.path.as_ref()?).ok()?.parent()?.to_path_buf();
+    let is_hidden = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    if is_hidden { folder.parent().map(Into::into) } else { Some(folder) }
+}

@@ -1,0 +1,111 @@
+//! Codex: `mcp_servers` in TOML.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::builder::Builder;
+use super::family::{object, pairs, present, text, texts, texts_of};
+use super::{Import, ImportOptions};
+use crate::ErrorContract;
+use crate::config::EnvVarConfig;
+
+const OF_PROCESSES: [&str; 5] = ["command", "args", "env", "env_vars", "cwd"];
+const OF_ADDRESSES: [&str; 5] =
+    ["url", "bearer_token_env_var", "http_headers", "env_http_headers", "http_headers_helper"];
+
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+    let servers = match whole.get("mcp_servers") {
+        None => Map::new(),
+        Some(Value::Object(servers)) => servers.clone(),
+        Some(_) => return Err(ErrorContract::validation("mcp_servers", "It is not a table of servers by name")),
+    };
+    let none = BTreeMap::new();
+    for (name, entry) in &servers {
+        let builder = Builder::new(import.dialect, options, &none, name);
+        builder.read(import, |builder| self::entry(builder, object(entry)?));
+    }
+    Ok(())
+}
+
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    // As Codex itself does: a token that stands in the file is a mistake that is not to be taken over.
+    if present(members, "bearer_token") {
+        let message =
+            "A token does not belong in this file: name the variable that holds it, in `bearer_token_env_var`";
+        return Err(ErrorContract::validation("bearer_token", message));
+    }
+    let is_http = present(members, "url");
+    let others = if is_http { &OF_PROCESSES } else { &OF_ADDRESSES };
+    if let Some(other) = others.iter().find(|name| present(members, name)) {
+        let kind = if is_http { "an address" } else { "a command" };
+        return Err(ErrorContract::validation(*other, format!("A server with {kind} has no `{other}`")));
+    }
+    if is_http {
+        let headers = pairs(builder, members, "http_headers")?;
+        builder.http(&text(members, "url")?, &headers)?;
+        for (header, variable) in pairs(builder, members, "env_http_headers")? {
+            let value =
+                EnvVarConfig::secret(&header, format!("env:{variable}")).spec(crate::config::EnvVarSpec::default());
+            builder.config.headers.insert(header, value);
+        }
+        if present(members, "bearer_token_env_var") {
+            let variable = text(members, "bearer_token_env_var")?;
+            let token =
+                builder.variable(&format!("env.{variable}"), &EnvVarConfig::secret("", format!("env:{variable}")));
+            let value = EnvVarConfig::value("Authorization", format!("Bearer {token}"));
+            builder.config.headers.insert("Authorization".to_owned(), value);
+        }
+    } else if present(members, "command") {
+        let (args, env) = (texts_of(members, "args")?, pairs(builder, members, "env")?);
+        builder.command(&text(members, "command")?, &args, &env)?;
+        passed_on(builder, members)?;
+        if present(members, "cwd") {
+            builder.config.cwd = Some(text(members, "cwd")?.into());
+        }
+    } else {
+        return Err(ErrorContract::validation("command", "It has neither a `command` nor a `url`"));
+    }
+    for (name, value) in members {
+        setting(builder, name, value)?;
+    }
+    Ok(())
+}
+
+/// Variables that are passed on by name.
+fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    for variable in members.get("env_vars").and_then(Value::as_array).into_iter().flatten() {
+        let name = variable.as_str().or_else(|| variable.get("name")?.as_str());
+        let name = name.ok_or_else(|| ErrorContract::validation("env_vars", "It is not a list of names"))?;
+        if variable.get("source").and_then(Value::as_str).is_some_and(|source| source != "local") {
+            builder.warn(format!("env_vars.{name}"), "It is taken from the environment of this machine");
+        }
+        if !builder.config.env_vars.contains_key(name) {
+            builder.passed_on(name);
+        }
+    }
+    Ok(())
+}
+
+fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), ErrorContract> {
+    let tools = || texts(value).ok_or_else(|| ErrorContract::validation(name, "It is not a list of names"));
+    match name {
+        name if OF_PROCESSES.contains(&name) || OF_ADDRESSES[..4].contains(&name) => {}
+        "enabled" => builder.config.enabled = value != &Value::Bool(false),
+        "enabled_tools" => builder.config.tools.allow = Some(tools()?),
+        "disabled_tools" => builder.config.tools.deny = tools()?,
+        "startup_timeout_sec" | "startup_timeout_ms" | "tool_timeout_sec" => {
+            let unit = if name.ends_with("_ms") { 0.001 } else { 1.0 };
+            let time = value.as_f64().map(|number| number * unit).filter(|seconds| *seconds > 0.0);
+            let Some(time) = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) else {
+                builder.warn(name, "It is not a time; it was left out");
+                return Ok(());
+            };
+            let times = &mut builder.config.timeouts;
+            *(if name == "tool_timeout_sec" { &mut times.call } else { &mut times.start }) = Some(time);
+        }
+        _ => builder.warn(name, "It means nothing here, and was left out"),
+    }
+    Ok(())
+}

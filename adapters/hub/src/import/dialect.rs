@@ -1,0 +1,170 @@
+//! Whose file it is, and where it usually is.
+
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use super::parse_json;
+use crate::ErrorContract;
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Claude Desktop: `claude_desktop_config.json`.
+    ClaudeDesktop,
+    /// Claude Code: `.mcp.json` of a project, `~/.claude.json`.
+    ClaudeCode,
+    /// Cursor: `.cursor/mcp.json`.
+    Cursor,
+    /// Windsurf: `mcp_config.json`.
+    Windsurf,
+    /// VS Code: `.vscode/mcp.json`.
+    VsCode,
+    /// Zed: `settings.json` with `context_servers`.
+    Zed,
+    /// Gemini CLI: `settings.json` with `mcpServers`.
+    GeminiCli,
+    /// Codex: `config.toml`.
+    CodexToml,
+    /// An entry of the official registry: `server.json`.
+    ServerJson,
+    /// Any other file with `mcpServers`.
+    McpServers,
+}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Dialect; 10] = [
+        Dialect::ClaudeDesktop,
+        Dialect::ClaudeCode,
+        Dialect::Cursor,
+        Dialect::Windsurf,
+        Dialect::VsCode,
+        Dialect::Zed,
+        Dialect::GeminiCli,
+        Dialect::CodexToml,
+        Dialect::ServerJson,
+        Dialect::McpServers,
+    ];
+
+    /// Its name, as on a command line: `claude-desktop`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::ClaudeDesktop => "claude-desktop",
+            Dialect::ClaudeCode => "claude-code",
+            Dialect::Cursor => "cursor",
+            Dialect::Windsurf => "windsurf",
+            Dialect::VsCode => "vscode",
+            Dialect::Zed => "zed",
+            Dialect::GeminiCli => "gemini",
+            Dialect::CodexToml => "codex",
+            Dialect::ServerJson => "server-json",
+            Dialect::McpServers => "mcp-servers",
+        }
+    }
+
+    /// Whose file this is, by where it is and what is in it. `None` if it is nobody's.
+    pub fn detect(text: &str, path: Option<&Path>) -> Option<Dialect> {
+        if path.is_some_and(|path| path.extension().is_some_and(|end| end == "toml")) {
+            return Some(Dialect::CodexToml);
+        }
+        let Some(Ok(Value::Object(members))) = parse_json(text) else {
+            let is_codex = toml::from_str::<Value>(text).is_ok_and(|value| value.get("mcp_servers").is_some());
+            return is_codex.then_some(Dialect::CodexToml);
+        };
+        let is_object = |name: &str| members.get(name).is_some_and(Value::is_object);
+        if is_object("mcpServers") {
+            return Some(path.map_or(Dialect::McpServers, of_path));
+        }
+        let is_entry = |value: &Value| value.get("packages").or_else(|| value.get("remotes")).is_some();
+        if is_object("context_servers") {
+            Some(Dialect::Zed)
+        } else if is_object("servers") {
+            Some(Dialect::VsCode)
+        } else if is_entry(&Value::Object(members.clone())) || members.get("server").is_some_and(is_entry) {
+            Some(Dialect::ServerJson)
+        } else {
+            // Servers by name, without anything around them.
+            let is_server = |value: &Value| value.get("command").or_else(|| value.get("url")).is_some();
+            (!members.is_empty() && members.values().all(is_server)).then_some(Dialect::McpServers)
+        }
+    }
+
+    /// Where the file of this user usually is, on this system; the one of the folder in which the program works comes first. Nothing
+    /// says that it is there.
+    pub fn default_paths(self) -> Vec<PathBuf> {
+        let home = env::home_dir().unwrap_or_default();
+        let variable = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let config = if cfg!(windows) {
+            variable("APPDATA").unwrap_or_else(|| home.join("AppData").join("Roaming"))
+        } else if cfg!(target_os = "macos") {
+            home.join("Library").join("Application Support")
+        } else {
+            variable("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"))
+        };
+        match self {
+            Dialect::ClaudeDesktop => vec![config.join("Claude").join("claude_desktop_config.json")],
+            Dialect::ClaudeCode => vec![".mcp.json".into(), home.join(".claude.json")],
+            Dialect::Cursor => vec![Path::new(".cursor").join("mcp.json"), home.join(".cursor").join("mcp.json")],
+            Dialect::Windsurf => vec![home.join(".codeium").join("windsurf").join("mcp_config.json")],
+            Dialect::VsCode => {
+                vec![Path::new(".vscode").join("mcp.json"), config.join("Code").join("User").join("mcp.json")]
+            }
+            // Zed has its files in `~/.config` on macOS, too.
+            Dialect::Zed if cfg!(target_os = "macos") => vec![home.join(".config").join("zed").join("settings.json")],
+            Dialect::Zed => {
+                vec![config.join(if cfg!(windows) { "Zed" } else { "zed" }).join("settings.json")]
+            }
+            Dialect::GeminiCli => {
+                let name = Path::new(".gemini").join("settings.json");
+                vec![name.clone(), home.join(name)]
+            }
+            Dialect::CodexToml => {
+                vec![variable("CODEX_HOME").unwrap_or_else(|| home.join(".codex")).join("config.toml")]
+            }
+            Dialect::ServerJson => vec!["server.json".into()],
+            Dialect::McpServers => Vec::new(),
+        }
+    }
+}
+
+/// Whose file with `mcpServers` it is.
+fn of_path(path: &Path) -> Dialect {
+    let file = path.file_name().unwrap_or_default();
+    let is_in = |directory: &str| path.components().any(|part| part.as_os_str() == directory);
+    if file == "claude_desktop_config.json" {
+        Dialect::ClaudeDesktop
+    } else if file == ".mcp.json" || file == ".claude.json" {
+        Dialect::ClaudeCode
+    } else if is_in(".cursor") {
+        Dialect::Cursor
+    } else if file == "mcp_config.json" || is_in(".codeium") {
+        Dialect::Windsurf
+    } else if is_in(".gemini") {
+        Dialect::GeminiCli
+    } else {
+        Dialect::McpServers
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = ErrorContract;
+
+    fn from_str(name: &str) -> Result<Self, ErrorContract> {
+        let found = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+            ErrorContract::validation("dialect", format!("It is one of: {}", names.join(", ")))
+        })
+    }
+}

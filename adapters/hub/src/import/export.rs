@@ -1,0 +1,120 @@
+//! Writing `mcpServers`.
+
+use serde_json::{Map, Value, json};
+
+use super::Warning;
+use crate::config::{EnvVarConfig, McpConfig, McpTransport, fill};
+use crate::launch;
+use crate::secrets::SecretRef;
+
+/// A file for other programs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// The file: an object with `mcpServers`.
+    pub text: String,
+    /// What the other program will not know.
+    pub warnings: Vec<Warning>,
+}
+
+/// Writes configurations as `mcpServers`. Secrets are not in it: `${NAME}` stands in their place, which programs take from
+/// their environment. Servers that are disabled are not in it either.
+pub fn export<'a>(configs: impl IntoIterator<Item = &'a McpConfig>) -> Exported {
+    let (mut servers, mut warnings) = (Map::new(), Vec::new());
+    for config in configs.into_iter().filter(|config| config.enabled) {
+        let mut export = Export { config, warnings: &mut warnings };
+        let mut entry = Map::new();
+        match &config.transport {
+            McpTransport::Http { url } => {
+                entry.insert("type".to_owned(), "http".into());
+                entry.insert("url".to_owned(), export.text("transport", url).into());
+                if let Some(socket) = &config.unix_socket {
+                    entry.insert("unixSocket".to_owned(), socket.to_string_lossy().into());
+                }
+                export.values(&mut entry, "headers", "headers", &config.headers);
+            }
+            McpTransport::Stdio => {
+                let args = |args: &[String], export: &mut Export<'_>| -> Vec<String> {
+                    args.iter().map(|arg| export.text("args", arg)).collect()
+                };
+                let (runtime_args, args) = (args(&config.runtime_args, &mut export), args(&config.args, &mut export));
+                let mut command = launch::argv(config, &runtime_args, &args, None).into_iter();
+                entry.insert("command".to_owned(), command.next().unwrap_or_default().into());
+                entry.insert("args".to_owned(), command.collect::<Vec<_>>().into());
+                export.values(&mut entry, "env", "env_vars", &config.env_vars);
+                if let Some(cwd) = &config.cwd {
+                    entry.insert("cwd".to_owned(), cwd.to_string_lossy().into());
+                }
+            }
+        }
+        servers.insert(config.name.trim().to_owned(), Value::Object(entry));
+    }
+    let text = serde_json::to_string_pretty(&json!({ "mcpServers": servers })).unwrap_or_default();
+    Exported { text: text + "\n", warnings }
+}
+
+struct Export<'a> {
+    config: &'a McpConfig,
+    warnings: &'a mut Vec<Warning>,
+}
+
+impl Export<'_> {
+    fn values(
+        &mut self,
+        entry: &mut Map<String, Value>,
+        member: &str,
+        field: &str,
+        values: &std::collections::BTreeMap<String, EnvVarConfig>,
+    ) {
+        let mut all = Map::new();
+        for (name, value) in values {
+            let field = format!("{field}.{name}");
+            match self.value(&field, name, value) {
+                Some(text) if value.secret_ref.is_none() && !value.is_secret => {
+                    all.insert(name.clone(), self.text(&field, &text).into());
+                }
+                Some(text) => {
+                    all.insert(name.clone(), text.into());
+                }
+                None => {}
+            }
+        }
+        if !all.is_empty() {
+            entry.insert(member.to_owned(), Value::Object(all));
+        }
+    }
+
+    /// A value, or the reference that stands for it.
+    fn value(&mut self, field: &str, name: &str, value: &EnvVarConfig) -> Option<String> {
+        let reference = value.secret_ref.as_ref().and_then(|text| text.parse::<SecretRef>().ok());
+        let variable = match reference {
+            Some(SecretRef::Env { name }) => name,
+            None if value.secret_ref.is_none() && !value.is_secret => return value.literal().map(str::to_owned),
+            _ => {
+                let variable: String = name
+                    .chars()
+                    .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
+                    .collect();
+                let message =
+                    format!("A secret is not written to a file: set `{variable}` where the program is started");
+                let server = Some(self.config.name.clone());
+                self.warnings.push(Warning { server, field: field.to_owned(), message });
+                variable
+            }
+        };
+        Some(match value.fallback() {
+            Some(default) if !default.contains('}') => format!("${{{variable}:-{default}}}"),
+            _ => format!("${{{variable}}}"),
+        })
+    }
+
+    /// A text with what stands for its variables.
+    fn text(&mut self, field: &str, text: &str) -> String {
+        let filled = fill::<std::convert::Infallible>(text, |name| {
+            let Some(value) = self.config.variables.get(name).cloned() else { return Ok(None) };
+            let short = name.trim_start_matches("env.").trim_start_matches("secret.").trim_start_matches("input.");
+            Ok(Some(self.value(field, short, &value).unwrap_or_default()))
+        });
+        let Ok(text) = filled;
+        text
+    }
+}

@@ -1,0 +1,114 @@
+//! Telling secrets that stand in a file as they are from other texts.
+
+/// What tokens of well-known services begin with.
+const PREFIXES: [&str; 26] = [
+    "sk-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "pk_live_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "eyJ",
+    "npm_",
+    "hf_",
+    "pypi-",
+    "dop_v1_",
+    "lin_api_",
+];
+
+/// Parts of names that only secrets have.
+const WITHIN: [&str; 7] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "APIKEY", "CREDENTIAL", "PASSPHRASE"];
+
+/// Words of names that secrets have.
+const WORDS: [&str; 9] = ["KEY", "PAT", "AUTH", "AUTHORIZATION", "PASS", "DSN", "COOKIE", "BEARER", "JWT"];
+
+/// Whether a value of this name is usually a secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    let is_word = |word: &str| WORDS.contains(&word);
+    WITHIN.iter().any(|part| name.contains(part)) || name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_word)
+}
+
+/// Whether a text looks like a secret, whatever it is called.
+pub(super) fn is_secret_text(text: &str) -> bool {
+    let text = text.trim();
+    let is_token = |text: &str| text.len() >= 16 && !text.contains(char::is_whitespace);
+    let known = PREFIXES.iter().any(|prefix| text.starts_with(prefix)) && is_token(text);
+    known || scheme(text).is_some_and(|(_, token)| is_token(token)) || has_password(text)
+}
+
+/// Whether a literal is a secret: it has such a name and could be one, or looks like one.
+pub(super) fn is_secret(name: &str, text: &str) -> bool {
+    let is_path = text.starts_with(['/', '~', '.']) || text.contains(":\\");
+    let is_plain = text.len() < 4 || text.parse::<f64>().is_ok() || matches!(text, "true" | "false" | "none" | "null");
+    is_secret_text(text) || (is_secret_name(name) && !is_path && !is_plain && !text.starts_with("http"))
+}
+
+/// The scheme of a header such as `Bearer abc`, and what follows it.
+pub(super) fn scheme(text: &str) -> Option<(&str, &str)> {
+    let (scheme, token) = text.split_once(' ')?;
+    let known = ["bearer", "basic", "token", "apikey"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    (known && !token.trim().is_empty()).then_some((scheme, token))
+}
+
+/// Whether it is an address with a password in it, such as that of a database.
+fn has_password(text: &str) -> bool {
+    let Some((_, rest)) = text.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.split_once(':').is_some_and(|(_, word)| !word.is_empty()))
+}
+
+/// Whether it only says what is to be put in its place.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let upper = text.to_ascii_uppercase();
+    (text.starts_with('<') && text.ends_with('>'))
+        || ["YOUR_", "YOUR-", "CHANGEME", "REPLACE_", "REPLACE-", "XXXX", "..."].iter().any(|part| upper.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_told_from_other_texts() {
+        for (name, text) in [
+            ("GITHUB_PERSONAL_ACCESS_TOKEN", "abcd1234"),
+            ("BRAVE_API_KEY", "BSA123456"),
+            ("x-api-key", "abcd1234"),
+            ("Authorization", "Bearer abcdefghijklmnop"),
+            ("ANYTHING", "ghp_0123456789abcdef0123"),
+            ("DATABASE_URL", "postgres://me:hunter2@localhost/x"),
+            ("db_password", "hunter2"),
+        ] {
+            assert!(is_secret(name, text), "{name}={text}");
+        }
+        for (name, text) in [
+            ("MAX_TOKENS", "4096"),
+            ("KEY_FILE", "/home/me/key.pem"),
+            ("KEYBOARD", "german"),
+            ("DEBUG", "true"),
+            ("TOKEN", ""),
+            ("LANG", "en_US.UTF-8"),
+            ("DATABASE_URL", "postgres://localhost/x"),
+            ("PATH", "/usr/bin:/bin"),
+            ("AUTH_URL", "https://example.com/login"),
+        ] {
+            assert!(!is_secret(name, text), "{name}={text}");
+        }
+        assert!(is_placeholder("<YOUR_TOKEN>") && is_placeholder("your_api_key") && !is_placeholder("abc"));
+    }
+}

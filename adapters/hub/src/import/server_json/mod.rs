@@ -1,0 +1,115 @@
+//! An entry of the official registry: `server.json`, of the schema of 2025-12-11 and its predecessors.
+//!
+//! The first of its packages that can be run here is taken, and if there is none, the first of its remotes. Commands are put
+//! together from their parts, without a shell. What the registry says about values goes along as
+//! [`EnvVarSpec`](crate::config::EnvVarSpec), so that wrong ones are refused.
+
+mod inputs;
+mod package;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::builder::Builder;
+use super::{Import, ImportOptions, Refused, Warning};
+use crate::ErrorContract;
+use crate::config::{McpPackage, McpPackageType, McpSource, McpTransport, Origin};
+use inputs::Scope;
+
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+    // Answers of the registry have it in a wrapper.
+    let entry = whole.get("server").filter(|server| server.is_object()).unwrap_or(whole);
+    let name = text(entry, "name").unwrap_or_default();
+    status(whole, name, import)?;
+    let version = text(entry, "version").or_else(|| entry.pointer("/version_detail/version").and_then(Value::as_str));
+    let source = McpSource::Official { name: name.to_owned(), version: version.unwrap_or_default().to_owned() };
+    let short = text(entry, "title").unwrap_or_else(|| name.rsplit('/').next().unwrap_or_default());
+    let mut reasons = Vec::new();
+    let candidates = list(entry, "packages").map(|package| (true, package));
+    let candidates = candidates.chain(list(entry, "remotes").map(|remote| (false, remote)));
+    for (at, (is_package, candidate)) in candidates.enumerate() {
+        let mut trial =
+            Import { dialect: import.dialect, servers: Vec::new(), refused: Vec::new(), warnings: Vec::new() };
+        let none = BTreeMap::new();
+        let mut builder = Builder::new(import.dialect, options, &none, short);
+        builder.config.source = source.clone();
+        builder.config.origin = Origin::Registry;
+        builder.read(&mut trial, |builder| {
+            let members = candidate.as_object().ok_or_else(|| ErrorContract::validation("", "It is not an object"))?;
+            if is_package { package::read(builder, members) } else { remote(builder, members) }
+        });
+        if let Some(refused) = trial.refused.pop() {
+            let field = format!("{}.{at}.{}", if is_package { "packages" } else { "remotes" }, refused.error.field);
+            reasons.push(ErrorContract { field: field.trim_end_matches('.').to_owned(), ..refused.error });
+            continue;
+        }
+        import.servers.append(&mut trial.servers);
+        import.warnings.append(&mut trial.warnings);
+        return Ok(());
+    }
+    let error = match reasons.len() {
+        0 => ErrorContract::validation("packages", "It has neither packages nor remotes"),
+        1 => reasons.swap_remove(0),
+        _ => {
+            let all: Vec<String> =
+                reasons.iter().map(|reason| format!("{}: {}", reason.field, reason.message)).collect();
+            ErrorContract::validation(reasons[0].field.clone(), all.join("; "))
+        }
+    };
+    import.refused.push(Refused { name: name.to_owned(), error });
+    Ok(())
+}
+
+/// What the registry has deleted it has deleted for a reason.
+fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), ErrorContract> {
+    let mut official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let status = official.find_map(|meta| text(meta, "status")).or_else(|| text(whole, "status"));
+    match status {
+        Some("deleted") => {
+            let message = "The registry has deleted this server, as it does with harmful ones";
+            Err(ErrorContract::validation("status", message))
+        }
+        Some("deprecated") => {
+            let message = "Its author no longer recommends it".to_owned();
+            import.warnings.push(Warning { server: Some(name.to_owned()), field: "status".to_owned(), message });
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn remote(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    let remote = Value::Object(members.clone());
+    if !matches!(
+        either(&remote, "type", "transport_type").and_then(Value::as_str),
+        Some("streamable-http" | "sse" | "streamable")
+    ) {
+        return Err(ErrorContract::validation("type", "It is not a transport that is known here"));
+    }
+    let url = text(&remote, "url").ok_or_else(|| ErrorContract::validation("url", "An address is required"))?;
+    let mut scope = Scope::default();
+    scope.define(builder, remote.get("variables"))?;
+    let url = scope.fill(url);
+    for header in list(&remote, "headers") {
+        let (name, value) = inputs::key_value(builder, header, "headers")?;
+        builder.config.headers.insert(name, value);
+    }
+    builder.config.package = McpPackage::new(McpPackageType::Http, url.clone());
+    builder.config.transport = McpTransport::Http { url };
+    Ok(())
+}
+
+/// A member that is text.
+fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
+    value.get(name)?.as_str()
+}
+
+/// A member by its name of today, or by its name before.
+fn either<'v>(value: &'v Value, name: &str, before: &str) -> Option<&'v Value> {
+    value.get(name).or_else(|| value.get(before)).filter(|value| !value.is_null())
+}
+
+fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}

@@ -1,0 +1,157 @@
+//! A package: what runs it, with which arguments and variables.
+
+use serde_json::{Map, Value};
+
+use super::super::builder::Builder;
+use super::inputs;
+use super::{either, text};
+use crate::ErrorContract;
+use crate::config::{EnvVarConfig, McpConfig, McpPackage, McpPackageType, McpTransport};
+
+pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    let package = Value::Object(members.clone());
+    let wrong = |field: &str, message: &str| Err(ErrorContract::validation(field, message));
+    let package_type = match either(&package, "registryType", "registry_type")
+        .or_else(|| package.get("registry_name"))
+        .and_then(Value::as_str)
+    {
+        Some("npm") => McpPackageType::Npm,
+        Some("pypi") => McpPackageType::Pypi,
+        Some("oci" | "docker") => McpPackageType::Docker,
+        Some(other) => return wrong("registryType", &format!("Packages of `{other}` cannot be run here")),
+        None => return wrong("registryType", "It is required"),
+    };
+    match package.pointer("/transport/type").and_then(Value::as_str) {
+        None | Some("stdio") => {}
+        Some(other) => return wrong("transport", &format!("A package is spoken to by `stdio`, and not by `{other}`")),
+    }
+    if either(&package, "fileSha256", "file_sha256").is_some() {
+        return wrong("fileSha256", "What runs such packages cannot hold them against this");
+    }
+    let identifier = text(&package, "identifier").or_else(|| text(&package, "name")).unwrap_or_default();
+    builder.config.package = McpPackage::new(package_type, identifier);
+    builder.config.transport = McpTransport::Stdio;
+    if let Some(version) = text(&package, "version").filter(|version| !version.is_empty()) {
+        check_version(version)?;
+        if crate::config::split_version(&builder.config.package).1.is_none() {
+            builder.config.package.version = Some(version.to_owned());
+        }
+    }
+    let hint = either(&package, "runtimeHint", "runtime_hint").and_then(Value::as_str);
+    builder.config.package.runtime_hint =
+        hint.filter(|hint| package_type.runtimes().first() != Some(hint)).map(str::to_owned);
+    let origin = origin(&mut builder.config, &package);
+    for variable in either(&package, "environmentVariables", "environment_variables")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let (name, value) = inputs::key_value(builder, variable, "environmentVariables")?;
+        builder.config.env_vars.insert(name, value);
+    }
+    let mut arguments = |name: &str, before: &str| arguments(builder, either(&package, name, before), package_type);
+    let runtime_args = arguments("runtimeArguments", "runtime_arguments")?;
+    let args = arguments("packageArguments", "package_arguments")?;
+    builder.config.runtime_args = origin.into_iter().chain(runtime_args).collect();
+    builder.config.args = args;
+    secrets(builder)
+}
+
+/// A version is one version: not the newest of some, which is another tomorrow.
+fn check_version(version: &str) -> Result<(), ErrorContract> {
+    let is_range = version == "latest" || version.contains(['^', '~', '*', '>', '<', '=', '|', ' ']);
+    let is_open = version.split('.').any(|part| matches!(part, "x" | "X"));
+    if is_range || is_open {
+        return Err(ErrorContract::validation("version", "An exact version is required"));
+    }
+    Ok(())
+}
+
+/// Where the package is taken from, if the entry says so: another registry could have another package of this name.
+fn origin(config: &mut McpConfig, package: &Value) -> Option<String> {
+    let base = either(package, "registryBaseUrl", "registry_base_url")?.as_str()?.trim_end_matches('/');
+    match config.package.package_type {
+        McpPackageType::Npm => Some(format!("--registry={base}")),
+        McpPackageType::Pypi => Some(format!("--default-index={base}/simple")),
+        McpPackageType::Docker => {
+            let host = base.split_once("://").map_or(base, |(_, host)| host);
+            let first = config.package.identifier.split('/').next().unwrap_or_default();
+            if !first.contains(['.', ':']) {
+                config.package.identifier = format!("{host}/{}", config.package.identifier);
+            }
+            None
+        }
+        McpPackageType::Binary | McpPackageType::Http => None,
+    }
+}
+
+/// Arguments, each as one element of the command, or two for an option with its value.
+fn arguments(
+    builder: &mut Builder<'_>,
+    arguments: Option<&Value>,
+    package_type: McpPackageType,
+) -> Result<Vec<String>, ErrorContract> {
+    let mut all = Vec::new();
+    for argument in arguments.and_then(Value::as_array).into_iter().flatten() {
+        let name = text(argument, "name").unwrap_or_default();
+        let is_named = text(argument, "type") == Some("named");
+        let hint = either(argument, "valueHint", "value_hint").and_then(Value::as_str);
+        let key = if is_named { name.trim_start_matches('-') } else { hint.unwrap_or("argument") };
+        let value = inputs::input(builder, key, argument)?;
+        let given = value.literal().is_some() || value.secret_ref.is_some();
+        let says_value =
+            ["value", "default", "isRequired", "is_required"].iter().any(|name| argument.get(name).is_some());
+        if is_named && !given && !says_value && hint.is_none() {
+            all.push(name.to_owned());
+            continue;
+        }
+        if !given && !value.is_required() {
+            continue;
+        }
+        let text = plain(&value).unwrap_or_else(|| builder.variable(key, &value));
+        match (is_named, package_type) {
+            (true, McpPackageType::Docker) if matches!(name, "-e" | "--env") => variable(builder, &text),
+            (true, _) => {
+                all.push(name.to_owned());
+                all.push(text);
+            }
+            (false, _) => all.push(text),
+        }
+    }
+    let ours: &[&str] = match package_type {
+        McpPackageType::Npm => &["-y", "--yes"],
+        McpPackageType::Docker => &["run", "-i", "--rm", "--init", "-t", "-it", "--interactive", "--tty"],
+        _ => &[],
+    };
+    all.retain(|arg| !ours.contains(&arg.as_str()));
+    Ok(all)
+}
+
+/// The text of a value that nobody can give another.
+fn plain(value: &EnvVarConfig) -> Option<String> {
+    value.spec.as_ref()?.value.clone().filter(|_| !value.is_secret && value.value.is_none())
+}
+
+/// `NAME=text` of a container: it goes into the environment, and not into the command.
+fn variable(builder: &mut Builder<'_>, text: &str) {
+    let (name, text) = text.split_once('=').unwrap_or((text, ""));
+    if !builder.config.env_vars.contains_key(name) {
+        builder.config.env_vars.insert(name.to_owned(), EnvVarConfig::value(name, text));
+    }
+}
+
+/// An argument that is a secret can be read by everyone, and is refused, unless the user allows it.
+fn secrets(builder: &mut Builder<'_>) -> Result<(), ErrorContract> {
+    let config = &mut builder.config;
+    let is_secret = |arg: &String| {
+        crate::config::names_in(arg).any(|name| config.variables.get(name).is_some_and(|value| value.is_secret))
+    };
+    let has_one = config.args.iter().chain(&config.runtime_args).any(is_secret);
+    if has_one && !builder.options.secrets_in_args {
+        let message = "One of them is a secret, and everyone on this machine can read the arguments of a command. Allow \
+                       secrets in arguments, if that is meant";
+        return Err(ErrorContract::validation("packageArguments", message));
+    }
+    config.secrets_in_args = has_one;
+    Ok(())
+}

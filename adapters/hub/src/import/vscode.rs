@@ -1,0 +1,85 @@
+//! VS Code: `servers` and `inputs`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::builder::{Builder, Input};
+use super::family::{object, pairs, present, text, texts, texts_of};
+use super::{Import, ImportOptions};
+use crate::ErrorContract;
+use crate::config::EnvVarSpec;
+
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+    let servers = match whole.get("servers").or_else(|| whole.get("mcpServers")) {
+        None => Map::new(),
+        Some(Value::Object(servers)) => servers.clone(),
+        Some(_) => return Err(ErrorContract::validation("servers", "It is not an object of servers by name")),
+    };
+    let inputs = inputs(whole);
+    for (name, entry) in &servers {
+        let builder = Builder::new(import.dialect, options, &inputs, name);
+        builder.read(import, |builder| self::entry(builder, object(entry)?));
+    }
+    Ok(())
+}
+
+/// What the user is asked for, by id.
+fn inputs(whole: &Value) -> BTreeMap<String, Input> {
+    let mut inputs = BTreeMap::new();
+    for input in whole.get("inputs").and_then(Value::as_array).into_iter().flatten() {
+        let of = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
+        let Some(id) = of("id") else { continue };
+        let choices = input.get("options").map(options_of).unwrap_or_default();
+        let spec = EnvVarSpec {
+            description: of("description"),
+            is_required: true,
+            default: of("default"),
+            choices,
+            ..EnvVarSpec::default()
+        };
+        inputs.insert(id, Input { is_secret: input.get("password") == Some(&Value::Bool(true)), spec });
+    }
+    inputs
+}
+
+/// The values of a list to choose from: texts, or objects with a `value`.
+fn options_of(options: &Value) -> Vec<String> {
+    let value = |option: &Value| option.as_str().or_else(|| option.get("value")?.as_str()).map(str::to_owned);
+    options.as_array().into_iter().flatten().filter_map(value).collect()
+}
+
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    let is_http = present(members, "url");
+    match (present(members, "command"), is_http) {
+        (true, true) => {
+            let message = "It has both a `command` and a `url`, so it cannot be told what it is";
+            return Err(ErrorContract::validation("url", message));
+        }
+        (true, false) => {
+            let (program, args) = (text(members, "command")?, texts_of(members, "args")?);
+            let env = pairs(builder, members, "env")?;
+            builder.command(&program, &args, &env)?;
+        }
+        (false, true) => {
+            let headers = pairs(builder, members, "headers")?;
+            builder.http(&text(members, "url")?, &headers)?;
+        }
+        (false, false) => return Err(ErrorContract::validation("command", "It has neither a `command` nor a `url`")),
+    }
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "type" | "command" | "args" | "env" | "url" | "headers" | "gallery" | "version" | "dev" | "name" => {}
+            "cwd" if !is_http => {
+                let cwd = builder.text("cwd", &text(members, "cwd")?)?;
+                builder.config.cwd = Some(cwd.into());
+            }
+            "envFile" => builder.warn(name, "The variables of this file were not taken over: add those that it needs"),
+            "disabled" => builder.config.enabled = value != &Value::Bool(true),
+            "tools" if texts(value).is_some() => builder.config.tools.allow = texts(value),
+            "sandboxEnabled" | "sandbox" => builder.warn(name, "There is no sandbox here: the server runs without one"),
+            _ => builder.warn(name, "It means nothing here, and was left out"),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! Zed: `context_servers`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::builder::Builder;
+use super::family::{object, pairs, present, text, texts_of};
+use super::{Import, ImportOptions};
+use crate::ErrorContract;
+
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+    let servers = match whole.get("context_servers") {
+        None => Map::new(),
+        Some(Value::Object(servers)) => servers.clone(),
+        Some(_) => return Err(ErrorContract::validation("context_servers", "It is not an object of servers by name")),
+    };
+    let none = BTreeMap::new();
+    for (name, entry) in &servers {
+        let builder = Builder::new(import.dialect, options, &none, name);
+        builder.read(import, |builder| self::entry(builder, object(entry)?));
+    }
+    Ok(())
+}
+
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    let is_http = present(members, "url");
+    match (members.get("command"), is_http) {
+        (Some(command), false) if !command.is_null() => {
+            // An older form has the whole command in an object, with `path` for the program.
+            let (program, members) = match command {
+                Value::Object(command) => (text(command, "path")?, command),
+                _ => (text(members, "command")?, members),
+            };
+            let (args, env) = (texts_of(members, "args")?, pairs(builder, members, "env")?);
+            builder.command(&program, &args, &env)?;
+        }
+        (Some(command), true) if !command.is_null() => {
+            let message = "It has both a `command` and a `url`, so it cannot be told what it is";
+            return Err(ErrorContract::validation("url", message));
+        }
+        (_, true) => {
+            let headers = pairs(builder, members, "headers")?;
+            builder.http(&text(members, "url")?, &headers)?;
+        }
+        _ if members.contains_key("settings") => {
+            let message = "It comes with an extension of Zed, which alone knows how it is started";
+            return Err(ErrorContract::validation("settings", message));
+        }
+        _ => return Err(ErrorContract::validation("command", "It has neither a `command` nor a `url`")),
+    }
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "command" | "args" | "env" | "url" | "headers" | "source" => {}
+            "enabled" => builder.config.enabled = value != &Value::Bool(false),
+            "timeout" => match value.as_u64().filter(|seconds| *seconds > 0) {
+                Some(seconds) => builder.config.timeouts.call = Some(Duration::from_secs(seconds)),
+                None => builder.warn(name, "It is not a time; it was left out"),
+            },
+            "remote" if value == &Value::Bool(false) => {}
+            _ => builder.warn(name, "It means nothing here, and was left out"),
+        }
+    }
+    Ok(())
+}

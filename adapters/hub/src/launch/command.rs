@@ -1,0 +1,89 @@
+//! The command of each kind of package.
+
+use mcpwire_process::McpServerDef;
+
+use super::container::{self, Container};
+use super::resolve::Resolved;
+use super::{Instance, MARK, exposed};
+use crate::config::{McpConfig, McpPackage, McpPackageType, runs};
+
+pub(super) fn compose(
+    config: &McpConfig,
+    resolved: &Resolved,
+    instance: &Instance,
+) -> (McpServerDef, Option<Container>) {
+    let container = (config.package.package_type == McpPackageType::Docker).then(|| Container::of(config, instance));
+    let names = resolved.env.keys().map(String::as_str);
+    let mut command =
+        argv(config, &resolved.runtime_args, &resolved.args, container.as_ref(), names, instance).into_iter();
+    let mut def = McpServerDef::new(command.next().unwrap_or_default()).args(command);
+    def.env = exposed(&resolved.env);
+    def.env.insert(MARK.to_owned(), format!("{}.{}.{}", config.id, instance.generation, instance.host));
+    def.inherit_env.clone_from(&config.inherit_env);
+    if container.is_some() {
+        def.inherit_env.extend(container::CLIENT_VARIABLES.iter().map(|name| (*name).to_owned()));
+    }
+    def.cwd.clone_from(&config.cwd);
+    (def, container)
+}
+
+/// The program and its arguments.
+pub(super) fn argv<'a>(
+    config: &McpConfig,
+    runtime_args: &[String],
+    args: &[String],
+    container: Option<&Container>,
+    env: impl Iterator<Item = &'a str>,
+    instance: &Instance,
+) -> Vec<String> {
+    let package = &config.package;
+    let mut command = vec![program(package)];
+    match package.package_type {
+        McpPackageType::Npm => {
+            // It must not ask whether it may install: nobody would answer.
+            if runs(&command[0], &["npx"]).is_some() {
+                command.push("-y".to_owned());
+            }
+            command.extend_from_slice(runtime_args);
+            command.push(versioned(package, "@"));
+        }
+        McpPackageType::Pypi => {
+            let is_pipx = runs(&command[0], &["pipx"]).is_some();
+            if is_pipx {
+                command.push("run".to_owned());
+            }
+            command.extend_from_slice(runtime_args);
+            command.push(versioned(package, if is_pipx { "==" } else { "@" }));
+        }
+        McpPackageType::Docker => {
+            command.extend(["run", "--rm", "-i", "--init"].map(str::to_owned));
+            if let Some(container) = container {
+                command.extend(container.options(config, instance));
+            }
+            for name in env {
+                command.extend(["-e".to_owned(), name.to_owned()]);
+            }
+            command.extend_from_slice(runtime_args);
+            let is_digest = package.version.as_ref().is_some_and(|version| version.starts_with("sha256:"));
+            command.push(versioned(package, if is_digest { "@" } else { ":" }));
+        }
+        McpPackageType::Binary | McpPackageType::Http => {}
+    }
+    command.extend_from_slice(args);
+    command
+}
+
+/// What runs the package: the program itself, if it is one.
+pub(super) fn program(package: &McpPackage) -> String {
+    let Some(usual) = package.package_type.runtimes().first() else { return package.identifier.clone() };
+    let program = package.runtime_hint.as_deref().unwrap_or(usual);
+    // There it is a script, which is not found without its ending.
+    if cfg!(windows) && program == "npx" { "npx.cmd".to_owned() } else { program.to_owned() }
+}
+
+fn versioned(package: &McpPackage, separator: &str) -> String {
+    match &package.version {
+        Some(version) => format!("{}{separator}{version}", package.identifier),
+        None => package.identifier.clone(),
+    }
+}

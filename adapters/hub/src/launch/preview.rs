@@ -1,0 +1,165 @@
+//! What a configuration would start, for the user to see before it does.
+
+use std::fmt::{self, Write as _};
+
+use super::container::Container;
+use super::{Instance, command};
+use crate::config::{EnvVarConfig, McpConfig, McpPackageType, McpTransport, fill, names_in};
+
+/// The whole of what a server is started with, or spoken to with, without secret values. Nothing is left out or shortened, and
+/// whatever could hide a part of it is escaped.
+///
+/// Its `Display` is text for a person. The command stands as one would type it in a shell, though none is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    /// The program and its arguments; empty for a server that is reached by HTTP. References stand as `<env:NAME>`.
+    pub command: Vec<String>,
+    /// The address of a server that is reached by HTTP.
+    pub url: Option<String>,
+    /// The Unix socket over which it is reached.
+    pub unix_socket: Option<String>,
+    /// The working directory, if it is not that of the hub.
+    pub cwd: Option<String>,
+    /// The variables of its environment, and what each is, or where it is from.
+    pub env: Vec<(String, Shown)>,
+    /// The headers of requests by HTTP.
+    pub headers: Vec<(String, Shown)>,
+    /// The [`hash`](McpConfig::hash) to which consent is given.
+    pub hash: String,
+}
+
+/// What is shown of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The value itself: it is no secret.
+    Value(String),
+    /// Where it is kept.
+    From(String),
+    /// That it is a secret.
+    Secret,
+    /// That there is none.
+    Nothing,
+}
+
+/// What the configuration would start.
+pub fn preview(config: &McpConfig) -> Preview {
+    let shown = |values: &std::collections::BTreeMap<String, EnvVarConfig>| -> Vec<(String, Shown)> {
+        values.iter().map(|(name, value)| (name.clone(), shown(config, value))).collect()
+    };
+    let filled = |args: &[String]| args.iter().map(|arg| described(config, arg)).collect::<Vec<String>>();
+    let (url, argv) = match &config.transport {
+        McpTransport::Http { url } => (Some(described(config, url)), Vec::new()),
+        McpTransport::Stdio => {
+            let is_docker = config.package.package_type == McpPackageType::Docker;
+            let container = is_docker.then(|| Container::of(config, &Instance::default()));
+            let (runtime_args, args) = (filled(&config.runtime_args), filled(&config.args));
+            (None, argv(config, &runtime_args, &args, container.as_ref()))
+        }
+    };
+    let mut env = shown(&config.env_vars);
+    env.extend(config.inherit_env.iter().map(|name| (name.clone(), Shown::From(format!("env:{name}")))));
+    Preview {
+        command: argv,
+        url,
+        unix_socket: config.unix_socket.as_ref().map(|socket| socket.to_string_lossy().into_owned()),
+        cwd: config.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()),
+        env,
+        headers: shown(&config.headers),
+        hash: config.hash(),
+    }
+}
+
+/// The program and its arguments, but for what is different at each start.
+pub(crate) fn argv(
+    config: &McpConfig,
+    runtime_args: &[String],
+    args: &[String],
+    container: Option<&Container>,
+) -> Vec<String> {
+    let names = config.env_vars.keys().map(String::as_str);
+    command::argv(config, runtime_args, args, container, names, &Instance::default())
+}
+
+fn shown(config: &McpConfig, value: &EnvVarConfig) -> Shown {
+    if let Some(reference) = &value.secret_ref {
+        return Shown::From(reference.clone());
+    }
+    match value.literal() {
+        None => Shown::Nothing,
+        Some(_) if value.is_secret => Shown::Secret,
+        Some(text) => Shown::Value(described(config, text)),
+    }
+}
+
+/// A text with what stands for its variables, as far as that may be shown.
+fn described(config: &McpConfig, text: &str) -> String {
+    if names_in(text).next().is_none() {
+        return text.to_owned();
+    }
+    let value = |name: &str| {
+        let variable = config.variables.get(name)?;
+        Some(match &variable.secret_ref {
+            Some(reference) => format!("<{reference}>"),
+            None if variable.is_secret => format!("<secret {name}>"),
+            None => variable.literal().unwrap_or_default().to_owned(),
+        })
+    };
+    let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(value(name)));
+    text
+}
+
+impl fmt::Display for Preview {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(url) = &self.url {
+            f.write_str(&escaped(url))?;
+        } else {
+            let words: Vec<String> = self.command.iter().map(|word| quoted(word)).collect();
+            f.write_str(&words.join(" "))?;
+        }
+        if let Some(socket) = &self.unix_socket {
+            write!(f, "\n  over {}", quoted(socket))?;
+        }
+        if let Some(cwd) = &self.cwd {
+            write!(f, "\n  in {}", quoted(cwd))?;
+        }
+        for (name, value) in &self.env {
+            write!(f, "\n  with {}={value}", escaped(name))?;
+        }
+        for (name, value) in &self.headers {
+            write!(f, "\n  header {}: {value}", escaped(name))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shown::Value(value) => f.write_str(&quoted(value)),
+            Shown::From(reference) => write!(f, "<{}>", escaped(reference)),
+            Shown::Secret => f.write_str("<secret>"),
+            Shown::Nothing => f.write_str("<nothing>"),
+        }
+    }
+}
+
+/// A word as one would type it in a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-<>".contains(c);
+    let word = escaped(word);
+    if !word.is_empty() && word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// A text in which nothing can hide, or make a terminal hide something else.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        let is_plain = c == '\u{fffd}' || mcpwire_core::printable(c.encode_utf8(&mut [0; 4])).to_string() != "\u{fffd}";
+        if c.is_control() || !is_plain || (c.is_whitespace() && c != ' ') {
+            let _ = write!(escaped, "{}", c.escape_unicode());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}

@@ -1,0 +1,131 @@
+//! Getting the values that a configuration refers to.
+
+use std::collections::BTreeMap;
+
+use crate::ErrorContract;
+use crate::config::{EnvVarConfig, MISSING, McpConfig, McpTransport, check_literal, fill, is_address};
+use crate::secrets::{Secret, SecretRef, SecretStore};
+
+/// All values, by name. Those that are not required and not there are left out.
+pub(super) struct Resolved {
+    pub(super) env: BTreeMap<String, Secret>,
+    pub(super) headers: BTreeMap<String, Secret>,
+    pub(super) args: Vec<String>,
+    pub(super) runtime_args: Vec<String>,
+    pub(super) url: Option<String>,
+    /// Those of the values that must show nowhere.
+    pub(super) secrets: Vec<Secret>,
+}
+
+/// The paths of what is required and cannot be had.
+pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, ErrorContract> {
+    let mut resolver = Resolver::new(secrets);
+    resolver.all(config)?;
+    Ok(resolver.missing)
+}
+
+pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Resolved, ErrorContract> {
+    let mut resolver = Resolver::new(secrets);
+    let (env, headers) = resolver.all(config)?;
+    if let Some(first) = resolver.missing.first() {
+        let name = |path: &String| path.split_once('.').map_or(path.as_str(), |(_, name)| name).to_owned();
+        let names: Vec<String> = resolver.missing.iter().map(name).collect();
+        let message = format!("{MISSING}: {}", names.join(", "));
+        return Err(ErrorContract::validation(first.clone(), message));
+    }
+    let filled = |args: &[String]| args.iter().map(|arg| resolver.filled(arg)).collect::<Vec<String>>();
+    let (args, runtime_args) = (filled(&config.args), filled(&config.runtime_args));
+    let url = match &config.transport {
+        McpTransport::Stdio => None,
+        McpTransport::Http { url } => Some(resolver.filled(url)),
+    };
+    if url.as_ref().is_some_and(|url| !is_address(url)) {
+        let message = "With its variables, it is not an address: absolute, `http` or `https`, and with a host";
+        return Err(ErrorContract::validation("transport", message));
+    }
+    if let Some(at) = args.iter().position(|arg| arg.contains('\0')) {
+        return Err(ErrorContract::validation(format!("args.{at}"), "No system takes a NUL character in an argument"));
+    }
+    Ok(Resolved { env, headers, args, runtime_args, url, secrets: resolver.secrets })
+}
+
+type Values = BTreeMap<String, Secret>;
+
+struct Resolver<'a> {
+    store: &'a dyn SecretStore,
+    variables: Values,
+    missing: Vec<String>,
+    secrets: Vec<Secret>,
+}
+
+impl<'a> Resolver<'a> {
+    fn new(store: &'a dyn SecretStore) -> Self {
+        Resolver { store, variables: Values::new(), missing: Vec::new(), secrets: Vec::new() }
+    }
+
+    /// Variables first: the others are made of them.
+    fn all(&mut self, config: &McpConfig) -> Result<(Values, Values), ErrorContract> {
+        self.variables = self.values("variables", &config.variables)?;
+        let env = self.values("env_vars", &config.env_vars)?;
+        let headers = self.values("headers", &config.headers)?;
+        Ok((env, headers))
+    }
+
+    fn values(&mut self, group: &str, configs: &BTreeMap<String, EnvVarConfig>) -> Result<Values, ErrorContract> {
+        let mut values = Values::new();
+        for (name, config) in configs {
+            let field = format!("{group}.{name}");
+            match self.value(group, &field, config)? {
+                Some(value) => {
+                    values.insert(name.clone(), value);
+                }
+                None if config.is_required() => self.missing.push(field),
+                None => {}
+            }
+        }
+        Ok(values)
+    }
+
+    fn value(&mut self, group: &str, field: &str, config: &EnvVarConfig) -> Result<Option<Secret>, ErrorContract> {
+        let mut is_secret = config.is_secret;
+        let value = match &config.secret_ref {
+            Some(text) => {
+                let reference: SecretRef =
+                    text.parse().map_err(|error| ErrorContract::validation(field, format!("{error}")))?;
+                is_secret |= !matches!(reference, SecretRef::Env { .. });
+                let found = self.store.get(&reference)?.filter(|value| !value.is_empty());
+                found.or_else(|| config.fallback().map(Secret::new))
+            }
+            // What stands for the variables is in the list of missing things itself.
+            None => config
+                .literal()
+                .map(|text| Secret::new(if group == "variables" { text.to_owned() } else { self.filled(text) })),
+        };
+        let Some(value) = value else { return Ok(None) };
+        if value.is_empty() && (is_secret || config.spec.as_ref().is_some_and(|spec| spec.is_required)) {
+            return Ok(None);
+        }
+        if value.expose().contains('\0') {
+            return Err(ErrorContract::validation(field, "No value holds a NUL character"));
+        }
+        if group == "headers" && value.expose().chars().any(|c| c.is_control() && c != '\t') {
+            let message = "The value of a header is one line, without control characters";
+            return Err(ErrorContract::validation(field, message));
+        }
+        if let Some(spec) = &config.spec
+            && Some(value.expose()) != config.fallback()
+        {
+            check_literal(spec, value.expose()).map_err(|message| ErrorContract::validation(field, message))?;
+        }
+        if is_secret {
+            self.secrets.push(value.clone());
+        }
+        Ok(Some(value))
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let value = |name: &str| self.variables.get(name).map(|value| value.expose().to_owned());
+        let Ok(text) = fill::<std::convert::Infallible>(text, |name| Ok(value(name)));
+        text
+    }
+}

@@ -1,0 +1,30 @@
+//! Many MCP servers for one program: what is configured of them, where their secrets are, and how they are started.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`config`] | [`McpConfig`](config::McpConfig): all that is configured of a server, and its rules |
+//! | [`store`] | [`Store`](store::Store): the configurations in `servers.json` |
+//! | [`mod@import`] | the files of other programs, read and written |
+//! | [`secrets`] | [`SecretStore`](secrets::SecretStore): where secrets are kept, and how they are named |
+//! | [`launch`] | [`Launch`](launch::Launch): from a configuration and its secrets to a process or an address |
+//! | [`redact`] | [`Redactor`](redact::Redactor): secrets taken out of what is shown and kept |
+//! | [`ledger`] | [`Ledger`](ledger::Ledger): the processes that run, for the next start to end what a crash left |
+//! | [`layout`] | [`Layout`](layout::Layout): where all of it is on disk |
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod disk;
+pub mod import;
+
+pub mod launch;
+pub mod layout;
+pub mod ledger;
+
+pub mod redact;
+pub mod secrets;
+pub mod store;
+
+pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract};
+pub use mcpwire_process::McpServerDef;
+pub use uuid::Uuid;

@@ -1,0 +1,241 @@
+//! Secrets in files of this user: one for each server, `mcp_{uuid}.key`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use crate::ErrorContract;
+use crate::disk::{Fs, SystemFs, replace, unavailable};
+
+/// `mcp_{uuid}#NAME`: files that nobody but this user can read, in a directory that nobody else can enter.
+///
+/// A file is JSON: `{"v": 1, "values": {"NAME": "value"}}`. Where others could read a file or put one in its place, it is
+/// neither read nor written, and the error says what to do. On systems without the permissions of Unix, the directory has to be one
+/// that others cannot enter, as those in a user's profile are.
+pub struct FileSecrets {
+    directory: PathBuf,
+    fs: Box<dyn Fs>,
+    patience: Duration,
+}
+
+impl FileSecrets {
+    /// Secrets in this directory, which is made when the first is kept.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        FileSecrets { directory: directory.into(), fs: Box::new(SystemFs), patience: Duration::from_secs(10) }
+    }
+
+    /// The file with the secrets of a server. The id is an id, so the name cannot lead elsewhere.
+    pub fn path(&self, id: Uuid) -> PathBuf {
+        self.directory.join(format!("mcp_{id}.key"))
+    }
+
+    /// The file for the tokens that a server's authorization server gave. It is removed with the secrets.
+    pub fn oauth_path(&self, id: Uuid) -> PathBuf {
+        self.directory.join(format!("mcp_{id}.oauth"))
+    }
+
+    /// What is not safe about the directory and its files; empty if all is as it should be.
+    pub fn audit(&self) -> Vec<ErrorContract> {
+        if let Err(error) = self.check_directory() {
+            return vec![error];
+        }
+        let Ok(entries) = fs::read_dir(&self.directory) else { return Vec::new() };
+        let is_key = |path: &PathBuf| {
+            let is_ours = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mcp_"));
+            is_ours && path.extension().is_some_and(|end| end == "key" || end == "oauth")
+        };
+        let paths = entries.flatten().map(|entry| entry.path()).filter(is_key);
+        paths.filter_map(|path| check_file(&path).err()).collect()
+    }
+
+    fn read(&self, id: Uuid) -> Result<Values, ErrorContract> {
+        let path = self.path(id);
+        self.check_directory()?;
+        if !check_file(&path)? {
+            return Ok(Values::default());
+        }
+        let failed = |error: io::Error| unavailable("read", &path, &error).at("secrets");
+        let Some(bytes) = read_without_links(&path).map_err(failed)? else { return Ok(Values::default()) };
+        let bytes = Zeroizing::new(bytes);
+        // The error of the parser could show a part of a value.
+        Values::parse(&bytes).ok_or_else(|| {
+            let message = format!("{} is not a file of secrets. It was left as it is", path.display());
+            ErrorContract::unavailable(message).at("secrets")
+        })
+    }
+
+    fn change<T>(&self, id: Uuid, change: impl FnOnce(&mut Values) -> T) -> Result<T, ErrorContract> {
+        let at = |what: &'static str, path: &Path, error: &io::Error| unavailable(what, path, error).at("secrets");
+        self.check_directory()?;
+        self.fs.create_directory(&self.directory).map_err(|error| at("made", &self.directory, &error))?;
+        self.check_directory()?;
+        let lock = self.directory.join(format!("mcp_{id}.lock"));
+        let _held = self.fs.lock(&lock, self.patience).map_err(|error| at("locked", &lock, &error))?;
+        let mut values = self.read(id)?;
+        let result = change(&mut values);
+        let path = self.path(id);
+        if values.0.is_empty() {
+            return match self.fs.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(at("removed", &path, &error)),
+                _ => Ok(result),
+            };
+        }
+        replace(&*self.fs, &path, &values.to_bytes(), None).map_err(|error| at("written", &path, &error))?;
+        Ok(result)
+    }
+
+    /// That nobody else can enter the directory, or has put a link in its place.
+    fn check_directory(&self) -> Result<(), ErrorContract> {
+        check(&self.directory, fs::FileType::is_dir, "a directory", 0o700).map(|_| ())
+    }
+}
+
+/// Whether there is a file, and that nobody else can read it.
+fn check_file(path: &Path) -> Result<bool, ErrorContract> {
+    check(path, fs::FileType::is_file, "a file", 0o600)
+}
+
+fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, ErrorContract> {
+    let refuse = |reason: String| {
+        let message = format!("{} {reason}, so the secrets there are not used", path.display());
+        Err(ErrorContract::unavailable(message).at("secrets"))
+    };
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(unavailable("looked at", path, &error).at("secrets")),
+    };
+    if meta.is_symlink() {
+        return refuse("is a link".to_owned());
+    }
+    if !is(&meta.file_type()) {
+        return refuse(format!("is not {what}"));
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if meta.uid() != rustix::process::geteuid().as_raw() {
+            return refuse("belongs to another user".to_owned());
+        }
+        if meta.mode() & 0o077 != 0 {
+            return refuse(format!("is open to other users; `chmod {mode:o}` closes it"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    Ok(true)
+}
+
+/// Reads a file, but not through a link that has been put in its place since it was checked.
+fn read_without_links(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    }
+    match options.open(path) {
+        Ok(mut file) => {
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut file, &mut bytes)?;
+            Ok(Some(bytes))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl SecretStore for FileSecrets {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+        let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
+        Ok(self.read(*id)?.0.remove(name))
+    }
+
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract> {
+        let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
+        self.change(*id, |values| {
+            values.0.insert(name.clone(), value.clone());
+        })
+    }
+
+    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
+        let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
+        if !self.read(*id)?.0.contains_key(name) {
+            return Ok(false);
+        }
+        self.change(*id, |values| values.0.remove(name).is_some())
+    }
+
+    fn names(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+        Ok(self.read(id)?.0.into_keys().collect())
+    }
+
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+        let names = if self.names(id)?.is_empty() {
+            Vec::new()
+        } else {
+            self.change(id, |values| std::mem::take(&mut values.0).into_keys().collect())?
+        };
+        let tokens = self.oauth_path(id);
+        match self.fs.remove(&tokens) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(unavailable("removed", &tokens, &error).at("secrets"));
+            }
+            _ => {}
+        }
+        // Nobody waits for the secrets of a server that is gone.
+        let _ = self.fs.remove(&self.directory.join(format!("mcp_{id}.lock")));
+        Ok(names)
+    }
+}
+
+impl fmt::Debug for FileSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileSecrets").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+/// What a file holds.
+#[derive(Default)]
+struct Values(BTreeMap<String, Secret>);
+
+impl Values {
+    fn parse(bytes: &[u8]) -> Option<Values> {
+        let Ok(Value::Object(mut members)) = serde_json::from_slice::<Value>(bytes) else { return None };
+        if members.get("v").and_then(Value::as_u64) != Some(1) {
+            return None;
+        }
+        let Some(Value::Object(values)) = members.remove("values") else { return None };
+        let secret = |(name, value): (String, Value)| match value {
+            Value::String(value) => Some((name, Secret::new(value))),
+            _ => None,
+        };
+        values.into_iter().map(secret).collect::<Option<_>>().map(Values)
+    }
+
+    fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        let values: Map<String, Value> =
+            self.0.iter().map(|(name, value)| (name.clone(), Value::from(value.expose()))).collect();
+        let mut members = Map::new();
+        members.insert("v".into(), 1.into());
+        members.insert("values".into(), Value::Object(values));
+        let bytes = Zeroizing::new(serde_json::to_vec(&members).unwrap_or_default());
+        if let Some(Value::Object(values)) = members.get_mut("values") {
+            for value in values.values_mut() {
+                if let Value::String(value) = value {
+                    value.zeroize();
+                }
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,128 @@
+//! Secrets in the keyring of the system.
+
+use std::fmt;
+use std::sync::Arc;
+
+use keyring_core::{CredentialStore, Entry, Error};
+use uuid::Uuid;
+use zeroize::Zeroize;
+
+use super::{Secret, SecretRef, SecretStore, not_kept_here};
+use crate::ErrorContract;
+
+/// `keyring:service/account`: a keyring of the crate `keyring-core`, such as those of macOS, of Windows, and of the Secret
+/// Service. It is settled once which one: if it is locked or gone, that is an error, and no other is asked.
+pub struct KeyringSecrets(Arc<CredentialStore>);
+
+impl KeyringSecrets {
+    /// Secrets in this keyring.
+    pub fn new(store: Arc<CredentialStore>) -> Self {
+        KeyringSecrets(store)
+    }
+
+    /// Secrets in the keyring that the program has settled with `keyring_core::set_default_store`.
+    ///
+    /// # Errors
+    ///
+    /// `SERVICE_UNAVAILABLE` if it has settled none.
+    pub fn of_program() -> Result<Self, ErrorContract> {
+        keyring_core::get_default_store().map(KeyringSecrets).ok_or_else(|| failed(Error::NoDefaultStore))
+    }
+
+    fn entry(&self, secret: &SecretRef) -> Result<Entry, ErrorContract> {
+        match secret {
+            SecretRef::Keyring { service, account } => self.0.build(service, account, None).map_err(failed),
+            _ => Err(not_kept_here(secret)),
+        }
+    }
+}
+
+/// What went wrong, without the bytes that some errors carry.
+fn failed(error: Error) -> ErrorContract {
+    let reason = match error {
+        Error::NoStorageAccess(_) => "it is locked, or cannot be reached: unlock it, and try again".to_owned(),
+        Error::NoDefaultStore => "this program has settled none".to_owned(),
+        Error::Ambiguous(_) => "it has more than one such secret".to_owned(),
+        Error::TooLong(what, at_most) => format!("{what} is longer than {at_most} bytes"),
+        Error::Invalid(what, why) => format!("{what} is not valid: {why}"),
+        Error::BadEncoding(mut bytes) | Error::BadDataFormat(mut bytes, _) => {
+            bytes.zeroize();
+            "what it has is not text".to_owned()
+        }
+        Error::PlatformFailure(error) => error.to_string(),
+        _ => "it does not do that".to_owned(),
+    };
+    ErrorContract::unavailable(format!("The keyring does not work: {reason}")).at("secrets")
+}
+
+impl SecretStore for KeyringSecrets {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+        match self.entry(secret)?.get_password() {
+            Ok(value) => Ok(Some(Secret::new(value))),
+            Err(Error::NoEntry) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract> {
+        self.entry(secret)?.set_password(value.expose()).map_err(failed)
+    }
+
+    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
+        match self.entry(secret)?.delete_credential() {
+            Ok(()) => Ok(true),
+            Err(Error::NoEntry) => Ok(false),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// None: what is in a keyring belongs to no server, and other programs may use it.
+    fn names(&self, _: Uuid) -> Result<Vec<String>, ErrorContract> {
+        Ok(Vec::new())
+    }
+
+    /// None, for the same reason.
+    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, ErrorContract> {
+        Ok(Vec::new())
+    }
+}
+
+impl fmt::Debug for KeyringSecrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KeyringSecrets").field(&self.0.vendor()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyring_core::api::CredentialStoreApi;
+    use keyring_core::mock;
+
+    use super::*;
+    use crate::ErrorCode;
+    use crate::secrets::{FileSecrets, Secrets};
+
+    #[test]
+    fn case_26_a_locked_keyring_is_an_error_and_no_other_store_is_asked() {
+        let store = mock::Store::new().unwrap();
+        let directory = tempfile::TempDir::new().unwrap();
+        let secrets = Secrets::new(FileSecrets::new(directory.path().join("secrets")))
+            .with_keyring(KeyringSecrets::new(store.clone()));
+        let reference: SecretRef = "keyring:service/me".parse().unwrap();
+        assert_eq!(secrets.get(&reference).unwrap(), None);
+        secrets.set(&reference, &"hunter22".into()).unwrap();
+        assert_eq!(secrets.get(&reference).unwrap().unwrap().expose(), "hunter22");
+
+        let entry = store.build("service", "me", None).unwrap();
+        let cred: &mock::Cred = entry.as_any().downcast_ref().unwrap();
+        for error in [Error::NoStorageAccess("locked".into()), Error::BadEncoding(b"hunter22".to_vec())] {
+            cred.set_error(error);
+            let error = secrets.get(&reference).unwrap_err();
+            assert_eq!((error.code, error.field.as_str()), (ErrorCode::ServiceUnavailable, "secrets"));
+            assert!(!error.message.contains("hunter"), "{error}");
+        }
+        assert!(!directory.path().join("secrets").exists());
+        assert!(secrets.remove(&reference).unwrap());
+        assert!(!secrets.remove(&reference).unwrap());
+    }
+}

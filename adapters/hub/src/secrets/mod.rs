@@ -1,0 +1,122 @@
+//! Secrets: where they are kept, how they are named, how they are got.
+//!
+//! A configuration holds no secrets, only where they are: a [`SecretRef`]. A [`SecretStore`] knows some kinds of these:
+//! [`FileSecrets`] those in files of this user, [`EnvSecrets`] those in the environment, `KeyringSecrets` (with the feature
+//! `keyring`) those in the keyring of the system. [`Secrets`] puts them together. There is no falling back from one to another.
+
+mod environment;
+mod file;
+#[cfg(feature = "keyring")]
+mod keyring;
+mod reference;
+mod value;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use uuid::Uuid;
+
+pub use environment::EnvSecrets;
+pub use file::FileSecrets;
+#[cfg(feature = "keyring")]
+pub use keyring::KeyringSecrets;
+pub use reference::{NotASecretRef, SecretRef};
+pub use value::Secret;
+
+use crate::ErrorContract;
+
+/// Where secrets are kept.
+///
+/// Errors have the code `SERVICE_UNAVAILABLE` if the store does not work, or is not safe to use, and `VALIDATION_ERROR` if
+/// something cannot be a secret of it. None holds a value.
+pub trait SecretStore: Send + Sync {
+    /// The value; `None` if there is none.
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract>;
+
+    /// Keeps a value, in place of an earlier one.
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract>;
+
+    /// Forgets a value. Whether there was one.
+    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract>;
+
+    /// The names of the secrets of a server.
+    fn names(&self, id: Uuid) -> Result<Vec<String>, ErrorContract>;
+
+    /// Forgets all secrets of a server, and says which there were.
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, ErrorContract>;
+}
+
+/// A store for each kind of reference.
+pub struct Secrets {
+    stored: Box<dyn SecretStore>,
+    environment: Box<dyn SecretStore>,
+    keyring: Option<Box<dyn SecretStore>>,
+}
+
+impl Secrets {
+    /// Files in this directory, the environment of this process, and no keyring.
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
+        Secrets::new(FileSecrets::new(directory))
+    }
+
+    /// This store for `mcp_{uuid}#NAME`, the environment of this process, and no keyring.
+    pub fn new(stored: impl SecretStore + 'static) -> Self {
+        Secrets { stored: Box::new(stored), environment: Box::new(EnvSecrets::of_process()), keyring: None }
+    }
+
+    /// Takes `env:NAME` from elsewhere.
+    pub fn with_environment(mut self, environment: impl SecretStore + 'static) -> Self {
+        self.environment = Box::new(environment);
+        self
+    }
+
+    /// Takes `keyring:service/account` from this store.
+    pub fn with_keyring(mut self, keyring: impl SecretStore + 'static) -> Self {
+        self.keyring = Some(Box::new(keyring));
+        self
+    }
+
+    fn store(&self, secret: &SecretRef) -> Result<&dyn SecretStore, ErrorContract> {
+        match secret {
+            SecretRef::Stored { .. } => Ok(&*self.stored),
+            SecretRef::Env { .. } => Ok(&*self.environment),
+            SecretRef::Keyring { .. } => self.keyring.as_deref().ok_or_else(|| {
+                ErrorContract::unavailable("There is no keyring: this program was built or started without one")
+                    .at("secrets")
+            }),
+        }
+    }
+}
+
+impl SecretStore for Secrets {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+        self.store(secret)?.get(secret)
+    }
+
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract> {
+        self.store(secret)?.set(secret, value)
+    }
+
+    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
+        self.store(secret)?.remove(secret)
+    }
+
+    fn names(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+        self.stored.names(id)
+    }
+
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+        self.stored.remove_all(id)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").field("keyring", &self.keyring.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// The reference is of a kind that the store does not keep.
+fn not_kept_here(secret: &SecretRef) -> ErrorContract {
+    ErrorContract::validation("secret_ref", format!("This store does not keep `{secret}`"))
+}

@@ -1,0 +1,123 @@
+//! The text of the file, with what it says.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstRootNode};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::{Loaded, Revision};
+use crate::ErrorContract;
+use crate::config::McpConfig;
+
+/// An entry of the file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenEntry {
+    /// Where it is in the list, from 0.
+    pub index: usize,
+    /// Its id, if that could be read.
+    pub id: Option<Uuid>,
+    /// Its name, if that could be read.
+    pub name: Option<String>,
+    /// What is wrong with it.
+    pub error: ErrorContract,
+}
+
+/// The file, and what it says.
+pub(super) struct Document {
+    text: String,
+    entries: Vec<Value>,
+}
+
+/// JSON with comments, and a comma after the last of a list: what people write by hand, and no other liberties.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+const EMPTY: &str = "{\n  \"version\": 1,\n  \"servers\": []\n}\n";
+
+/// The version that this program writes, and the newest that it reads.
+const VERSION: u64 = 1;
+
+impl Document {
+    /// That of a file without servers.
+    pub(super) fn empty() -> Self {
+        Document::parse(EMPTY.as_bytes()).unwrap_or_else(|reason| unreachable!("the empty file {reason}"))
+    }
+
+    /// Reads a file. The error is the rest of a sentence that begins with its name.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("is not text: {error}"))?;
+        if text.trim().is_empty() {
+            return Err("is empty, which no file of servers is".to_owned());
+        }
+        if text.starts_with('\u{feff}') {
+            return Err("begins with a byte order mark; save it as UTF-8 without one".to_owned());
+        }
+        let whole: Value =
+            jsonc_parser::parse_to_serde_value(text, &OPTIONS).map_err(|error| format!("is not JSON: {error}"))?;
+        let Value::Object(mut members) = whole else {
+            return Err("is not an object with the member `servers`".to_owned());
+        };
+        match members.get("version").map(Value::as_u64) {
+            None | Some(Some(1..=VERSION)) => {}
+            Some(Some(version @ 1..)) => {
+                return Err(format!("is of the version {version}, which a later program wrote: use that one"));
+            }
+            Some(_) => return Err("has a `version` that is not a number from 1 on".to_owned()),
+        }
+        match members.remove("servers") {
+            Some(Value::Array(entries)) => Ok(Document { text: text.to_owned(), entries }),
+            _ => Err("has no list `servers`".to_owned()),
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What the file says of each server, in order.
+    pub(super) fn entries(&self) -> &[Value] {
+        &self.entries
+    }
+
+    /// The list of servers in the text, to be changed, and the whole of the text. `None` for a text that cannot be changed so.
+    pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
+        let root = CstRootNode::parse(&self.text, &OPTIONS).ok()?;
+        let servers = root.object_value()?.array_value("servers")?;
+        Some((root, servers))
+    }
+
+    pub(super) fn loaded(&self) -> Loaded {
+        let (mut configs, mut broken) = (Vec::<McpConfig>::new(), Vec::new());
+        for (index, entry) in self.entries.iter().enumerate() {
+            match McpConfig::from_json(entry) {
+                Ok(config) if configs.iter().any(|other| other.id == config.id) => {
+                    let error = ErrorContract::conflict("id", format!("Another entry has the id {}, too", config.id));
+                    broken.push(BrokenEntry { index, id: Some(config.id), name: Some(config.name), error });
+                }
+                Ok(config) => configs.push(config),
+                Err(error) => {
+                    broken.push(BrokenEntry { index, id: id_of(entry), name: name_of(entry), error });
+                }
+            }
+        }
+        Loaded { configs, broken, revision: Revision::of(self.text.as_bytes()) }
+    }
+}
+
+pub(super) fn id_of(entry: &Value) -> Option<Uuid> {
+    entry.get("id")?.as_str()?.parse().ok()
+}
+
+pub(super) fn name_of(entry: &Value) -> Option<String> {
+    Some(entry.get("name")?.as_str()?.to_owned())
+}

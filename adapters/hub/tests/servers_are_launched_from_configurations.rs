@@ -1,0 +1,246 @@
+//! From a configuration and secrets to a command, an environment, an address.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, Origin};
+use mcpwire_hub::launch::{Instance, Launch, Shown, preview};
+use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, SecretRef, SecretStore, Secrets};
+use mcpwire_hub::{ErrorCode, ErrorContract};
+use tempfile::TempDir;
+
+/// A store in a directory of its own, with this environment.
+struct Fixture {
+    _directory: TempDir,
+    secrets: Secrets,
+}
+
+fn with_env(env: &[(&str, &str)]) -> Fixture {
+    let directory = TempDir::new().unwrap();
+    let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+    let secrets = Secrets::new(FileSecrets::new(directory.path().join("secrets")))
+        .with_environment(EnvSecrets::from_fn(move |name| env.get(name).cloned()));
+    Fixture { _directory: directory, secrets }
+}
+
+fn launch(config: &McpConfig, fixture: &Fixture) -> Result<Launch, ErrorContract> {
+    let instance = Instance { generation: 3, host: "17-42".into(), is_first: true };
+    Launch::compose(config, &fixture.secrets, &instance)
+}
+
+fn argv(launch: &Launch) -> Vec<&str> {
+    std::iter::once(&launch.def.command).chain(&launch.def.args).map(String::as_str).collect()
+}
+
+#[test]
+fn mc_t1_each_package_is_started_by_its_command() {
+    let none = with_env(&[]);
+    let mut versioned = McpConfig::npm("a", "@s/p").args(["x"]);
+    versioned.package.version = Some("1.2.3".into());
+    let mut bun = McpConfig::npm("a", "p");
+    bun.package.runtime_hint = Some("bunx".into());
+    let mut pipx = McpConfig::pypi("a", "p");
+    pipx.package.runtime_hint = Some("pipx".into());
+    pipx.package.version = Some("2".into());
+    let npx = if cfg!(windows) { "npx.cmd" } else { "npx" };
+    for (config, expected) in [
+        (versioned, vec![npx, "-y", "@s/p@1.2.3", "x"]),
+        (McpConfig::npm("a", "@s/p@1").args(["$(x)", "a b"]), vec![npx, "-y", "@s/p@1", "$(x)", "a b"]),
+        (bun, vec!["bunx", "p"]),
+        (McpConfig::pypi("a", "p@1"), vec!["uvx", "p@1"]),
+        (pipx, vec!["pipx", "run", "p==2"]),
+        (McpConfig::binary("a", "/x/y").args(["z"]), vec!["/x/y", "z"]),
+    ] {
+        assert_eq!(argv(&launch(&config, &none).unwrap()), expected);
+    }
+    let http = launch(&McpConfig::http("a", "http://a/mcp"), &none).unwrap();
+    assert_eq!((http.def.url.as_deref(), http.def.command.as_str()), (Some("http://a/mcp"), ""));
+}
+
+#[test]
+fn case_23_a_container_is_owned_and_its_command_holds_no_values() {
+    let fixture = with_env(&[("TOKEN", "hunter22")]);
+    let mut config = McpConfig::docker("a", "img:1")
+        .args(["serve"])
+        .env(EnvVarConfig::secret("TOKEN", "env:TOKEN"))
+        .env(EnvVarConfig::value("MODE", "fast"));
+    config.runtime_args = vec!["-v".into(), "/a:/b".into()];
+    let launch = launch(&config, &fixture).unwrap();
+    let id = config.id.to_string();
+    let name = format!("mcp-{}-1742-3", &id[..8]);
+    let label = format!("app.mcp.id={id}");
+    assert_eq!(
+        argv(&launch),
+        [
+            "docker",
+            "run",
+            "--rm",
+            "-i",
+            "--init",
+            "--name",
+            &name,
+            "--label",
+            &label,
+            "--label",
+            "app.mcp.host=17-42",
+            "-e",
+            "MODE",
+            "-e",
+            "TOKEN",
+            "-v",
+            "/a:/b",
+            "img:1",
+            "serve"
+        ]
+    );
+    assert_eq!(launch.def.env["TOKEN"], "hunter22");
+    assert!(launch.def.inherit_env.iter().any(|name| name == "DOCKER_HOST"));
+    let container = launch.container.as_ref().unwrap();
+    assert_eq!(container.remove_command(), ["docker", "rm", "-f", &name]);
+    assert_eq!(container.stop_command(), ["docker", "stop", "-t", "1", &name]);
+    assert!(!format!("{launch:?} {config:?} {}", preview(&config)).contains("hunter22"));
+}
+
+#[test]
+fn mc_t6_variables_are_set_and_nothing_else_is_passed_on() {
+    let fixture = with_env(&[("HOME_DIR", "/home/me"), ("AWS_SECRET_ACCESS_KEY", "hunter22")]);
+    let mut config = McpConfig::binary("a", "a")
+        .args(["--dir={dir}", r#"{"json":1}"#])
+        .env(EnvVarConfig::value("PLAIN", "a b"))
+        .env(EnvVarConfig::value("EMPTY", ""))
+        .env(EnvVarConfig::value("MADE", "{dir}/x"))
+        .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("dir", "env:HOME_DIR") });
+    config.inherit_env = vec!["PROXY".into()];
+    let launch = launch(&config, &fixture).unwrap();
+    assert_eq!(argv(&launch), ["a", "--dir=/home/me", r#"{"json":1}"#]);
+    let mut env = launch.def.env.clone();
+    let mark = env.remove(mcpwire_hub::launch::MARK).unwrap();
+    assert_eq!(mark, format!("{}.3.17-42", config.id));
+    let expected = [("EMPTY", ""), ("MADE", "/home/me/x"), ("PLAIN", "a b")];
+    assert_eq!(env, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    assert_eq!(launch.def.inherit_env, ["PROXY"]);
+    assert_eq!(launch.def.env_policy, mcpwire_process::EnvPolicy::AllowList, "case 25: the rest stays with the hub");
+}
+
+#[test]
+fn mc_t7_secrets_come_from_the_store_and_are_redacted() {
+    let fixture = with_env(&[("TOKEN", "from-env-22")]);
+    let config = McpConfig::binary("a", "a");
+    let reference = SecretRef::stored(config.id, "KEY").unwrap();
+    fixture.secrets.set(&reference, &"from-file-11".into()).unwrap();
+    let config = config
+        .env(EnvVarConfig::secret("KEY", &reference))
+        .env(EnvVarConfig::secret("TOKEN", "env:TOKEN"))
+        .env(EnvVarConfig::value("PLAIN", "visible"));
+    let launch = launch(&config, &fixture).unwrap();
+    assert_eq!((launch.def.env["KEY"].as_str(), launch.def.env["TOKEN"].as_str()), ("from-file-11", "from-env-22"));
+    assert_eq!(launch.redactor.redact("from-file-11, from-env-22, visible"), "[secret], [secret], visible");
+}
+
+#[test]
+fn case_21_missing_and_empty_secrets_are_all_named_and_nothing_is_composed() {
+    let fixture = with_env(&[("EMPTY", "")]);
+    let config = McpConfig::binary("a", "a");
+    let reference = SecretRef::stored(config.id, "KEY").unwrap();
+    let config = config
+        .env(EnvVarConfig::secret("B_KEY", reference))
+        .env(EnvVarConfig::secret("A_TOKEN", "env:EMPTY"))
+        .env(EnvVarConfig::secret("OPTIONAL", "env:ABSENT").spec(EnvVarSpec::default()));
+    let error = launch(&config, &fixture).unwrap_err();
+    assert_eq!(error, ErrorContract::validation("env_vars.A_TOKEN", "Missing required credentials: A_TOKEN, B_KEY"));
+    let missing = Launch::missing(&config, &fixture.secrets).unwrap();
+    assert_eq!(missing, ["env_vars.A_TOKEN", "env_vars.B_KEY"]);
+}
+
+#[test]
+fn headers_are_made_of_secrets() {
+    let fixture = with_env(&[("T", "hunter22")]);
+    let config = McpConfig::http("a", "https://{tenant}.example.com/mcp")
+        .header(EnvVarConfig::value("Authorization", "Bearer {token}"))
+        .variable(EnvVarConfig::value("tenant", "blue"))
+        .variable(EnvVarConfig::secret("token", "env:T"));
+    let composed = launch(&config, &fixture).unwrap();
+    assert_eq!(composed.def.url.as_deref(), Some("https://blue.example.com/mcp"));
+    assert_eq!(composed.def.headers["Authorization"], "Bearer hunter22");
+    assert_eq!(composed.redactor.redact("got hunter22"), "got [secret]");
+    let error = launch(&config, &with_env(&[])).unwrap_err();
+    assert_eq!(error.field, "variables.token");
+    let error = launch(&config, &with_env(&[("T", "a\r\nX: b")])).unwrap_err();
+    assert_eq!((error.code, error.field.as_str()), (ErrorCode::ValidationError, "headers.Authorization"));
+}
+
+#[test]
+fn case_8_resolved_values_are_held_against_the_registry_and_not_shown() {
+    let spec = EnvVarSpec { format: InputFormat::Number, ..EnvVarSpec::default() };
+    let config = McpConfig::binary("a", "a").env(EnvVarConfig::secret("PORT", "env:P").spec(spec));
+    let error = launch(&config, &with_env(&[("P", "hunter22")])).unwrap_err();
+    assert_eq!(error.field, "env_vars.PORT");
+    assert!(!error.message.contains("hunter22"));
+    launch(&config, &with_env(&[("P", "8080")])).unwrap();
+}
+
+#[test]
+fn packages_get_longer_for_their_first_start() {
+    let compose = |config: &McpConfig, is_first| {
+        let instance = Instance { is_first, ..Instance::default() };
+        Launch::compose(config, &with_env(&[]).secrets, &instance).unwrap().start_timeout.as_secs()
+    };
+    let mut own = McpConfig::npm("a", "b");
+    own.timeouts.start = Some(Duration::from_secs(5));
+    for (config, first, later) in [
+        (McpConfig::npm("a", "b"), 180, 60),
+        (McpConfig::pypi("a", "b"), 180, 60),
+        (McpConfig::docker("a", "b"), 180, 60),
+        (McpConfig::binary("a", "/usr/bin/npx"), 180, 60),
+        (McpConfig::binary("a", "b"), 60, 60),
+        (McpConfig::http("a", "http://b"), 60, 60),
+        (own, 5, 5),
+    ] {
+        assert_eq!((compose(&config, true), compose(&config, false)), (first, later), "{config:?}");
+    }
+}
+
+#[test]
+fn what_others_wrote_needs_consent_and_again_when_it_changes() {
+    let none = with_env(&[]);
+    let mut config = McpConfig::npm("a", "b");
+    config.origin = Origin::Imported { from: "cursor".into() };
+    let error = launch(&config, &none).unwrap_err();
+    assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, "consent"));
+    assert!(error.message.contains("-y b"), "it shows what would be started: {error}");
+    config.give_consent();
+    launch(&config, &none).unwrap();
+    config.name = "other".into();
+    config.enabled = false;
+    launch(&config, &none).expect("that changes nothing");
+    config.args.push("--more".into());
+    assert_eq!(launch(&config, &none).unwrap_err().field, "consent");
+}
+
+#[test]
+fn a_preview_shows_all_of_the_command_and_no_secrets() {
+    let mut config = McpConfig::npm("a", "b@1")
+        .args(["x y", "it's", "--dir={dir}", "\u{202e}gnp", "\u{1b}[2K", &"long".repeat(500)])
+        .env(EnvVarConfig::value("NODE_OPTIONS", "--require x"))
+        .env(EnvVarConfig { is_secret: true, ..EnvVarConfig::value("LITERAL", "hunter22") })
+        .env(EnvVarConfig::secret("TOKEN", "env:TOKEN"))
+        .variable(EnvVarConfig { is_secret: false, ..EnvVarConfig::secret("dir", "env:DIR") });
+    config.cwd = Some("/w d".into());
+    let shown = preview(&config);
+    assert_eq!(shown.env[0], ("LITERAL".into(), Shown::Secret));
+    assert_eq!(shown.hash, config.hash());
+    let text = shown.to_string();
+    for part in [
+        "-y b@1 'x y' 'it'\\''s' --dir=<env:DIR>",
+        "u{202e}",
+        "u{1b}",
+        &"long".repeat(500),
+        "in '/w d'",
+        "with NODE_OPTIONS='--require x'",
+        "with TOKEN=<env:TOKEN>",
+        "with LITERAL=<secret>",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    assert!(!text.contains("hunter22") && !text.contains('\u{1b}') && !text.contains('\u{202e}'));
+}
