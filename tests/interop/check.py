@@ -222,7 +222,7 @@ def http_servers():
                 listens("--resource", "interop://note"),
             ]
         ),
-        python_by([], TOKIO),
+        python_by([caches()], TOKIO),
     ]
 
 

@@ -195,6 +195,18 @@ def saves(tool, begins):
     return f"call {tool}, saved", check
 
 
+def caches():
+    """A list that its server says holds for a minute is asked for once, and again by who wants it anew."""
+
+    def check(server):
+        run = Run(server, "cached").status_is(0)
+        asked = len(run.messages("sent", "tools/list"))
+        expect(asked == 2, f"tools/list was sent {asked} times instead of 2")
+        expect(run.json() == {"cached": 2}, f"said {run.json()}")
+
+    return "tools, from the cache", check
+
+
 def follows_task(tool, arguments, part):
     def check(server):
         run = call(server, tool, arguments, options=["--task"]).status_is(0)

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Write;
 use std::process::ExitCode;
 
-use mcpwire_tokio::core::{Config, Json, Negotiate};
+use mcpwire_tokio::core::{Config, Json, ListTools, Negotiate, RequestOptions};
 use mcpwire_tokio::{ConnectOptions, Direction, McpClient, McpServerDef};
 use serde_json::{Value, json};
 
@@ -108,6 +108,14 @@ async fn exercise(client: &McpClient, words: &[String]) -> Result<(Value, bool),
             let resources = client.list_resources().await?.items;
             let templates = client.list_resource_templates().await?.items;
             json!({"resources": resources, "resourceTemplates": templates})
+        }
+        // The list three times, and once more by its server's own word.
+        ["cached"] => {
+            for _ in 0..3 {
+                client.list_tools().await?;
+            }
+            client.list_all_with::<ListTools>(&RequestOptions::new().fresh()).await?;
+            json!({"cached": client.stats().cached})
         }
         ["read", uri] => json!({"contents": client.read_resource(uri).await?.contents}),
         _ => return Err(format!("unknown: {words:?}").into()),
