@@ -218,7 +218,7 @@ pub(crate) struct Connection {
     #[arg(last = true, num_args = 1.., value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     /// Send a header with each request to --url; can be repeated
-    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS, value_parser = Header::parse)]
+    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]
     pub(crate) headers: Vec<Header>,
     /// Send the token that this variable has with each request to --url, as `Authorization: Bearer`
     #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]

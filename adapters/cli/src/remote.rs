@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::env;
 use std::fmt;
+use std::str::FromStr;
 
 use mcpwire_blocking::core::http::{FailureKind, HttpError};
 use mcpwire_blocking::core::{CallError, ConnectError};
@@ -20,9 +21,11 @@ pub(crate) struct Header {
     parts: Option<(String, String)>,
 }
 
-impl Header {
-    /// Never fails: what is wrong is told later, and without the text, which errors of the command line have.
-    pub(crate) fn parse(text: &str) -> Result<Self, Infallible> {
+impl FromStr for Header {
+    /// What is wrong is told later, and without the text, which errors of the command line have.
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
         let parts = text.split_once(':').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
         Ok(Header { parts })
     }
@@ -76,12 +79,7 @@ pub(crate) fn culprit(error: &HttpSetupError) -> &'static str {
 
 /// What to do about an error of HTTP, if it is one.
 pub(crate) fn advice(error: &Error) -> Option<&'static str> {
-    let error = match error {
-        Error::Connect { error: ConnectError::Http { error, .. }, .. }
-        | Error::Call { error: CallError::Http { error, .. }, .. } => error,
-        _ => return None,
-    };
-    Some(match &**error {
+    Some(match of_http(error)? {
         HttpError::Unauthorized { status: 401, .. } => {
             "authorization is needed: give a token with --bearer-env NAME, or what else the server wants with --header"
         }
@@ -109,9 +107,13 @@ pub(crate) fn advice(error: &Error) -> Option<&'static str> {
 
 /// Whether the server wants to know who asks.
 pub(crate) fn wants_authorization(error: &Error) -> bool {
+    matches!(of_http(error), Some(HttpError::Unauthorized { .. }))
+}
+
+fn of_http(error: &Error) -> Option<&HttpError> {
     match error {
         Error::Connect { error: ConnectError::Http { error, .. }, .. }
-        | Error::Call { error: CallError::Http { error, .. }, .. } => matches!(**error, HttpError::Unauthorized { .. }),
-        _ => false,
+        | Error::Call { error: CallError::Http { error, .. }, .. } => Some(error),
+        _ => None,
     }
 }
