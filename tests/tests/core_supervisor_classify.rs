@@ -88,7 +88,7 @@ const DOCKER_FLAG: &str = "unknown flag: --nope
 
 Usage:  docker run [OPTIONS] IMAGE [COMMAND] [ARG...]
 ";
-/// From Docker's documentation and threads about it, not recorded here.
+/// As Docker words them to our knowledge; only those about the daemon, the reference and the flags were recorded.
 const DOCKER_PULL: &str = "Unable to find image 'nosuch/image:latest' locally
 docker: Error response from daemon: pull access denied for nosuch/image, repository does not exist or may require 'docker login': denied: requested access to the resource is denied.
 ";
