@@ -82,7 +82,7 @@ fn requests_wait_while_the_session_is_renewed() {
     forget.set(true);
     let first = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
     let command = web.engine.poll_exchange(web.now()).expect("it is sent");
-    let mcpwire_core::http::Command::Start(exchange) = command else { panic!() };
+    let Command::Start(exchange) = command else { panic!() };
     web.engine.response(exchange.id, 404, [], web.now());
     web.engine.ended(exchange.id, web.now());
     assert_eq!(web.engine.poll_event(), None);
