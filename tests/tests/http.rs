@@ -10,6 +10,7 @@ use mcpwire_driver::core::Config;
 use mcpwire_driver::core::http::{Exchange, Failure as HttpFailure, FailureKind};
 use mcpwire_driver::http::{Begun, HttpClient, HttpOptions, HttpResponse, StaticToken, TokenProvider};
 use mcpwire_driver::{Direction, ErrorKind, McpServerDef};
+use mcpwire_process::Watcher;
 use mcpwire_tests::asynchronous::Lines;
 use mcpwire_tests::web::{Reply, Request, Web, said, tools};
 use mcpwire_tests::{Adapter, Call, Failure, OverHttp, on_every_adapter};
@@ -262,12 +263,10 @@ fn headers_and_tokens_go_with_every_request<A: Adapter>() {
     }
     let web = Web::modern(|request, reply| reply.json(200, &echo(request)));
     let def = web.def().header("X-Team", "blue").header("Authorization", "Basic x");
-    let mut options = OverHttp::default();
-    options.http = HttpOptions::default().token(StaticToken("t0ken".into()));
+    let options = OverHttp { http: HttpOptions::default().token(StaticToken("t0ken".into())), ..OverHttp::default() };
     let mut client = open_with::<A>(&def, options).unwrap();
     assert_eq!(call(&mut client, "in").unwrap(), "in");
-    let mut options = OverHttp::default();
-    options.http = HttpOptions::default().token(None);
+    let options = OverHttp { http: HttpOptions::default().token(None), ..OverHttp::default() };
     let error = open_with::<A>(&def, options).err().expect("there is no token");
     assert!(error.to_string().contains("nobody is logged in"), "{error}");
     for request in web.requests() {
@@ -285,11 +284,11 @@ fn messages_are_watched<A: Adapter>() {
     });
     let seen = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&seen);
-    let mut options = OverHttp::default();
-    options.trace = Some(Box::new(move |direction, line: &[u8]| {
+    let watch: Watcher = Box::new(move |direction, line: &[u8]| {
         let message: Value = serde_json::from_slice(line).expect("a line is a message");
         told.lock().unwrap().push((direction, message["method"].as_str().unwrap_or("answer").to_owned()));
-    }));
+    });
+    let options = OverHttp { trace: Some(watch), ..OverHttp::default() };
     let mut client = open_with::<A>(&web.def(), options).unwrap();
     call(&mut client, "x").unwrap();
     client.shutdown().unwrap();
@@ -331,8 +330,7 @@ impl HttpClient for Canned {
 
 fn any_http_client_does<A: Adapter>() {
     let asked = Arc::new(AtomicUsize::new(0));
-    let mut options = OverHttp::default();
-    options.http = HttpOptions::default().client(Canned(Arc::clone(&asked)));
+    let options = OverHttp { http: HttpOptions::default().client(Canned(Arc::clone(&asked))), ..OverHttp::default() };
     let mut client = open_with::<A>(&McpServerDef::http("https://nowhere.invalid/mcp"), options).unwrap();
     assert_eq!(call(&mut client, "x").unwrap(), "canned");
     let error = call(&mut client, "x").unwrap_err();
