@@ -43,8 +43,8 @@ async fn stopped_while_it_starts_it_leaves_no_process() {
     let place = Place::new();
     let (config, mark) = marked(server("a", "silent"));
     let hub = place.hub_with([config.clone()]).await;
-    let mut events = hub.events();
     for wanted in [State::Resolving, State::Launching, State::Negotiating] {
+        let mut events = hub.events();
         let starting = {
             let (hub, id) = (hub.clone(), config.id);
             tokio::spawn(async move { hub.start(id).await })
