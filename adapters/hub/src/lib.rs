@@ -27,7 +27,9 @@ pub mod secrets;
 pub mod service;
 pub mod store;
 
+pub use mcpwire_core as core;
 pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract};
 pub use mcpwire_process::McpServerDef;
+pub use mcpwire_tokio::ConnectOptions;
 pub use service::{Hub, HubOptions, McpService, McpStatus};
 pub use uuid::Uuid;

@@ -8,3 +8,4 @@ mod secrets;
 mod server;
 mod support;
 mod tools;
+mod worker;
