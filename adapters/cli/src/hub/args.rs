@@ -35,7 +35,7 @@ pub(crate) enum ServerCommand {
         /// A package of npm, run by npx
         #[arg(long, value_name = "PACKAGE")]
         npm: Option<String>,
-        /// A package of PyPI, run by uvx
+        /// A package of the Python index, run by uvx
         #[arg(long, value_name = "PACKAGE")]
         pypi: Option<String>,
         /// An image of a container, run by docker

@@ -100,7 +100,7 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
 /// The server whose name begins the name of a tool, if that is only one.
 fn named_in(hub: &Hub, tool: &str) -> Option<McpConfig> {
     let (slug, _) = tool.split_once("__")?;
-    let plain = |name: &str| folded(name).chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>();
+    let plain = |name: &str| folded(name).chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let mut alike = hub.list().into_iter().filter(|config| config.enabled && plain(&config.name) == plain(slug));
     let only = alike.next()?;
     alike.next().is_none().then_some(only)

@@ -76,6 +76,7 @@ fn link(place: &Place, options: &Options) -> Result<Link, Failure> {
 }
 
 /// As the failure of a command.
+#[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn of(error: ErrorContract) -> Failure {
     Failure::of_contract(&error)
 }

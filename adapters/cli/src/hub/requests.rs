@@ -128,7 +128,8 @@ fn provider(hub: &Hub, tool: &str) -> Result<Uuid, ErrorContract> {
         let alike: Vec<&str> =
             tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
         if !alike.is_empty() {
-            error.message.push_str(&format!(". Several servers have one of that name: {}", alike.join(", ")));
+            error.message.push_str(". Several servers have one of that name: ");
+            error.message.push_str(&alike.join(", "));
         }
         error
     })

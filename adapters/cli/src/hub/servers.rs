@@ -125,12 +125,12 @@ fn take_over(
     } else {
         output::page(|out| {
             for config in &taken {
-                let consent = if config.has_consent() {
+                let note = if config.has_consent() {
                     ""
                 } else {
                     " (not agreed to yet: mcpwire server enable shows it again)"
                 };
-                writeln!(out, "{} {}{consent}", "added".green(), text::line(&config.name))?;
+                writeln!(out, "{} {}{note}", "added".green(), text::line(&config.name))?;
             }
             for (name, error) in &refused {
                 writeln!(out, "{} {}: {}", "left out".yellow(), text::line(name), text::line(error))?;

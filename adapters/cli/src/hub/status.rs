@@ -155,8 +155,13 @@ fn cells(row: &Row) -> [String; 8] {
         None => detail.state.to_string(),
     };
     let era = detail.version.clone().or(detail.era.clone()).unwrap_or_else(|| "-".into());
-    let memory =
-        row.usage.map_or_else(|| "-".into(), |usage| format!("{:.1} MiB", usage.memory as f64 / f64::from(1 << 20)));
+    let memory = row.usage.map_or_else(
+        || "-".into(),
+        |usage| {
+            let tenths = (usage.memory * 10) >> 20;
+            format!("{}.{} MiB", tenths / 10, tenths % 10)
+        },
+    );
     let error = detail.last_error.as_ref().map(|error| text::line(&error.to_string())).unwrap_or_default();
     [
         text::line(&detail.name),

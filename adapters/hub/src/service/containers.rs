@@ -33,8 +33,8 @@ pub(super) fn remove_detached(container: &Container) {
 }
 
 fn run(argv: &[String]) -> Option<std::process::Child> {
-    let (program, args) = argv.split_first()?;
-    let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut words = argv.iter();
+    let mut command = Command::new(words.next()?);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().ok()
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcpwire_core::Era;
 use mcpwire_core::supervisor::Command;
+use mcpwire_tokio::McpClient;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use uuid::Uuid;
@@ -157,7 +158,7 @@ impl McpService for Hub {
         let detail = core.supervisor.detail(server)?;
         let client = core.attempt(server, detail.generation).and_then(|attempt| attempt.client.clone());
         let managed = core.managed.get(&server)?;
-        let era = client.as_ref().and_then(|client| client.protocol_version()).map(|version| match version.era() {
+        let era = client.as_ref().and_then(McpClient::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
             Era::Legacy => "legacy".to_owned(),
         });
@@ -169,7 +170,7 @@ impl McpService for Hub {
             for_ms: millis(now.duration_since(detail.since)),
             version: detail.version,
             era,
-            pid: client.as_ref().and_then(mcpwire_tokio::McpClient::pid).or(detail.pid),
+            pid: client.as_ref().and_then(McpClient::pid).or(detail.pid),
             tools: detail.tools,
             calls: detail.calls,
             calls_in_flight: detail.calls_in_flight,

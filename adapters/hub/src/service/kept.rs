@@ -71,9 +71,7 @@ fn read(layout: &Layout, config: &McpConfig) -> Option<ToolList> {
     if kept.config_hash != config.hash() {
         return None;
     }
-    let mut listed = Listed::default();
-    listed.items = kept.tools;
     let mut tools = ToolList::default();
-    tools.replace(listed);
+    tools.replace(Listed { items: kept.tools, ..Listed::default() });
     Some(tools)
 }

@@ -8,14 +8,17 @@ use std::time::Duration;
 use mcpwire_core::supervisor::Truncated;
 use mcpwire_core::{CallToolResult, Progress};
 
+type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
+type Cancel<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 /// What a call may have of its own. Whatever is not set is as the server's configuration says.
 #[derive(Default)]
 #[must_use]
 pub struct CallOptions<'a> {
     pub(super) timeout: Option<Duration>,
     pub(super) total_timeout: Option<Duration>,
-    pub(super) progress: Option<Box<dyn FnMut(&Progress) + Send + 'a>>,
-    pub(super) cancel: Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>,
+    pub(super) progress: Option<OnProgress<'a>>,
+    pub(super) cancel: Option<Cancel<'a>>,
 }
 
 impl<'a> CallOptions<'a> {

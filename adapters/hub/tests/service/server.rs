@@ -31,14 +31,6 @@ fn serve() {
         "silent" => loop {
             std::thread::park();
         },
-        // It starts only if the file is there, and ends otherwise.
-        "needs" if !std::path::Path::new(argument).exists() => process::exit(7),
-        // It runs once, and never again.
-        "once" => {
-            if std::fs::OpenOptions::new().write(true).create_new(true).open(argument).is_err() {
-                process::exit(8);
-            }
-        }
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
