@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use mcpwire_blocking::core::{Negotiate, ProtocolVersion};
 
 use crate::failure::Failure;
+use crate::hub::args::{Configured, HubCommand, Place, SecretCommand, ServerCommand};
 use crate::remote::Header;
 
 /// Talk to MCP servers: see what they are, list their tools, call them.
@@ -45,14 +46,20 @@ pub(crate) enum Command {
         connection: Connection,
     },
     /// List the tools of a server, with their arguments
-    #[command(override_usage = "mcpwire tools [OPTIONS] (--demo | --url URL | -- COMMAND [ARG]...)")]
+    #[command(override_usage = "mcpwire tools [OPTIONS] [--server NAME | --demo | --url URL | -- COMMAND [ARG]...]")]
     Tools {
+        #[command(flatten)]
+        configured: Configured,
         #[command(flatten)]
         connection: Connection,
     },
     /// Call a tool of a server and print its result
-    #[command(override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] (--demo | --url URL | -- COMMAND [ARG]...)")]
+    #[command(
+        override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] [--server NAME | --demo | --url URL | -- COMMAND [ARG]...]"
+    )]
     Call {
+        #[command(flatten)]
+        configured: Configured,
         /// The name of the tool
         tool: String,
         /// The arguments: a JSON object, @FILE to read one, or - for standard input [default: {}]
@@ -158,6 +165,35 @@ pub(crate) enum Command {
         #[command(flatten)]
         connection: Connection,
     },
+    /// Configure servers, to use them by name
+    Server {
+        #[command(subcommand)]
+        command: ServerCommand,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Keep the secrets of configured servers
+    Secret {
+        #[command(subcommand)]
+        command: SecretCommand,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Show how the configured servers are: those of the running hub, or started for this
+    Status {
+        /// Go on showing it until Ctrl-C
+        #[arg(short, long)]
+        watch: bool,
+        #[command(flatten)]
+        place: Place,
+    },
+    /// Run the configured servers for other commands
+    Hub {
+        #[command(subcommand)]
+        command: HubCommand,
+        #[command(flatten)]
+        place: Place,
+    },
     /// Serve the demo's tools on standard input and output, or over HTTP
     #[command(hide = true)]
     DemoServer {
@@ -229,6 +265,11 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Whether no server is named.
+    pub(crate) fn is_none(&self) -> bool {
+        !self.demo && self.url.is_none() && self.command.is_empty()
+    }
+
     /// The connection of `--demo`.
     pub(crate) fn to_demo() -> Self {
         Self { demo: true, ..Self::default() }
@@ -295,7 +336,12 @@ impl Args {
     /// an error is returned where JSON is wanted.
     pub(crate) fn from_env() -> Result<Self, Failure> {
         let line: Vec<OsString> = std::env::args_os().collect();
-        Self::try_parse_from(&line).map_err(|error| {
+        // Without a server, these two are about the configured ones.
+        let command = ["tools", "call"].into_iter().fold(Self::command(), |command, name| {
+            command.mut_subcommand(name, |command| command.mut_group("server", |group| group.required(false)))
+        });
+        let matches = command.try_get_matches_from(&line);
+        matches.and_then(|matches| Self::from_arg_matches(&matches)).map_err(|error| {
             let for_people = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
             if for_people || !asks_for_json(&line) {
                 error.exit();

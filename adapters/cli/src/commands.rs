@@ -21,6 +21,7 @@ use crate::args::{Command, Connection, Options, TaskAction};
 use crate::arguments;
 use crate::demo_server;
 use crate::failure::{Failure, SERVER_FAILED};
+use crate::hub;
 use crate::output;
 use crate::save::Saved;
 use crate::session::Session;
@@ -46,6 +47,9 @@ enum Task<'a> {
 
 /// Runs a command and says the exit status.
 pub(crate) fn run(command: &Command, options: &Options) -> u8 {
+    if let Some(exit) = hub::run(command, options) {
+        return exit;
+    }
     let told = |failure: Failure| {
         failure.report(options.json);
         failure.exit()
@@ -76,10 +80,14 @@ pub(crate) fn run(command: &Command, options: &Options) -> u8 {
 fn prepare(command: &Command, json: bool) -> Result<Option<(Task<'_>, Connection)>, Failure> {
     Ok(Some(match command {
         Command::DemoServer { .. } => return Ok(None),
+        // They are about configured servers, and have been run by now.
+        Command::Server { .. } | Command::Secret { .. } | Command::Status { .. } | Command::Hub { .. } => {
+            return Err(Failure::no_server());
+        }
         Command::Demo => (Task::Demo, Connection::to_demo()),
         Command::Info { connection } => (Task::Info, connection.clone()),
-        Command::Tools { connection } => (Task::Tools, connection.clone()),
-        Command::Call { tool, arguments, task, detach, save, connection } => {
+        Command::Tools { connection, .. } => (Task::Tools, connection.clone()),
+        Command::Call { tool, arguments, task, detach, save, connection, .. } => {
             let arguments = arguments::read(arguments.as_deref())?;
             let how = How { task: *task, detach: *detach, save: save.directory.as_deref() };
             (Task::Call { tool, arguments, how }, connection.clone())

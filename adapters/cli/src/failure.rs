@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::args::Stderr;
 use crate::{remote, text};
+use mcpwire_hub::{ErrorCode, ErrorContract};
 
 /// The tool itself reported an error; its result has been printed.
 pub(crate) const TOOL_ERROR: u8 = 1;
@@ -132,6 +133,28 @@ impl Failure {
     pub(crate) fn output(error: &io::Error) -> Self {
         let exit = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { CONNECTION_FAILED };
         Self::new((exit, Code::Unavailable, "stdout"), format!("could not write the result: {error}"))
+    }
+
+    /// What a hub says went wrong.
+    pub(crate) fn of_contract(error: &ErrorContract) -> Self {
+        let (code, exit) = match error.code {
+            ErrorCode::NotFound => (Code::NotFound, if error.field == "tool_name" { CONNECTION_FAILED } else { USAGE }),
+            ErrorCode::ValidationError => (Code::Validation, USAGE),
+            ErrorCode::Conflict => (Code::Conflict, USAGE),
+            ErrorCode::ServiceUnavailable => (Code::Unavailable, NOT_CONNECTED),
+            ErrorCode::NetworkError => (Code::Network, CONNECTION_FAILED),
+        };
+        let exit = match error.field.as_str() {
+            "timeout" => TIMED_OUT,
+            field if field.starts_with("package.") && error.code != ErrorCode::ValidationError => NOT_CONNECTED,
+            _ => exit,
+        };
+        Self::new((exit, code, &error.field), text::line(&error.message))
+    }
+
+    /// What only a running hub can do was asked for, and none runs.
+    pub(crate) fn no_hub() -> Self {
+        Self::new((NOT_CONNECTED, Code::Unavailable, "hub"), "no hub runs, so servers do not go on after a command")
     }
 
     fn new((exit, code, field): Kind<'_>, message: impl Into<String>) -> Self {

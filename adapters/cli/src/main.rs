@@ -7,6 +7,7 @@ mod base64;
 mod commands;
 mod demo_server;
 mod failure;
+mod hub;
 mod interrupt;
 mod notes;
 mod output;

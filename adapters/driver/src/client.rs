@@ -350,6 +350,12 @@ impl<R> McpClient<R> {
         async move { Ok(poll_fn(|cx| life.0.poll_ended(cx)).await) }
     }
 
+    /// Ends the server at once, with all that it started, for all clones of this client. Needs no runtime and waits for
+    /// nothing: it is what happens when the last clone is dropped. Requests that are under way end at once.
+    pub fn kill(&self) {
+        self.life.0.end_at_once();
+    }
+
     /// Whether it is certain that the server does not have this tool.
     pub(crate) fn lacks(&self, tool: &str) -> bool {
         let state = self.life.0.lock();

@@ -122,6 +122,23 @@ impl Shared {
         wakers.into_iter().for_each(Waker::wake);
     }
 
+    /// Ends it at once, whatever else was asked for.
+    pub(crate) fn end_at_once(&self) {
+        let mut wakers = Vec::new();
+        let mut state = self.lock();
+        if state.is_to_be_restarted() && state.report.is_some() {
+            state.give_up_opening(&mut wakers);
+        }
+        state.wish = Wish::Abandoned;
+        let process = state.process.take();
+        wakers.extend(state.driver.take());
+        drop(state);
+        if let Some(process) = process {
+            end_elsewhere(process);
+        }
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     /// Wakes the driver, whatever there is to send.
     pub(crate) fn wake_driver(&self) {
         let driver = self.lock().driver.take();

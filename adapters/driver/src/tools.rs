@@ -24,6 +24,11 @@ impl Tools {
         &self.0.listed().rejected
     }
 
+    /// The list itself, to be kept and shared.
+    pub fn list(&self) -> &Arc<ToolList> {
+        &self.0
+    }
+
     /// The tool of this name.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.0.get(name)

@@ -9,6 +9,7 @@
 //! | [`launch`] | [`Launch`](launch::Launch): from a configuration and its secrets to a process or an address |
 //! | [`redact`] | [`Redactor`](redact::Redactor): secrets taken out of what is shown and kept |
 //! | [`ledger`] | [`Ledger`](ledger::Ledger): the processes that run, for the next start to end what a crash left |
+//! | [`service`] | [`Hub`]: all of it as one service, [`McpService`], that starts, supervises and calls servers |
 //! | [`layout`] | [`Layout`](layout::Layout): where all of it is on disk |
 
 #![forbid(unsafe_code)]
@@ -23,8 +24,12 @@ pub mod ledger;
 
 pub mod redact;
 pub mod secrets;
+pub mod service;
 pub mod store;
 
+pub use mcpwire_core as core;
 pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract};
 pub use mcpwire_process::McpServerDef;
+pub use mcpwire_tokio::ConnectOptions;
+pub use service::{Hub, HubOptions, McpService, McpStatus};
 pub use uuid::Uuid;

@@ -1,0 +1,114 @@
+//! `mcpwire tools` and `mcpwire call` over all configured servers.
+
+use std::path::Path;
+
+use mcpwire_blocking::core::{CallToolResult, Tool};
+use mcpwire_hub::config::{McpConfig, folded};
+use mcpwire_hub::{Hub, McpService, McpStatus};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::args::Configured;
+use super::link::Link;
+use super::requests::{Request, find};
+use super::{link, of};
+use crate::args::Options;
+use crate::arguments;
+use crate::failure::{Failure, TOOL_ERROR};
+use crate::output;
+use crate::save::Save;
+use crate::show::{self, Layout};
+use crate::text;
+
+pub(super) fn list(configured: &Configured, options: &Options) -> Result<u8, Failure> {
+    let mut link = link(&configured.place, options)?;
+    bring_up(&link, configured.server.as_deref(), None, options)?;
+    let tools: Vec<Tool> = link.ask(Request::Tools { server: configured.server.clone() }).map_err(of)?;
+    link.close();
+    if options.json {
+        output::json(&List { tools: &tools, rejected: [] })?;
+    } else {
+        output::page(|out| show::tools(out, &tools, &[], Layout::of_stdout()))?;
+    }
+    Ok(0)
+}
+
+/// As `mcpwire tools` of one server prints it.
+#[derive(Serialize)]
+struct List<'a> {
+    tools: &'a [Tool],
+    rejected: [(); 0],
+}
+
+pub(super) fn run(
+    tool: &str,
+    arguments: Option<&str>,
+    save: Option<&Path>,
+    configured: &Configured,
+    options: &Options,
+) -> Result<u8, Failure> {
+    let arguments = arguments::read(arguments)?;
+    let arguments: Value = arguments
+        .decode()
+        .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
+    let mut link = link(&configured.place, options)?;
+    bring_up(&link, configured.server.as_deref(), Some(tool), options)?;
+    let timeout_ms = options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+    let request = Request::Call { tool: tool.to_owned(), server: configured.server.clone(), arguments, timeout_ms };
+    let answered = link.ask_json(request);
+    link.close();
+    let raw = answered.map_err(of)?;
+    let result: CallToolResult = raw.decode().map_err(|error| Failure::usage("server", error.to_string()))?;
+    let saved = save.map(|directory| Save::to(directory).blocks(&result.content)).transpose()?.unwrap_or_default();
+    if options.json {
+        output::raw(&raw)?;
+        for saved in &saved {
+            note(options, &show::saved_line(saved));
+        }
+    } else {
+        output::page(|out| show::result(out, &result).and_then(|()| show::saved(out, &saved)))?;
+    }
+    if result.is_error {
+        note(options, &format!("{}: the tool reported an error", text::line(tool)));
+    }
+    Ok(if result.is_error { TOOL_ERROR } else { 0 })
+}
+
+/// Starts what is needed, where no hub runs that has done so: one server, the one that the name of the tool is of, or all.
+fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Options) -> Result<(), Failure> {
+    let Link::Own { hub, runtime } = link else { return Ok(()) };
+    let only = match server {
+        Some(server) => Some(find(hub, server).map_err(of)?),
+        None => tool.and_then(|tool| named_in(hub, tool)),
+    };
+    if let Some(config) = only {
+        return runtime.block_on(hub.start(config.id)).map_err(of);
+    }
+    if hub.list().is_empty() {
+        let failure = Failure::no_server();
+        return Err(failure.with_hint("Or configure servers: mcpwire server add --help, mcpwire server import --help"));
+    }
+    runtime.block_on(hub.boot()).map_err(of)?;
+    for config in hub.list() {
+        if let McpStatus::Error { message } = hub.status(config.id) {
+            note(options, &format!("{}: {}", text::line(&config.name), text::line(&message)));
+        }
+    }
+    Ok(())
+}
+
+/// The server whose name begins the name of a tool, if that is only one.
+fn named_in(hub: &Hub, tool: &str) -> Option<McpConfig> {
+    let (slug, _) = tool.split_once("__")?;
+    let plain = |name: &str| folded(name).chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    let mut alike = hub.list().into_iter().filter(|config| config.enabled && plain(&config.name) == plain(slug));
+    let only = alike.next()?;
+    alike.next().is_none().then_some(only)
+}
+
+pub(super) fn note(options: &Options, line: &str) {
+    if !options.quiet {
+        // Standard error may be closed; then there is nobody left to tell.
+        let _ = std::io::Write::write_all(&mut anstream::stderr(), format!("{line}\n").as_bytes());
+    }
+}

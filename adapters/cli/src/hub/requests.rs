@@ -1,0 +1,144 @@
+//! What a command asks of a hub, in the same process or in another.
+
+use std::time::Duration;
+
+use mcpwire_blocking::core::{Json, Tool};
+use mcpwire_hub::config::{McpConfig, folded};
+use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
+use mcpwire_hub::{ErrorContract, Hub, McpService, Uuid};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a command asks. Servers are named by their name or id.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub(super) enum Request {
+    /// How all servers are: a list of [`Row`].
+    Status,
+    /// The same whenever something has changed.
+    Watch,
+    Start {
+        server: String,
+    },
+    Stop {
+        server: String,
+    },
+    Restart {
+        server: String,
+    },
+    Add {
+        config: Value,
+    },
+    Update {
+        config: Value,
+    },
+    Remove {
+        server: String,
+    },
+    /// The tools of one server, or of all, by the names to call them by.
+    Tools {
+        server: Option<String>,
+    },
+    /// The result of a call, as its server gave it.
+    Call {
+        tool: String,
+        server: Option<String>,
+        arguments: Value,
+        timeout_ms: Option<u64>,
+    },
+}
+
+/// What a hub answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Response {
+    Done(Json),
+    Error(ErrorContract),
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Row {
+    #[serde(flatten)]
+    pub(super) detail: StatusDetail,
+    pub(super) usage: Option<Usage>,
+}
+
+/// The answer to all but [`Request::Watch`], which has many.
+pub(super) async fn answer(hub: &Hub, request: Request) -> Result<Json, ErrorContract> {
+    match request {
+        Request::Status | Request::Watch => json(&rows(hub)),
+        Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
+        Request::Stop { server } => done(hub.stop(find(hub, &server)?.id).await),
+        Request::Restart { server } => done(hub.restart(find(hub, &server)?.id).await),
+        Request::Add { config } => done(hub.create(McpConfig::from_json(&config)?).await),
+        Request::Update { config } => done(hub.update(McpConfig::from_json(&config)?).await),
+        Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
+        Request::Tools { server } => {
+            let only = server.map(|server| find(hub, &server)).transpose()?.map(|config| config.id);
+            let tools = hub.available_tools();
+            let wanted = tools.iter().filter(|tool| only.is_none_or(|id| id == tool.mcp_id));
+            let named = wanted.map(|offered| {
+                let mut tool = offered.tool.clone();
+                offered.name.clone_into(&mut tool.name);
+                tool
+            });
+            json(&named.collect::<Vec<Tool>>())
+        }
+        Request::Call { tool, server, arguments, timeout_ms } => {
+            let id = match server {
+                Some(server) => find(hub, &server)?.id,
+                None => provider(hub, &tool)?,
+            };
+            let mut options = CallOptions::new();
+            if let Some(timeout) = timeout_ms {
+                options = options.timeout(Duration::from_millis(timeout));
+            }
+            json(&hub.call_tool_full(id, &tool, &arguments, options).await?.result)
+        }
+    }
+}
+
+pub(super) fn rows(hub: &Hub) -> Vec<Row> {
+    let usage = hub.usage();
+    let of = |id: Uuid| usage.iter().find(|(of, _)| *of == id).map(|(_, usage)| *usage);
+    hub.details().into_iter().map(|detail| Row { usage: of(detail.id), detail }).collect()
+}
+
+/// The server of this name or id.
+pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, ErrorContract> {
+    find_in(hub.list(), server)
+}
+
+pub(super) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, ErrorContract> {
+    let name = folded(server);
+    let names: Vec<String> = configs.iter().map(|config| config.name.trim().to_owned()).collect();
+    let is_it = |config: &McpConfig| config.folded_name() == name || server.parse() == Ok(config.id);
+    configs.into_iter().find(is_it).ok_or_else(|| {
+        let all =
+            if names.is_empty() { "none is configured".into() } else { format!("there are: {}", names.join(", ")) };
+        ErrorContract::not_found("server", format!("No server is called `{server}`; {all}"))
+    })
+}
+
+fn provider(hub: &Hub, tool: &str) -> Result<Uuid, ErrorContract> {
+    hub.find_tool_provider(tool).ok_or_else(|| {
+        let mut error = ErrorContract::unknown_tool(tool);
+        let tools = hub.available_tools();
+        let alike: Vec<&str> =
+            tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
+        if !alike.is_empty() {
+            error.message.push_str(". Several servers have one of that name: ");
+            error.message.push_str(&alike.join(", "));
+        }
+        error
+    })
+}
+
+fn done(result: Result<(), ErrorContract>) -> Result<Json, ErrorContract> {
+    result.and_then(|()| json(&()))
+}
+
+pub(super) fn json(value: &impl Serialize) -> Result<Json, ErrorContract> {
+    Json::from_value(value).map_err(|error| ErrorContract::unavailable(error.to_string()))
+}

@@ -1,0 +1,232 @@
+//! `mcpwire hub run`: servers that many commands share, behind a Unix socket that only this user can open.
+//!
+//! Both sides write one JSON document a line: a [`Request`], and a [`Response`] to each, in order.
+
+use mcpwire_hub::layout::Layout;
+
+use super::args::Place;
+use crate::args::Options;
+use crate::failure::Failure;
+
+#[cfg(unix)]
+pub(super) use self::unix::Client;
+
+#[cfg(not(unix))]
+pub(super) fn run(_: &Place, _: &Options) -> Result<u8, Failure> {
+    Err(Failure::usage("hub", "on this system, servers cannot be shared between commands"))
+}
+
+#[cfg(unix)]
+pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
+    let layout = super::layout(place)?;
+    let runtime = super::link::runtime().map_err(super::of)?;
+    runtime.block_on(unix::serve(&layout, super::hub_options(&layout, options), options)).map_err(super::of)
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{self, DirBuilder, Permissions};
+    use std::io::{self, BufRead as _, BufReader as Lines, Write as _};
+    use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use mcpwire_blocking::core::Json;
+    use mcpwire_hub::service::HubEvent;
+    use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService};
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use tokio::net::{UnixListener, UnixStream};
+    use tokio::sync::Notify;
+
+    use super::super::requests::{Request, Response, answer, json, rows};
+    use super::Layout;
+    use crate::args::Options;
+    use crate::hub::call::note;
+
+    /// A longer request is none of ours. 64 MiB: more than any server takes as arguments.
+    const LONGEST: u64 = 64 << 20;
+
+    fn path(layout: &Layout) -> PathBuf {
+        layout.state().join("hub.sock")
+    }
+
+    fn failed(what: &str, error: &io::Error) -> ErrorContract {
+        ErrorContract::unavailable(format!("{what}: {error}"))
+    }
+
+    /// A command's end of the socket.
+    pub(in super::super) struct Client {
+        stream: Lines<std::os::unix::net::UnixStream>,
+    }
+
+    impl Client {
+        /// `None` if no hub runs.
+        pub(in super::super) fn connect(layout: &Layout) -> Result<Option<Client>, ErrorContract> {
+            match std::os::unix::net::UnixStream::connect(path(layout)) {
+                Ok(stream) => Ok(Some(Client { stream: Lines::new(stream) })),
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+                    Ok(None)
+                }
+                Err(error) => Err(failed("the running hub cannot be reached", &error)),
+            }
+        }
+
+        pub(in super::super) fn ask(&mut self, request: &Request) -> Result<Json, ErrorContract> {
+            self.send(request)?;
+            self.next()
+        }
+
+        pub(in super::super) fn send(&mut self, request: &Request) -> Result<(), ErrorContract> {
+            let line = format!("{}\n", json(request)?.get());
+            let sent = self.stream.get_mut().write_all(line.as_bytes());
+            sent.map_err(|error| failed("the running hub does not listen any more", &error))
+        }
+
+        pub(in super::super) fn next(&mut self) -> Result<Json, ErrorContract> {
+            let mut line = String::new();
+            let read =
+                self.stream.read_line(&mut line).map_err(|error| failed("the running hub does not answer", &error))?;
+            if read == 0 {
+                return Err(ErrorContract::unavailable("the running hub has ended"));
+            }
+            match serde_json::from_str(&line) {
+                Ok(Response::Done(json)) => Ok(json),
+                Ok(Response::Error(error)) => Err(error),
+                Err(error) => Err(ErrorContract::unavailable(format!("the hub's answer cannot be read: {error}"))),
+            }
+        }
+    }
+
+    pub(super) async fn serve(layout: &Layout, options: HubOptions, how: &Options) -> Result<u8, ErrorContract> {
+        if Client::connect(layout)?.is_some() {
+            return Err(ErrorContract::conflict("hub", "a hub runs here already"));
+        }
+        let listener = listen(layout).map_err(|error| failed("the socket cannot be made", &error))?;
+        let _socket = Socket(path(layout));
+        let pressed = Arc::new(Notify::new());
+        let press = Arc::clone(&pressed);
+        // A second Ctrl-C is the same as the first: the end has a deadline.
+        let _ = ctrlc::set_handler(move || press.notify_one());
+        let hub = Hub::open(options).await?;
+        for child in &hub.reaped().ended {
+            note(how, &format!("ended a process that an earlier hub had left: {}", child.pid));
+        }
+        note(how, &format!("listening at {}", path(layout).display()));
+        let starting = hub.clone();
+        let starting = tokio::spawn(async move { starting.boot().await });
+        let telling = tokio::spawn(tell(hub.clone(), how.quiet));
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => {
+                    if let Ok((stream, _)) = accepted
+                        && is_ours(&stream)
+                    {
+                        let hub = hub.clone();
+                        tokio::spawn(async move {
+                            // Whoever has gone needs no answer.
+                            let _ = converse(hub, stream).await;
+                        });
+                    }
+                }
+                () = pressed.notified() => break,
+            }
+        }
+        starting.abort();
+        note(how, "ending all servers");
+        let ended = hub.shutdown_all().await;
+        telling.abort();
+        ended.map(|()| 0)
+    }
+
+    /// Only this user can get to it: by the directory from the beginning, by its own permissions a moment later.
+    fn listen(layout: &Layout) -> io::Result<UnixListener> {
+        let path = path(layout);
+        DirBuilder::new().recursive(true).mode(0o700).create(layout.state())?;
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&path)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        Ok(listener)
+    }
+
+    fn is_ours(stream: &UnixStream) -> bool {
+        stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
+    }
+
+    /// Removes the socket at the end.
+    struct Socket(PathBuf);
+
+    impl Drop for Socket {
+        fn drop(&mut self) {
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+
+    /// Says on standard error what happens.
+    async fn tell(hub: Hub, quiet: bool) {
+        let mut events = hub.events();
+        while let Some(event) = events.next().await {
+            if let (HubEvent::Status { name, state, error, .. }, false) = (event, quiet) {
+                let why = error.map(|error| format!(": {error}")).unwrap_or_default();
+                let line = format!("{}: {state}{}\n", crate::text::line(&name), crate::text::line(&why));
+                let _ = anstream::stderr().write_all(line.as_bytes());
+            }
+        }
+    }
+
+    async fn converse(hub: Hub, stream: UnixStream) -> io::Result<()> {
+        let (reader, mut writer) = stream.into_split();
+        let mut reader = BufReader::new(tokio::io::AsyncReadExt::take(reader, LONGEST));
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if reader.read_line(&mut line).await? == 0 {
+                return Ok(());
+            }
+            reader.get_mut().set_limit(LONGEST);
+            let request: Request = match serde_json::from_str(&line) {
+                Ok(request) => request,
+                Err(error) => {
+                    let error = ErrorContract::validation("ask", format!("this is nothing that can be asked: {error}"));
+                    write(&mut writer, Err(error)).await?;
+                    continue;
+                }
+            };
+            if matches!(request, Request::Watch) {
+                return watch(&hub, &mut writer).await;
+            }
+            let mut more = String::new();
+            tokio::select! {
+                answer = answer(&hub, request) => write(&mut writer, answer).await?,
+                // Whoever goes away in the middle gives up what they asked for; nobody speaks out of turn.
+                _ = reader.read_line(&mut more) => return Ok(()),
+            }
+        }
+    }
+
+    async fn watch(hub: &Hub, writer: &mut (impl tokio::io::AsyncWrite + Unpin)) -> io::Result<()> {
+        let mut events = hub.events();
+        loop {
+            write(writer, json(&rows(hub))).await?;
+            if events.next().await.is_none() {
+                return Ok(());
+            }
+            while events.try_next().is_some() {}
+        }
+    }
+
+    async fn write(
+        writer: &mut (impl tokio::io::AsyncWrite + Unpin),
+        answer: Result<Json, ErrorContract>,
+    ) -> io::Result<()> {
+        let response = match answer {
+            Ok(json) => Response::Done(json),
+            Err(error) => Response::Error(error),
+        };
+        let mut line = serde_json::to_vec(&response)?;
+        line.push(b'\n');
+        writer.write_all(&line).await
+    }
+}

@@ -1,0 +1,155 @@
+//! Calls of tools.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+
+use mcpwire_core::supervisor::{Command, Generation, Refusal, ServerId};
+use mcpwire_tokio::McpClient;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::outcome::{CallOptions, ToolOutcome};
+use super::shared::{Shared, hub_has_ended};
+use super::snapshot::server_id;
+use super::{failures, limits};
+use crate::ErrorContract;
+use crate::config::{McpConfig, Timeouts};
+use crate::redact::Redactor;
+
+/// A server that sleeps is woken once for a call; if it falls asleep again before the call is sent, it is woken once more. More
+/// often than this is not bad luck.
+const TRIES: usize = 3;
+
+impl Shared {
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        id: uuid::Uuid,
+        name: &str,
+        arguments: &Value,
+        options: CallOptions<'_>,
+    ) -> Result<ToolOutcome, ErrorContract> {
+        let id = server_id(id);
+        let config = self.lock().config(id)?;
+        let tool = self.server_name_of(id, name);
+        let mut options = options;
+        let cancel = options.cancel.take();
+        let call = self.send(id, &config, &tool, arguments, options);
+        let Some(mut cancel) = cancel else { return call.await };
+        let mut call = pin!(call);
+        poll_fn(|cx| {
+            if let Poll::Ready(result) = call.as_mut().poll(cx) {
+                return Poll::Ready(result);
+            }
+            let cancelled = || ErrorContract::unavailable(format!("The call of `{tool}` was cancelled"));
+            cancel.as_mut().poll(cx).map(|()| Err(cancelled()))
+        })
+        .await
+    }
+
+    /// How the server itself calls the tool, if the name is the one that is shown.
+    fn server_name_of(&self, id: ServerId, name: &str) -> String {
+        let catalogue = self.catalogue();
+        let is_its_own = catalogue.tools_of(id).any(|offered| offered.tool.name == name);
+        let exposed = catalogue.find(name).filter(|offered| offered.server == id && !is_its_own);
+        exposed.map_or(name, |offered| &offered.tool.name).to_owned()
+    }
+
+    async fn send(
+        self: &Arc<Self>,
+        id: ServerId,
+        config: &McpConfig,
+        tool: &str,
+        arguments: &Value,
+        options: CallOptions<'_>,
+    ) -> Result<ToolOutcome, ErrorContract> {
+        let timeout = options.timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
+        let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
+        let sent = self.begin(id, tool, total).await?;
+        let mut call = sent.client.call_tool(tool, arguments).timeout(timeout).total_timeout(total);
+        if let Some(progress) = options.progress {
+            call = call.on_progress(progress);
+        }
+        match sent.until_failed(call.call()).await {
+            Ok(Ok(result)) => Ok(limits::apply(result, &config.limits)),
+            Ok(Err(error)) => Err(failures::of_call(&error, tool, config, &sent.redactor)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until the call may be sent, and counts it.
+    async fn begin(
+        self: &Arc<Self>,
+        id: ServerId,
+        tool: &str,
+        total: std::time::Duration,
+    ) -> Result<Sent, ErrorContract> {
+        for _ in 0..TRIES {
+            let begun = self.act(|core, now| {
+                let generation = match core.supervisor.begin_call(id, tool, now) {
+                    Ok(generation) => generation,
+                    Err(refusal) => return Err(Some(refusal)),
+                };
+                let attempt = core.attempt(id, generation);
+                let parts = attempt.and_then(|attempt| {
+                    Some((attempt.client.clone()?, attempt.failed.subscribe(), attempt.redactor.clone()))
+                });
+                let Some((client, failed, redactor)) = parts else {
+                    core.supervisor.end_call(id, generation, now);
+                    return Err(None);
+                };
+                Ok(Sent { shared: Arc::clone(self), id, generation, client, failed, redactor })
+            });
+            match begun {
+                Ok(sent) => return Ok(sent),
+                Err(None) => return Err(hub_has_ended()),
+                Err(Some(Refusal::NotRunning)) => {
+                    let by = self.now() + total;
+                    self.command(id, Command::Reach { by }).await?;
+                }
+                Err(Some(refusal)) => return Err(refusal.contract()),
+            }
+        }
+        Err(Refusal::NotRunning.contract())
+    }
+}
+
+/// A call that is under way. However it ends, it is no longer counted then.
+struct Sent {
+    shared: Arc<Shared>,
+    id: ServerId,
+    generation: Generation,
+    client: McpClient,
+    failed: watch::Receiver<Option<ErrorContract>>,
+    redactor: Redactor,
+}
+
+impl Sent {
+    /// The call's own end, or the error of the server's, whichever comes first.
+    async fn until_failed<T>(&self, call: impl Future<Output = T>) -> Result<T, ErrorContract> {
+        let mut failed = self.failed.clone();
+        let mut failed = pin!(async move {
+            match failed.wait_for(Option::is_some).await {
+                Ok(error) => error.clone().unwrap_or_else(hub_has_ended),
+                Err(_) => hub_has_ended(),
+            }
+        });
+        let mut call: Pin<&mut _> = pin!(call);
+        poll_fn(|cx| {
+            // The call knows best why it failed.
+            if let Poll::Ready(result) = call.as_mut().poll(cx) {
+                return Poll::Ready(Ok(result));
+            }
+            failed.as_mut().poll(cx).map(Err)
+        })
+        .await
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        let (id, generation) = (self.id, self.generation);
+        self.shared.act(|core, now| core.supervisor.end_call(id, generation, now));
+    }
+}

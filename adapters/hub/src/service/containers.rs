@@ -1,0 +1,40 @@
+//! Ending containers, which can outlive the program that started them.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::launch::Container;
+
+/// How long the engine is waited for. It is given a second to end the container politely; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks the container to end, and removes what is left. It does not matter if there is none.
+pub(super) async fn stop(container: Container) {
+    for argv in [container.stop_command(), container.remove_command()] {
+        let ended = tokio::task::spawn_blocking(move || run(&argv).map(|mut child| child.wait().is_ok()));
+        let _ = tokio::time::timeout(PATIENCE, ended).await;
+    }
+}
+
+/// Removes the container at once.
+pub(super) async fn remove(container: Container) {
+    let argv = container.remove_command();
+    let ended = tokio::task::spawn_blocking(move || run(&argv).map(|mut child| child.wait().is_ok()));
+    let _ = tokio::time::timeout(PATIENCE, ended).await;
+}
+
+/// Removes the container, with no runtime and nobody who waits.
+pub(super) fn remove_detached(container: &Container) {
+    if let Some(mut child) = run(&container.remove_command()) {
+        let thread = thread::Builder::new().name("mcpwire-rm".into()).stack_size(64 * 1024);
+        let _ = thread.spawn(move || child.wait());
+    }
+}
+
+fn run(argv: &[String]) -> Option<std::process::Child> {
+    let mut words = argv.iter();
+    let mut command = Command::new(words.next()?);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().ok()
+}

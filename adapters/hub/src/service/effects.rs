@@ -1,0 +1,337 @@
+//! Doing what the supervisor wants done: each effect leads to exactly one event.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_core::supervisor::{Effect, Event, Failure, Generation, Retry, ServerId, Stage, State};
+use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
+use mcpwire_tokio::McpClient;
+
+use super::attempt::Attempt;
+use super::events::HubEvent;
+use super::shared::{Core, Shared};
+use super::snapshot::uuid;
+use super::{containers, failures};
+use crate::ErrorContract;
+use crate::launch::{Instance, Launch};
+use crate::ledger::Child;
+
+/// How much longer than the supervisor the connection itself waits: it is the supervisor who knows what to say.
+const LEEWAY: Duration = Duration::from_secs(5);
+
+/// How long a killed server is waited for. The kernel takes milliseconds.
+const AFTER_KILL: Duration = Duration::from_secs(1);
+
+impl Shared {
+    pub(super) fn perform_effect(self: &Arc<Self>, core: &mut Core, id: ServerId, effect: Effect) {
+        match effect {
+            Effect::Resolve { generation } => self.resolve(core, id, generation),
+            Effect::Launch { generation } => self.launch(core, id, generation),
+            Effect::Negotiate { generation, .. } => {
+                self.with_client(core, id, generation, Shared::negotiate, Event::Failed);
+            }
+            Effect::List { generation } => self.with_client(core, id, generation, Shared::list, Event::Failed),
+            Effect::Refresh { generation } => {
+                self.with_client(core, id, generation, Shared::refresh, |_| Event::RefreshFailed);
+            }
+            Effect::Probe { generation } => {
+                self.with_client(core, id, generation, Shared::probe, |_| Event::ProbeFailed);
+            }
+            Effect::FailCalls { generation, error } => {
+                if let Some(attempt) = core.attempt(id, generation) {
+                    attempt.failed.send_replace(Some(error));
+                }
+            }
+            Effect::Stop { generation } => self.stop(core, id, generation),
+            Effect::Kill { generation } => self.kill(core, id, generation),
+            Effect::Abandoned { .. } => {
+                if let Some(managed) = core.managed.get(&id) {
+                    managed.logs.push("the process could not be ended; it may still run");
+                }
+                self.listeners.tell(&HubEvent::Abandoned { id: uuid(id) });
+            }
+            Effect::Changed { state } => {
+                let (Some(managed), Some(detail)) = (core.managed.get(&id), core.supervisor.detail(id)) else { return };
+                let error = detail.last_error.filter(|_| !matches!(state, State::Running));
+                let name = managed.config.name.trim().to_owned();
+                self.listeners.tell(&HubEvent::Status { id: uuid(id), name, state, error });
+            }
+            _ => {}
+        }
+    }
+
+    /// Secrets, variables, the command.
+    fn resolve(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
+        let Some(managed) = core.managed.get_mut(&id) else { return };
+        // What was resolved before and never started never will be.
+        managed.attempts.retain(|_, attempt| attempt.is_alive());
+        managed.attempts.insert(generation, Attempt::new());
+        let (shared, config) = (Arc::clone(self), Arc::clone(&managed.config));
+        self.runtime.spawn_blocking(move || {
+            let settings = &shared.settings;
+            let instance = Instance {
+                generation: generation.0,
+                host: settings.host.clone(),
+                is_first: !settings.layout.catalog(config.id).exists(),
+            };
+            let launch = Launch::compose(&config, &*settings.secrets, &instance);
+            shared.act(|core, now| {
+                let event = match launch {
+                    Ok(launch) => {
+                        if let Some(attempt) = core.attempt(id, generation) {
+                            attempt.resolved(launch);
+                        }
+                        Event::Resolved
+                    }
+                    // All that can be wrong here is for the user to put right.
+                    Err(error) => Event::Failed(Failure::new(error, Retry::Input)),
+                };
+                core.supervisor.event(id, generation, event, now);
+            });
+        });
+    }
+
+    fn launch(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
+        let Some(managed) = core.managed.get_mut(&id) else { return };
+        let (config, logs) = (Arc::clone(&managed.config), managed.logs.clone());
+        let launch = managed.attempts.get_mut(&generation).and_then(Attempt::begin_launch);
+        let shared = Arc::clone(self);
+        self.runtime.spawn_blocking(move || {
+            let Some(mut launch) = launch else {
+                let error = ErrorContract::unavailable("what to start is not known");
+                return shared.event(id, generation, Event::Failed(Failure::new(error, Retry::Never)));
+            };
+            launch.def.connect_timeout =
+                Some(launch.start_timeout.max(super::plan::policy(&config).first_start_timeout) + LEEWAY);
+            let mut options = shared.settings.connect.as_ref().map(|connect| connect(&config)).unwrap_or_default();
+            let (mut ours, theirs) = (logs.follower(launch.redactor.clone()), options.stderr.take());
+            options.stderr = Some(match theirs {
+                None => ours,
+                Some(mut theirs) => {
+                    let redactor = launch.redactor.clone();
+                    Box::new(move |line| {
+                        ours(line);
+                        theirs(&redactor.redact(line));
+                    })
+                }
+            });
+            let launched = McpClient::connect_with(&launch.def, options);
+            if let Ok(client) = &launched {
+                shared.record(id, generation, client, &launch);
+            }
+            shared.act(|core, now| {
+                let ended = core.ended;
+                let attempt = core.attempt(id, generation).filter(|_| !ended);
+                let event = match launched {
+                    Ok(client) => {
+                        let pid = client.pid();
+                        match attempt {
+                            Some(attempt) => attempt.launched(Some(client)),
+                            None => client.kill(),
+                        }
+                        Event::Launched { pid }
+                    }
+                    Err(error) => {
+                        if let Some(attempt) = attempt {
+                            attempt.launched(None);
+                        }
+                        Event::Failed(failures::of(&error, Stage::Launch, &config, &launch.redactor))
+                    }
+                };
+                core.supervisor.event(id, generation, event, now);
+            });
+        });
+    }
+
+    /// Notes who runs, for the next start to find if this process does not come to end it.
+    fn record(&self, id: ServerId, generation: Generation, client: &McpClient, launch: &Launch) {
+        let Some(pid) = client.pid() else { return };
+        let child = Child { id: uuid(id), generation: generation.0, pid, container: launch.container.clone() };
+        if let Err(error) = self.settings.ledger.record(&child)
+            && let Some(managed) = self.lock().managed.get(&id)
+        {
+            managed.logs.push(&format!("it will not be found if the hub is killed: {error}"));
+        }
+    }
+
+    /// Does something with the client of an attempt, in a task of its own that ends with the attempt.
+    fn with_client<F>(
+        self: &Arc<Self>,
+        core: &mut Core,
+        id: ServerId,
+        generation: Generation,
+        f: impl FnOnce(Arc<Self>, Target, McpClient) -> F,
+        failed: impl FnOnce(Failure) -> Event,
+    ) where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let Some(managed) = core.managed.get_mut(&id) else { return };
+        let Some(attempt) = managed.attempts.get_mut(&generation) else { return };
+        let Some(client) = attempt.client.clone() else {
+            let failure = Failure::new(ErrorContract::unavailable("there is no connection"), Retry::Backoff);
+            let (shared, event) = (Arc::clone(self), failed(failure));
+            self.runtime.spawn(async move { shared.event(id, generation, event) });
+            return;
+        };
+        let config = Arc::clone(&managed.config);
+        let target = Target { id, generation, config, redactor: attempt.redactor.clone() };
+        let task = self.runtime.spawn(f(Arc::clone(self), target, client));
+        attempt.keep(task.abort_handle());
+    }
+
+    async fn negotiate(self: Arc<Self>, target: Target, client: McpClient) {
+        let event = match client.initialize().await {
+            Ok(server) => Event::Negotiated { version: server.protocol_version.to_string() },
+            Err(error) => Event::Failed(target.failure(&error, Stage::Negotiate)),
+        };
+        if matches!(event, Event::Negotiated { .. }) {
+            let told = client.notifications();
+            let task = self.runtime.spawn(Arc::clone(&self).listen(target.clone(), client.clone(), told));
+            let subscription = self.runtime.spawn(Arc::clone(&self).subscribe(target.clone(), client));
+            if let Some(attempt) = self.lock().attempt(target.id, target.generation) {
+                attempt.keep(task.abort_handle());
+                attempt.keep(subscription.abort_handle());
+            } else {
+                task.abort();
+                subscription.abort();
+            }
+        }
+        self.event(target.id, target.generation, event);
+    }
+
+    /// Hears what the server tells, until the connection ends.
+    async fn listen(self: Arc<Self>, target: Target, client: McpClient, mut told: mcpwire_tokio::Notifications) {
+        while let Some(notification) = told.next().await {
+            if notification == Notification::ToolsChanged {
+                self.event(target.id, target.generation, Event::ListChanged);
+            }
+        }
+        let failure = failures::of_closed(&client, &target.config, &target.redactor);
+        drop(client);
+        self.event(target.id, target.generation, Event::Closed(failure));
+    }
+
+    /// Asks a server of the modern era to tell when its tools change; older ones tell unasked.
+    async fn subscribe(self: Arc<Self>, target: Target, client: McpClient) {
+        let modern = client.protocol_version().is_some_and(|version| version.era() == Era::Modern);
+        let tells = client.capabilities().and_then(|all| all.tools.as_ref()).is_some_and(|tools| tools.list_changed);
+        if !modern || !tells {
+            return;
+        }
+        let Ok(mut changes) = client.subscribe(&SubscriptionFilter::new().tools()).await else { return };
+        drop(client);
+        while let Some(change) = changes.next().await {
+            // It had been interrupted: what has changed meanwhile was not told.
+            if matches!(change, SubscriptionEvent::Acknowledged(_)) {
+                self.event(target.id, target.generation, Event::ListChanged);
+            }
+        }
+    }
+
+    async fn list(self: Arc<Self>, target: Target, client: McpClient) {
+        let event = match tools(&client).await {
+            Ok(tools) => {
+                self.keep_tools(&target, &tools).await;
+                Event::Listed { tools, ttl: None }
+            }
+            Err(error) => Event::Failed(target.failure(&error, Stage::List)),
+        };
+        self.event(target.id, target.generation, event);
+    }
+
+    async fn refresh(self: Arc<Self>, target: Target, client: McpClient) {
+        let event = match tools(&client).await {
+            Ok(tools) => {
+                self.keep_tools(&target, &tools).await;
+                Event::Listed { tools, ttl: None }
+            }
+            Err(_) => Event::RefreshFailed,
+        };
+        self.event(target.id, target.generation, event);
+    }
+
+    async fn probe(self: Arc<Self>, target: Target, client: McpClient) {
+        // An error is an answer, too.
+        let event = match client.ping().await {
+            Err(error) if error.kind() != mcpwire_tokio::ErrorKind::Server => Event::ProbeFailed,
+            _ => Event::Probed,
+        };
+        self.event(target.id, target.generation, event);
+    }
+
+    fn stop(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
+        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation, None) };
+        attempt.deafen();
+        let (client, container) = (attempt.client.clone(), attempt.container.clone());
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move {
+            let pid = client.as_ref().and_then(McpClient::pid);
+            if let Some(client) = client {
+                // How it ended does not matter here.
+                let _ = client.shutdown().await;
+            }
+            if let Some(container) = container {
+                containers::stop(container).await;
+            }
+            shared.gone(id, generation, pid).await;
+        });
+    }
+
+    fn kill(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
+        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation, None) };
+        attempt.kill();
+        let (client, container) = (attempt.client.clone(), attempt.container.clone());
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move {
+            let pid = client.as_ref().and_then(McpClient::pid);
+            if let Some(client) = client {
+                let _ = tokio::time::timeout(AFTER_KILL, client.shutdown()).await;
+            }
+            if let Some(container) = container {
+                containers::remove(container).await;
+            }
+            shared.gone(id, generation, pid).await;
+        });
+    }
+
+    fn gone_later(self: &Arc<Self>, id: ServerId, generation: Generation, pid: Option<u32>) {
+        let shared = Arc::clone(self);
+        self.runtime.spawn(async move { shared.gone(id, generation, pid).await });
+    }
+
+    async fn gone(self: Arc<Self>, id: ServerId, generation: Generation, pid: Option<u32>) {
+        if let Some(pid) = pid {
+            let shared = Arc::clone(&self);
+            let _ = self.runtime.spawn_blocking(move || shared.settings.ledger.forget(pid)).await;
+        }
+        self.act(|core, now| {
+            if let Some(managed) = core.managed.get_mut(&id) {
+                managed.attempts.remove(&generation);
+            }
+            core.supervisor.event(id, generation, Event::Gone, now);
+        });
+    }
+}
+
+/// Which attempt something is about.
+#[derive(Clone)]
+pub(super) struct Target {
+    id: ServerId,
+    generation: Generation,
+    pub(super) config: Arc<crate::config::McpConfig>,
+    redactor: crate::redact::Redactor,
+}
+
+impl Target {
+    fn failure(&self, error: &mcpwire_tokio::Error, phase: Stage) -> Failure {
+        failures::of(error, phase, &self.config, &self.redactor)
+    }
+}
+
+/// All tools of the server; none of one that says that it has none.
+async fn tools(client: &McpClient) -> Result<Arc<ToolList>, mcpwire_tokio::Error> {
+    if client.capabilities().is_some_and(|capabilities| capabilities.tools.is_none()) {
+        return Ok(Arc::default());
+    }
+    Ok(Arc::clone(client.list_tools().await?.list()))
+}

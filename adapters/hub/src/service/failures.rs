@@ -1,0 +1,111 @@
+//! What went wrong with a connection, as hosts show it: evidence for the classifier, without secrets.
+
+use std::borrow::Cow;
+
+use mcpwire_core::http::HttpError;
+use mcpwire_core::supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
+use mcpwire_core::{CallError, ConnectError, SendError};
+use mcpwire_tokio::{Error, McpClient, ProcessReport, SpawnErrorKind};
+
+use super::plan;
+use crate::config::McpConfig;
+use crate::redact::Redactor;
+
+/// A failure to start a server, or to list its tools.
+pub(super) fn of(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
+    if let Some(error) = of_this_side(error, redactor) {
+        return Failure::new(error, Retry::Never);
+    }
+    classify(error, stage, plan::kind(config.package.package_type), redactor)
+}
+
+/// The end of a connection that nobody asked for.
+pub(super) fn of_closed(client: &McpClient, config: &McpConfig, redactor: &Redactor) -> Failure {
+    // What cannot be sent any more says why.
+    let kind = plan::kind(config.package.package_type);
+    match client.send_notification("notifications/cancelled", None) {
+        Err(error) => classify(&error, Stage::Run, kind, redactor),
+        Ok(()) => Evidence::new(kind, Stage::Run, Cause::Closed).classify(),
+    }
+}
+
+/// A call that has no result.
+pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> ErrorContract {
+    match error {
+        Error::Call { error: CallError::ToolNotFound { .. }, .. } => return ErrorContract::unknown_tool(tool),
+        // Too large, or no object.
+        Error::Send { error: SendError::Closed, .. } => {}
+        Error::Send { error, .. } => {
+            return ErrorContract::validation("arguments", redactor.redact(&error.to_string()));
+        }
+        _ => {}
+    }
+    classify(error, Stage::Call, plan::kind(config.package.package_type), redactor).error
+}
+
+/// What no server has to do with.
+fn of_this_side(error: &Error, redactor: &Redactor) -> Option<ErrorContract> {
+    let text = || redactor.redact(&error.to_string());
+    match error {
+        Error::Http { .. } => Some(ErrorContract::validation("transport", text())),
+        Error::Spawn { error, .. } => match error.kind {
+            SpawnErrorKind::DirectoryNotFound => Some(ErrorContract::validation("cwd", text())),
+            SpawnErrorKind::Invalid => Some(ErrorContract::validation("package.identifier", text())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor) -> Failure {
+    let words = |text: String| Cow::Owned(redactor.redact(&text));
+    let cause = match error {
+        Error::Spawn { error, .. } => Cause::Spawn(match error.kind {
+            SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => SpawnFault::NotFound,
+            SpawnErrorKind::NotPermitted => SpawnFault::NotPermitted,
+            SpawnErrorKind::NotExecutable => SpawnFault::NotExecutable,
+            _ => SpawnFault::Other(words(error.to_string())),
+        }),
+        Error::Connect { error, process, .. } => match error {
+            ConnectError::UnsupportedVersion { server, .. } => Cause::NoCommonVersion(words(server.join(", "))),
+            ConnectError::Refused { error, .. } => {
+                Cause::Rpc { code: error.code, message: words(error.message.clone()) }
+            }
+            ConnectError::Timeout { after } => Cause::Timeout(*after),
+            ConnectError::Closed => closed(process.as_deref(), kind),
+            ConnectError::Cancelled => Cause::Cancelled,
+            ConnectError::Http { error, .. } => http(error, words),
+            other => Cause::Unreadable(words(other.to_string())),
+        },
+        Error::Send { process, .. } => closed(process.as_deref(), kind),
+        Error::Call { error, process, .. } => match error {
+            CallError::Server { error, .. } => Cause::Rpc { code: error.code, message: words(error.message.clone()) },
+            CallError::Timeout { after, .. } => Cause::Timeout(*after),
+            CallError::Closed { .. } => closed(process.as_deref(), kind),
+            CallError::Cancelled { .. } => Cause::Cancelled,
+            CallError::Http { error, .. } => http(error, words),
+            other => Cause::Unreadable(words(other.to_string())),
+        },
+        other => Cause::Network(words(other.to_string())),
+    };
+    let stderr = error.process().map(|process| redactor.redact(&process.stderr_tail)).unwrap_or_default();
+    Evidence::new(kind, stage, cause).stderr(&stderr).classify()
+}
+
+fn closed<'a>(process: Option<&ProcessReport>, kind: PackageKind) -> Cause<'a> {
+    match process.and_then(|process| process.exit) {
+        Some(exit) => Cause::Exit { code: exit.code, signal: exit.signal },
+        None if kind == PackageKind::Http => Cause::Network("the server closed the connection".into()),
+        None => Cause::Closed,
+    }
+}
+
+fn http<'a>(error: &HttpError, words: impl Fn(String) -> Cow<'a, str>) -> Cause<'a> {
+    match error {
+        HttpError::Status { status, .. } | HttpError::Unauthorized { status, .. } => {
+            Cause::Http { status: *status, retry_after: None }
+        }
+        HttpError::Failed(_) | HttpError::SessionLost => Cause::Network(words(error.to_string())),
+        other => Cause::Unreadable(words(other.to_string())),
+    }
+}

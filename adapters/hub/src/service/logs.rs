@@ -1,0 +1,198 @@
+//! [`Logs`]: what servers write on standard error, without secrets: the end of it in memory, more of it in a file.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcpwire_core::printable;
+
+use crate::redact::Redactor;
+
+/// How much is kept in memory of each server. 64 KiB and 1,000 lines: more than anybody reads, and little for 200 servers.
+const KEPT_BYTES: usize = 64 * 1024;
+const KEPT_LINES: usize = 1_000;
+
+/// How large a file gets before the next one is begun, and how many are kept. 3 MiB in all are some days of a talkative server.
+const FILE_BYTES: u64 = 1024 * 1024;
+const FILES: usize = 3;
+
+/// The last lines of one server.
+#[derive(Clone, Debug)]
+pub(super) struct Logs(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    lines: VecDeque<String>,
+    bytes: usize,
+    path: Option<PathBuf>,
+    file: Option<(File, u64)>,
+}
+
+impl Logs {
+    pub(super) fn new(path: Option<PathBuf>) -> Self {
+        Logs(Arc::new(Mutex::new(Inner { lines: VecDeque::new(), bytes: 0, path, file: None })))
+    }
+
+    /// What takes the lines of one process. Each is made free of secrets, and of what a terminal would obey.
+    pub(super) fn follower(&self, redactor: Redactor) -> Box<dyn FnMut(&str) + Send> {
+        let logs = self.clone();
+        Box::new(move |line| logs.push(&redactor.redact(line)))
+    }
+
+    /// Adds a line that is free of secrets.
+    pub(super) fn push(&self, line: &str) {
+        let line = printable(line).to_string();
+        let mut inner = self.lock();
+        // A disk that is full must not stop a server.
+        let _ = inner.write(&line);
+        inner.bytes += line.len();
+        inner.lines.push_back(line);
+        while inner.bytes > KEPT_BYTES || inner.lines.len() > KEPT_LINES {
+            let Some(oldest) = inner.lines.pop_front() else { break };
+            inner.bytes -= oldest.len();
+        }
+    }
+
+    /// The last lines; of a server that has not been started since the hub was, those of the file.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let inner = self.lock();
+        if inner.lines.is_empty()
+            && let Some(path) = &inner.path
+        {
+            return tail(path, KEPT_LINES);
+        }
+        inner.lines.iter().cloned().collect()
+    }
+
+    /// The last `most` lines of those in memory.
+    pub(super) fn tail(&self, most: usize) -> Vec<String> {
+        let inner = self.lock();
+        inner.lines.iter().skip(inner.lines.len().saturating_sub(most)).cloned().collect()
+    }
+
+    /// Forgets all of it, the files included.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        let mut inner = self.lock();
+        inner.lines.clear();
+        inner.bytes = 0;
+        inner.file = None;
+        let Some(path) = inner.path.take() else { return Ok(()) };
+        for at in 0..FILES {
+            match fs::remove_file(numbered(&path, at)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn write(&mut self, line: &str) -> io::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let length = line.len() as u64 + 1;
+        if self.file.as_ref().is_some_and(|(_, size)| size + length > FILE_BYTES) {
+            self.file = None;
+            rotate(path)?;
+        }
+        if self.file.is_none() {
+            let file = open(path)?;
+            let size = file.metadata()?.len();
+            self.file = Some((file, size));
+        }
+        if let Some((file, size)) = &mut self.file {
+            file.write_all(format!("{line}\n").as_bytes())?;
+            *size += length;
+        }
+        Ok(())
+    }
+}
+
+/// `x.log`, `x.log.1`, `x.log.2`: the higher, the older.
+fn numbered(path: &Path, at: usize) -> PathBuf {
+    if at == 0 {
+        return path.to_owned();
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{at}"));
+    PathBuf::from(name)
+}
+
+fn rotate(path: &Path) -> io::Result<()> {
+    for at in (1..FILES).rev() {
+        match fs::rename(numbered(path, at - 1), numbered(path, at)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    if let Some(directory) = path.parent() {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(directory)?;
+    }
+    options.open(path)
+}
+
+/// The last lines of a log file, for those who have no hub at hand.
+pub fn tail(path: &Path, most: usize) -> Vec<String> {
+    let mut text = String::new();
+    for at in (0..FILES).rev() {
+        if let Ok(bytes) = fs::read(numbered(path, at)) {
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(most)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_kept_in_memory_and_more_in_a_few_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("logs/a.log");
+        let logs = Logs::new(Some(path.clone()));
+        let line = "x".repeat(1023);
+        for _ in 0..5 * 1024 {
+            logs.push(&line);
+        }
+        logs.push("last");
+        assert!(logs.lines().len() <= KEPT_BYTES / 1023 + 1);
+        assert_eq!(logs.tail(1), ["last"]);
+        let size = |at| fs::metadata(numbered(&path, at)).map_or(0, |meta| meta.len());
+        assert!(size(0) <= FILE_BYTES && size(1) == FILE_BYTES && size(2) == FILE_BYTES && size(3) == 0);
+        assert_eq!(tail(&path, 2), [line.as_str(), "last"]);
+        logs.remove().unwrap();
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn secrets_and_escapes_reach_neither_memory_nor_disk() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.log");
+        let logs = Logs::new(Some(path.clone()));
+        logs.follower(Redactor::new(["hunter22".into()]))("the token is hunter22\u{1b}[2J");
+        let file = fs::read_to_string(&path).unwrap();
+        for text in [&file, &logs.lines()[0]] {
+            assert!(text.starts_with("the token is [secret]") && !text.contains('\u{1b}'), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! [`HubOptions`]: what a hub may have of its own.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcpwire_core::supervisor::{Policy, SupervisorSettings};
+use mcpwire_tokio::ConnectOptions;
+
+use crate::config::McpConfig;
+use crate::layout::Layout;
+use crate::ledger::{Host, Ledger};
+use crate::secrets::{SecretStore, Secrets};
+use crate::store::Store;
+
+type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
+type Tune = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
+
+/// What a hub may have of its own.
+#[must_use]
+pub struct HubOptions {
+    layout: Layout,
+    secrets: Option<Box<dyn SecretStore>>,
+    connect: Option<Box<Connect>>,
+    tune: Option<Box<Tune>>,
+    supervisor: SupervisorSettings,
+    shutdown_within: Duration,
+}
+
+impl HubOptions {
+    /// A hub that keeps its things there, secrets in files.
+    pub fn new(layout: Layout) -> Self {
+        HubOptions {
+            layout,
+            secrets: None,
+            connect: None,
+            tune: None,
+            supervisor: SupervisorSettings::default(),
+            shutdown_within: Duration::from_secs(6),
+        }
+    }
+
+    /// Keeps secrets elsewhere.
+    pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
+        self.secrets = Some(Box::new(secrets));
+        self
+    }
+
+    /// Says how connections are opened: who the client is, and who answers what a server asks for. Called for each attempt to
+    /// start a server.
+    pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
+        self.connect = Some(Box::new(connect));
+        self
+    }
+
+    /// Changes the rules that servers live by, such as how often they are started again.
+    pub fn policy(mut self, tune: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
+        self.tune = Some(Box::new(tune));
+        self
+    }
+
+    /// Sets how many servers start at the same time, and how long names of tools may be.
+    pub fn supervisor(mut self, settings: SupervisorSettings) -> Self {
+        self.supervisor = settings;
+        self
+    }
+
+    /// Sets how long the end of everything may take. 6 s by default: a second before, what is left is ended by force.
+    pub fn shutdown_within(mut self, time: Duration) -> Self {
+        self.shutdown_within = time;
+        self
+    }
+}
+
+impl fmt::Debug for HubOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HubOptions").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
+
+/// The options of a hub that runs.
+pub(super) struct Settings {
+    pub(super) layout: Layout,
+    pub(super) store: Arc<Store>,
+    pub(super) ledger: Arc<Ledger>,
+    pub(super) secrets: Arc<dyn SecretStore>,
+    pub(super) connect: Option<Box<Connect>>,
+    pub(super) tune: Option<Box<Tune>>,
+    pub(super) supervisor: SupervisorSettings,
+    pub(super) shutdown_within: Duration,
+    /// Which process this is, for what it leaves behind to be told from what others do.
+    pub(super) host: String,
+}
+
+impl Settings {
+    pub(super) fn of(options: HubOptions) -> Self {
+        let HubOptions { layout, secrets, connect, tune, supervisor, shutdown_within } = options;
+        let store = Arc::new(Store::new(layout.servers()));
+        let ledger = Arc::new(Ledger::new(layout.ledger()));
+        let secrets = match secrets {
+            Some(secrets) => Arc::from(secrets),
+            None => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
+        };
+        let host = Host::current().token();
+        Settings { layout, store, ledger, secrets, connect, tune, supervisor, shutdown_within, host }
+    }
+}

@@ -1,0 +1,269 @@
+//! What all parts of a hub share: the supervisor behind one short lock, and what there is of each server.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use mcpwire_core::Timestamp;
+use mcpwire_core::supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use super::attempt::Attempt;
+use super::events::{HubEvent, Listeners};
+use super::logs::Logs;
+use super::options::Settings;
+use super::plan;
+use super::snapshot::{server_id, uuid};
+use crate::ErrorContract;
+use crate::config::McpConfig;
+
+/// A hub, without what keeps it alive.
+pub(super) struct Shared {
+    core: Mutex<Core>,
+    catalogue: RwLock<Arc<Catalogue>>,
+    pub(super) listeners: Listeners,
+    pub(super) settings: Settings,
+    pub(super) runtime: Handle,
+    /// One change of the file at a time, so that memory follows it in order.
+    pub(super) changing: tokio::sync::Mutex<()>,
+    origin: Instant,
+    /// There is something new for the clock.
+    rearm: Arc<Notify>,
+}
+
+/// What is behind the lock. Nothing that waits is done with it.
+pub(super) struct Core {
+    pub(super) supervisor: Supervisor,
+    pub(super) managed: HashMap<ServerId, Managed>,
+    /// The order of the file.
+    pub(super) order: Vec<ServerId>,
+    /// Those who wait for a command to be answered.
+    waiting: HashMap<CommandId, oneshot::Sender<Result<(), ErrorContract>>>,
+    /// Those who wait for everything to have come up.
+    pub(super) booting: Vec<oneshot::Sender<Booted>>,
+    last_command: u64,
+    /// Nothing may be started any more: what comes up is killed.
+    pub(super) ended: bool,
+}
+
+/// What has come of starting everything.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Booted {
+    /// So many run, or sleep until they are called.
+    pub ready: usize,
+    /// So many have failed; those that may recover are started again.
+    pub failed: usize,
+    /// So many were stopped before they ran.
+    pub cancelled: usize,
+}
+
+/// A configured server.
+pub(super) struct Managed {
+    pub(super) config: Arc<McpConfig>,
+    /// Counts the changes of the configuration.
+    pub(super) revision: u64,
+    pub(super) logs: Logs,
+    pub(super) attempts: BTreeMap<Generation, Attempt>,
+}
+
+impl Shared {
+    pub(super) fn new(settings: Settings, seed: u64) -> Arc<Self> {
+        let core = Core {
+            supervisor: Supervisor::new(settings.supervisor.clone(), seed),
+            managed: HashMap::new(),
+            order: Vec::new(),
+            waiting: HashMap::new(),
+            booting: Vec::new(),
+            last_command: 0,
+            ended: false,
+        };
+        let shared = Arc::new(Shared {
+            core: Mutex::new(core),
+            catalogue: RwLock::default(),
+            listeners: Listeners::default(),
+            settings,
+            runtime: Handle::current(),
+            changing: tokio::sync::Mutex::new(()),
+            origin: Instant::now(),
+            rearm: Arc::new(Notify::new()),
+        });
+        let (clock, rearm) = (Arc::downgrade(&shared), Arc::clone(&shared.rearm));
+        shared.runtime.spawn(keep_time(clock, rearm));
+        shared
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp::from_origin(self.origin.elapsed())
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the supervisor something, and begins all that it wants done for it.
+    pub(super) fn act<T>(self: &Arc<Self>, f: impl FnOnce(&mut Core, Timestamp) -> T) -> T {
+        let mut core = self.lock();
+        let value = f(&mut core, self.now());
+        while let Some(action) = core.supervisor.poll_action() {
+            self.perform(&mut core, action);
+        }
+        drop(core);
+        self.rearm.notify_one();
+        value
+    }
+
+    /// Tells what has happened to a server.
+    pub(super) fn event(self: &Arc<Self>, id: ServerId, generation: Generation, event: Event) {
+        self.act(|core, now| core.supervisor.event(id, generation, event, now));
+    }
+
+    fn perform(self: &Arc<Self>, core: &mut Core, action: Action) {
+        match action {
+            Action::Perform { server, effect } => self.perform_effect(core, server, effect),
+            Action::Reply { command, result } => {
+                if let Some(waiting) = core.waiting.remove(&command) {
+                    // Whoever has gone needs no answer.
+                    let _ = waiting.send(result);
+                }
+            }
+            Action::Persist { server, enabled, revision } => self.persist(core, server, enabled, revision),
+            Action::CatalogueChanged => {
+                let catalogue = core.supervisor.catalogue();
+                let count = catalogue.len();
+                *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
+                self.listeners.tell(&HubEvent::Tools { count });
+            }
+            Action::Booted { ready, failed, cancelled } => {
+                self.listeners.tell(&HubEvent::Booted { ready, failed, cancelled });
+                for waiting in core.booting.drain(..) {
+                    let _ = waiting.send(Booted { ready, failed, cancelled });
+                }
+            }
+            Action::Removed { server } => {
+                core.managed.remove(&server);
+                core.order.retain(|id| *id != server);
+                self.listeners.tell(&HubEvent::Removed { id: uuid(server) });
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives a command and waits until it is answered.
+    pub(super) async fn command(self: &Arc<Self>, id: ServerId, command: Command) -> Result<(), ErrorContract> {
+        self.ask(|core, name, now| core.supervisor.command(id, name, command, now)).await
+    }
+
+    /// Asks something that is answered under a name, and waits for that.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        f: impl FnOnce(&mut Core, CommandId, Timestamp),
+    ) -> Result<(), ErrorContract> {
+        let answer = self.act(|core, now| {
+            core.last_command += 1;
+            let (name, (sender, answer)) = (CommandId(core.last_command), oneshot::channel());
+            core.waiting.insert(name, sender);
+            f(core, name, now);
+            answer
+        });
+        answer.await.unwrap_or_else(|_| Err(hub_has_ended()))
+    }
+
+    pub(super) fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the supervisor is told of a configuration.
+    pub(super) fn spec(&self, config: &McpConfig, revision: u64) -> Spec {
+        let mut policy = plan::policy(config);
+        if let Some(tune) = &self.settings.tune {
+            tune(config, &mut policy);
+        }
+        let mut spec = Spec::new(config.name.trim(), policy);
+        spec.enabled = config.enabled;
+        spec.filter = plan::filter(config);
+        spec.rate = plan::rate(config);
+        spec.revision = revision;
+        spec
+    }
+
+    /// Takes in a server that is in the file now.
+    pub(super) fn add(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
+        let id = server_id(config.id);
+        let spec = self.spec(&config, 1);
+        let logs = Logs::new(Some(self.settings.layout.log(config.id)));
+        self.act(|core, now| {
+            core.supervisor.add(id, spec, now)?;
+            let managed = Managed { config: Arc::new(config), revision: 1, logs, attempts: BTreeMap::new() };
+            core.managed.insert(id, managed);
+            core.order.push(id);
+            self.listeners.tell(&HubEvent::Configured { id: uuid(id) });
+            Ok(())
+        })
+    }
+
+    /// Ends everything at once: nobody holds the hub any more.
+    pub(super) fn end(&self) {
+        let mut containers = Vec::new();
+        let mut core = self.lock();
+        core.ended = true;
+        for managed in core.managed.values_mut() {
+            for (_, mut attempt) in std::mem::take(&mut managed.attempts) {
+                attempt.kill();
+                containers.extend(attempt.container.take().filter(|_| attempt.client.is_some()));
+            }
+        }
+        core.waiting.clear();
+        core.booting.clear();
+        drop(core);
+        self.listeners.end();
+        self.rearm.notify_one();
+        for container in containers {
+            super::containers::remove_detached(&container);
+        }
+    }
+}
+
+impl Core {
+    pub(super) fn config(&self, id: ServerId) -> Result<Arc<McpConfig>, ErrorContract> {
+        let managed = self.managed.get(&id).ok_or_else(|| ErrorContract::unknown_server(id))?;
+        Ok(Arc::clone(&managed.config))
+    }
+
+    pub(super) fn attempt(&mut self, id: ServerId, generation: Generation) -> Option<&mut Attempt> {
+        self.managed.get_mut(&id)?.attempts.get_mut(&generation)
+    }
+}
+
+pub(super) fn hub_has_ended() -> ErrorContract {
+    ErrorContract::unavailable("the hub has ended")
+}
+
+/// Calls the supervisor when it wants to be called. Ends with the hub.
+async fn keep_time(shared: Weak<Shared>, rearm: Arc<Notify>) {
+    /// Nothing is to be done: it is looked at again for nothing now and then.
+    const AT_REST: Duration = Duration::from_secs(3_600);
+    loop {
+        let at = {
+            let Some(shared) = shared.upgrade() else { return };
+            let core = shared.lock();
+            if core.ended {
+                return;
+            }
+            let at = core.supervisor.poll_timeout();
+            drop(core);
+            match at {
+                Some(at) if at <= shared.now() => {
+                    shared.act(|core, now| core.supervisor.handle_timeout(now));
+                    continue;
+                }
+                Some(at) => shared.origin + at.since_origin(),
+                None => Instant::now() + AT_REST,
+            }
+        };
+        // Whichever comes first: both lead to another look.
+        let _ = timeout_at(at, rearm.notified()).await;
+    }
+}

@@ -1,0 +1,128 @@
+//! The file, and what it means for what runs.
+
+use std::fs;
+
+use mcpwire_core::supervisor::{ErrorCode, State};
+use mcpwire_hub::McpService;
+use mcpwire_hub::config::Origin;
+use serde_json::Value;
+
+use crate::support::{Place, good, pid, server, soon, state, until};
+
+/// Cases 1, 2 and 18.
+#[tokio::test]
+async fn ids_and_names_are_taken_once() {
+    let place = Place::new();
+    let config = good("Files");
+    let hub = place.hub_with([config.clone()]).await;
+    let before = fs::read(place.layout().servers()).unwrap();
+    let mut same_id = good("other");
+    same_id.id = config.id;
+    for (twin, field) in [(same_id, "id"), (good(" fILES "), "name")] {
+        let error = soon(hub.create(twin)).await.unwrap_err();
+        assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, field));
+    }
+    assert_eq!(fs::read(place.layout().servers()).unwrap(), before);
+    assert_eq!(hub.list(), [config]);
+    let unknown = good("unknown");
+    assert_eq!(soon(hub.update(unknown.clone())).await.unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(soon(hub.delete(unknown.id)).await.unwrap_err().code, ErrorCode::NotFound);
+}
+
+/// Case 16, of a directory that cannot be written.
+#[tokio::test]
+async fn what_cannot_be_saved_does_not_hold() {
+    let place = Place::new();
+    // A file stands where the directory should be.
+    fs::write(place.path().join("mcp"), "").unwrap();
+    let hub = mcpwire_hub::Hub::open(mcpwire_hub::HubOptions::new(place.layout())).await;
+    let Ok(hub) = hub else { return };
+    assert_eq!(soon(hub.create(good("a"))).await.unwrap_err().code, ErrorCode::ServiceUnavailable);
+    assert!(hub.list().is_empty());
+}
+
+#[tokio::test]
+async fn the_configuration_outlives_the_hub() {
+    let place = Place::new();
+    let configs = [good("b"), good("a")];
+    drop(place.hub_with(configs.clone()).await);
+    let hub = place.hub().await;
+    assert_eq!(hub.list(), configs, "in the order of the file");
+    assert!(hub.broken().is_empty());
+}
+
+/// Case 12.
+#[tokio::test]
+async fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+    let place = Place::new();
+    drop(place.hub_with([good("a")]).await);
+    let file = place.layout().servers();
+    fs::write(&file, "{\"version\": 1, \"servers\": [").unwrap();
+    let options = mcpwire_hub::HubOptions::new(place.layout());
+    assert_eq!(mcpwire_hub::Hub::open(options).await.unwrap_err().code, ErrorCode::ValidationError);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "{\"version\": 1, \"servers\": [");
+}
+
+/// Case 42, its second half.
+#[tokio::test]
+async fn an_edit_by_somebody_else_is_not_overwritten() {
+    let place = Place::new();
+    let config = good("a");
+    let hub = place.hub_with([config.clone()]).await;
+    let file = place.layout().servers();
+    let edited = fs::read_to_string(&file).unwrap().replace("\"a\"", "\"edited\"");
+    fs::write(&file, &edited).unwrap();
+    let mut ours = config.clone();
+    ours.lazy = true;
+    let error = soon(hub.update(ours)).await.unwrap_err();
+    assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, "revision"));
+    assert_eq!(fs::read_to_string(&file).unwrap(), edited);
+    soon(hub.reload()).await.unwrap();
+    assert_eq!(hub.get(config.id).unwrap().name, "edited");
+}
+
+#[tokio::test]
+async fn a_reload_touches_only_what_has_changed() {
+    let place = Place::new();
+    let (same, renamed, replaced, removed) = (good("same"), good("renamed"), good("replaced"), good("removed"));
+    let hub = place.hub_with([same.clone(), renamed.clone(), replaced.clone(), removed.clone()]).await;
+    soon(hub.boot()).await.unwrap();
+    let mut events = hub.events();
+    let before = [&same, &renamed, &replaced].map(|config| pid(&hub, config.id));
+
+    let file = place.layout().servers();
+    let mut json: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let servers = json["servers"].as_array_mut().unwrap();
+    servers.retain(|server| server["name"] != "removed");
+    servers[1]["name"] = "new name".into();
+    servers[2]["env_vars"]["HUB_TEST_SERVER"]["value"] = "modern".into();
+    let added = good("added");
+    servers.push(added.to_json());
+    fs::write(&file, json.to_string()).unwrap();
+    soon(hub.reload()).await.unwrap();
+
+    until(&mut events, replaced.id, State::Running).await;
+    assert_eq!(pid(&hub, same.id), before[0]);
+    assert_eq!(pid(&hub, renamed.id), before[1], "a name is no reason to start anew");
+    assert!(hub.resolve("new_name__echo").is_some_and(|tool| tool.mcp_id == renamed.id));
+    assert_ne!(pid(&hub, replaced.id), before[2]);
+    assert!(hub.get(removed.id).is_none());
+    if state(&hub, added.id) != State::Running {
+        until(&mut events, added.id, State::Running).await;
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_else_wrote_is_started_with_consent_only() {
+    let place = Place::new();
+    let mut config = server("a", "good");
+    config.origin = Origin::Imported { from: "claude-desktop".into() };
+    let hub = place.hub_with([config.clone()]).await;
+    let error = soon(hub.start(config.id)).await.unwrap_err();
+    assert_eq!((error.code, error.field.as_str()), (ErrorCode::Conflict, "consent"));
+    let preview = hub.preview_command(config.id).unwrap();
+    assert!(preview.command.iter().any(|word| word == "server::serve"));
+    assert_eq!(soon(hub.consent(config.id, "another")).await.unwrap_err().field, "consent");
+    soon(hub.consent(config.id, &preview.hash)).await.unwrap();
+    soon(hub.start(config.id)).await.unwrap();
+}

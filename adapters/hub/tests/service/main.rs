@@ -1,0 +1,11 @@
+//! The service with real processes. What runs is this very program: see `server.rs`.
+
+mod acceptance;
+mod config;
+mod lifecycle;
+mod required;
+mod secrets;
+mod server;
+mod support;
+mod tools;
+mod worker;

@@ -1,0 +1,129 @@
+//! The server of these tests: this program, started with the name of the one test that serves.
+//!
+//! Above the messages, the test harness prints that it runs a test: lines that are no messages, as many a server prints them.
+
+use std::env;
+use std::io::Write as _;
+use std::process;
+use std::time::Duration;
+
+use mcpwire_testkit::{Answer, ScriptedServer};
+use mcpwire_tokio::{Compat, Tokio};
+use serde_json::json;
+
+/// What the server is to do. Without it, this is an ordinary test, and passes.
+pub(crate) const MODE: &str = "HUB_TEST_SERVER";
+
+#[test]
+fn serve() {
+    let Ok(mode) = env::var(MODE) else { return };
+    // The harness has begun a line, to which the first message must not belong.
+    println!();
+    let (mode, argument) = mode.split_once('=').unwrap_or((&mode, ""));
+    match mode {
+        "exit" => {
+            if let Ok(words) = env::var("LAST_WORDS") {
+                eprintln!("{words}");
+            }
+            process::exit(argument.parse().unwrap_or(0))
+        }
+        // It neither answers nor ends when its input does.
+        "silent" => loop {
+            std::thread::park();
+        },
+        _ => {}
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let server = server(mode, argument);
+        server.serve::<Tokio>(Compat(tokio::io::stdin()), Compat(tokio::io::stdout())).await;
+    });
+    if mode == "stubborn" {
+        // Its input has ended; it does not.
+        loop {
+            std::thread::park();
+        }
+    }
+    // What the harness would print now is of no interest to anybody.
+    process::exit(0);
+}
+
+fn server(mode: &str, argument: &str) -> ScriptedServer {
+    let versions: &[&str] = match mode {
+        "modern" => &["2026-07-28"],
+        "future" => &["2099-01-01"],
+        _ => &["2025-11-25"],
+    };
+    let server = ScriptedServer::new().versions(versions.iter().copied());
+    let (handle, other, lists, cancelled) = (server.clone(), server.clone(), server.clone(), server.clone());
+    let mut storm = 0;
+    let server = server
+        .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
+        .tool("fetch_data", |arguments| {
+            let query = arguments.member::<String>("query").unwrap_or_default();
+            format!("data about {query}")
+        })
+        .tool("env", |arguments| {
+            let name = arguments.member::<String>("name").unwrap_or_default();
+            env::var(name).unwrap_or_else(|_| "(not set)".to_owned())
+        })
+        .tool("args", |_| env::args().skip(1).collect::<Vec<_>>().join("\n"))
+        .tool("fail", |arguments| Answer::new().error(arguments.member::<String>("message").unwrap_or_default()))
+        .tool("picture", |_| {
+            Answer::new().result(json!({
+                "content": [{"type": "text", "text": "a dot"}, {"type": "image", "data": "AA==", "mimeType": "image/png"}],
+                "structuredContent": {"width": 1},
+            }))
+        })
+        .tool("large", |arguments| "x".repeat(arguments.member::<u32>("size").unwrap_or(0) as usize))
+        .tool("progress", |_| Answer::new().progress(1, 2).progress(2, 2).text("done"))
+        .tool("silence", |_| Answer::new())
+        .tool("crash", |_| -> Answer { process::exit(3) })
+        .tool("say", |arguments| {
+            // In two pieces: whoever reads may get them one after the other.
+            let words = arguments.member::<String>("words").unwrap_or_default();
+            let half = words.len() / 2;
+            let mut stderr = std::io::stderr().lock();
+            for piece in [&words.as_bytes()[..half], &words.as_bytes()[half..], b"\n"] {
+                let _ = stderr.write_all(piece).and_then(|()| stderr.flush());
+            }
+            "said"
+        })
+        .tool("grandchild", |_| {
+            let child = process::Command::new("sleep").arg("600").stdin(process::Stdio::null()).spawn();
+            child.map_or_else(|error| error.to_string(), |child| child.id().to_string())
+        })
+        .tool("grow", move |arguments| {
+            let name = arguments.member::<String>("name").unwrap_or_default();
+            let _ = handle.clone().tool(name, |_| "new");
+            Answer::new().notify("notifications/tools/list_changed", ()).text("grown")
+        })
+        .tool("shrink", move |arguments| {
+            let name = arguments.member::<String>("name").unwrap_or_default();
+            other.remove_tool(&name);
+            let slow = Answer::new().notify("notifications/tools/list_changed", ());
+            slow.wait(Duration::from_millis(arguments.member::<u64>("wait").unwrap_or(0))).text("shrunk")
+        })
+        .tool("lists", move |_| {
+            lists.requests().iter().filter(|request| request.method == "tools/list").count().to_string()
+        })
+        .tool("cancelled", move |_| cancelled.cancellations().len().to_string())
+        .tool("storm", move |_| {
+            storm += 1;
+            let mut answer = Answer::new();
+            for _ in 0..1_000 {
+                answer = answer.notify("notifications/tools/list_changed", ());
+            }
+            answer.text(storm.to_string())
+        });
+    match mode {
+        "many" => {
+            (0..argument.parse().unwrap_or(0)).fold(server, |server, at| server.tool(format!("tool_{at}"), |_| ""))
+        }
+        "endless-list" => {
+            server.on("tools/list", |_| Answer::new().result(json!({"tools": [], "nextCursor": "again"})))
+        }
+        "slow-list" => server.on("tools/list", |_| Answer::new()),
+        _ => server,
+    }
+}

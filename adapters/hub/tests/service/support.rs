@@ -1,0 +1,157 @@
+//! A hub in a directory of its own, and servers for it.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mcpwire_core::supervisor::State;
+use mcpwire_hub::config::{EnvVarConfig, McpConfig};
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::service::{Events, HubEvent};
+use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService, Uuid};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::server::MODE;
+
+/// Nothing in these tests takes so long, unless it hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A directory that is removed at the end, and where things are in it.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Place(tempfile::tempdir().expect("a directory"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::below(self.path())
+    }
+
+    /// A hub here whose servers are started again soon.
+    pub(crate) async fn hub(&self) -> Hub {
+        let options = HubOptions::new(self.layout()).policy(|_, policy| {
+            policy.first_backoff = Duration::from_millis(20);
+            policy.longest_backoff = Duration::from_millis(50);
+            policy.refresh_interval = Duration::from_millis(50);
+        });
+        Hub::open(options).await.expect("the hub opens")
+    }
+
+    /// A hub here with these servers, none of which is started.
+    pub(crate) async fn hub_with(&self, configs: impl IntoIterator<Item = McpConfig>) -> Hub {
+        let hub = self.hub().await;
+        for config in configs {
+            hub.create(config).await.expect("it is created");
+        }
+        hub
+    }
+}
+
+/// A server that does as it should.
+pub(crate) fn good(name: &str) -> McpConfig {
+    server(name, "good")
+}
+
+/// A server of this kind: see `server.rs`.
+pub(crate) fn server(name: &str, mode: &str) -> McpConfig {
+    let program = std::env::current_exe().expect("this program");
+    McpConfig::binary(name, program.to_string_lossy())
+        .args(["server::serve", "--exact", "--nocapture", "--test-threads=1"])
+        .env(EnvVarConfig::value(MODE, mode))
+}
+
+/// A server that cannot be started.
+pub(crate) fn missing(name: &str) -> McpConfig {
+    McpConfig::binary(name, "/no/such/program")
+}
+
+/// The same server, by way of a shell that does this first.
+pub(crate) fn under_shell(config: &McpConfig, first: &str) -> McpConfig {
+    let mut under = config.clone();
+    let mut args = vec!["-c".to_owned(), format!("{first}; \"$0\" \"$@\""), config.package.identifier.clone()];
+    args.append(&mut under.args);
+    under.args = args;
+    under.package.identifier = "/bin/sh".into();
+    under
+}
+
+/// Fails the test if it takes too long.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+}
+
+/// Waits for a server to be in a state.
+pub(crate) async fn until(events: &mut Events, wanted: Uuid, in_state: State) -> Option<ErrorContract> {
+    soon(async {
+        loop {
+            match events.next().await.expect("the hub is there") {
+                HubEvent::Status { id, state, error, .. } if id == wanted && state == in_state => return error,
+                _ => {}
+            }
+        }
+    })
+    .await
+}
+
+/// Waits for the tools to be such.
+pub(crate) async fn until_tools(hub: &Hub, events: &mut Events, are: impl Fn(&Hub) -> bool) {
+    soon(async {
+        while !are(hub) {
+            events.next().await.expect("the hub is there");
+        }
+    })
+    .await;
+}
+
+/// The only call of these tests that is more than its text.
+pub(crate) async fn call(hub: &Hub, id: Uuid, tool: &str, arguments: Value) -> Result<String, ErrorContract> {
+    soon(hub.call_tool(id, tool, &arguments)).await
+}
+
+pub(crate) fn state(hub: &Hub, id: Uuid) -> State {
+    hub.status_detail(id).expect("it is configured").state
+}
+
+pub(crate) fn pid(hub: &Hub, id: Uuid) -> u32 {
+    hub.status_detail(id).and_then(|detail| detail.pid).expect("it has a process")
+}
+
+/// Whether a process is there; one that has ended and was not taken notice of is not.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')')
+        .next()
+        .and_then(|rest| rest.split_ascii_whitespace().next())
+        .is_some_and(|state| !"ZX".contains(state))
+}
+
+/// Waits until a process is gone. What was killed takes a moment, and nothing tells when it is over.
+#[cfg(target_os = "linux")]
+pub(crate) async fn until_gone(pid: u32) {
+    soon(async {
+        while is_alive(pid) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}
+
+/// The processes whose environment has this in it.
+#[cfg(target_os = "linux")]
+pub(crate) fn processes_with(text: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    for process in std::fs::read_dir("/proc").expect("processes").flatten() {
+        let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        if String::from_utf8_lossy(&environment).contains(text) && is_alive(pid) {
+            found.push(pid);
+        }
+    }
+    found
+}

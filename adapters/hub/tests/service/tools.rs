@@ -1,0 +1,294 @@
+//! Tools: what is offered, and what becomes of calls.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcpwire_core::supervisor::{ErrorCode, State};
+use mcpwire_hub::McpService;
+use mcpwire_hub::config::{EnvVarConfig, McpConfig};
+use mcpwire_hub::service::CallOptions;
+use serde_json::json;
+
+use crate::support::{Place, call, good, pid, server, soon, state, until, until_tools};
+
+/// Case 44, of which the other answers are matters of the connection.
+#[tokio::test]
+async fn a_server_of_an_unknown_revision_is_refused() {
+    let place = Place::new();
+    let config = server("a", "future");
+    let hub = place.hub_with([config.clone()]).await;
+    let error = soon(hub.start(config.id)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert!(error.message.contains("2099-01-01"), "{error}");
+}
+
+/// Case 46.
+#[tokio::test]
+async fn a_list_without_an_end_is_cut_off() {
+    let place = Place::new();
+    let config = server("a", "endless-list");
+    let hub = place.hub_with([config.clone()]).await;
+    let _ = soon(hub.start(config.id)).await;
+    assert!(hub.available_tools().is_empty());
+    soon(hub.stop(config.id)).await.unwrap();
+}
+
+/// Case 47.
+#[tokio::test]
+async fn names_are_unique_and_do_not_depend_on_who_started_first() {
+    let place = Place::new();
+    let configs = [good("web search"), good("web-search"), good(&"very long ".repeat(10))];
+    let hub = place.hub_with(configs.clone()).await;
+    let names = || hub.available_tools().iter().map(|tool| tool.name.to_owned()).collect::<Vec<_>>();
+    for config in &configs {
+        soon(hub.start(config.id)).await.unwrap();
+    }
+    let first = names();
+    let mut unique = first.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), first.len());
+    for name in &first {
+        assert!(name.len() <= 64 && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{name}");
+    }
+    for config in configs.iter().rev() {
+        soon(hub.stop(config.id)).await.unwrap();
+    }
+    for config in configs.iter().rev() {
+        soon(hub.start(config.id)).await.unwrap();
+    }
+    assert_eq!(names(), first);
+    assert_eq!(hub.find_tool_provider("echo"), None, "three servers call a tool so");
+    assert_eq!(hub.resolve(&first[0]).unwrap().name, first[0]);
+}
+
+/// Case 48.
+#[tokio::test]
+async fn a_tool_that_is_taken_away_ends_its_calls_and_takes_no_more() {
+    for mode in ["good", "modern"] {
+        let place = Place::new();
+        let config = server("a", mode);
+        let hub = place.hub_with([config.clone()]).await;
+        let mut events = hub.events();
+        soon(hub.start(config.id)).await.unwrap();
+        let shrinking = {
+            let (hub, id) = (hub.clone(), config.id);
+            tokio::spawn(async move { hub.call_tool(id, "shrink", &json!({"name": "shrink", "wait": 1500})).await })
+        };
+        until_tools(&hub, &mut events, |hub| hub.resolve("a__shrink").is_none()).await;
+        assert_eq!(hub.status_detail(config.id).unwrap().calls_in_flight, 1);
+        assert_eq!(soon(shrinking).await.unwrap().unwrap(), "shrunk");
+        assert_eq!(call(&hub, config.id, "shrink", json!({})).await.unwrap_err().code, ErrorCode::NotFound);
+    }
+}
+
+/// Case 49.
+#[tokio::test]
+async fn a_storm_of_changes_is_a_few_requests() {
+    for mode in ["good", "modern"] {
+        let place = Place::new();
+        let config = server("a", mode);
+        let hub = place.hub_with([config.clone()]).await;
+        let mut events = hub.events();
+        soon(hub.start(config.id)).await.unwrap();
+        call(&hub, config.id, "storm", json!({})).await.unwrap();
+        call(&hub, config.id, "grow", json!({"name": "grown"})).await.unwrap();
+        until_tools(&hub, &mut events, |hub| hub.resolve("a__grown").is_some()).await;
+        let lists: u32 = call(&hub, config.id, "lists", json!({})).await.unwrap().parse().unwrap();
+        assert!((2..=10).contains(&lists), "{lists} requests for the list");
+    }
+}
+
+/// Case 50.
+#[tokio::test]
+async fn a_tool_that_is_denied_is_not_there() {
+    let place = Place::new();
+    let mut config = good("a");
+    config.tools.deny = vec!["crash".into()];
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    assert!(hub.resolve("a__crash").is_none() && hub.resolve("crash").is_none());
+    for name in ["crash", "a__crash"] {
+        let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
+        assert_eq!((error.code, error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
+    }
+    assert_eq!(state(&hub, config.id), State::Running, "nothing was sent");
+    // In place: the server goes on.
+    let before = pid(&hub, config.id);
+    config.tools.deny.clear();
+    config.tools.allow = Some(vec!["echo".into()]);
+    soon(hub.update(config.clone())).await.unwrap();
+    assert_eq!(hub.available_tools().len(), 1);
+    assert_eq!(pid(&hub, config.id), before);
+}
+
+/// Case 51.
+#[tokio::test]
+async fn calls_end_with_the_server_and_with_their_time() {
+    let place = Place::new();
+    let config = good("a");
+    let hub = place.hub_with([config.clone()]).await;
+    let mut events = hub.events();
+    soon(hub.start(config.id)).await.unwrap();
+    let options = CallOptions::new().timeout(Duration::from_millis(50));
+    let (id, none) = (config.id, json!({}));
+    let error = soon(hub.call_tool_full(id, "silence", &none, options)).await.unwrap_err();
+    assert_eq!((error.code, error.field.as_str()), (ErrorCode::NetworkError, "timeout"));
+    assert!(error.message.contains("Tool call timed out"), "{error}");
+    assert_eq!(call(&hub, id, "cancelled", json!({})).await.unwrap(), "1", "the server was told");
+
+    let waiting = {
+        let hub = hub.clone();
+        tokio::spawn(async move { hub.call_tool(id, "silence", &json!({})).await })
+    };
+    soon(async {
+        while hub.status_detail(id).unwrap().calls_in_flight == 0 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    call(&hub, id, "crash", json!({})).await.unwrap_err();
+    let error = soon(waiting).await.unwrap().unwrap_err();
+    assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+    until(&mut events, id, State::Running).await;
+}
+
+#[tokio::test]
+async fn a_call_can_be_cancelled() {
+    let place = Place::new();
+    let config = good("a");
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    let (cancel, cancelled) = tokio::sync::oneshot::channel::<()>();
+    let none = json!({});
+    let options = CallOptions::new().cancel_when(async move { drop(cancelled.await) });
+    let called = hub.call_tool_full(config.id, "silence", &none, options);
+    drop(cancel);
+    let error = soon(called).await.unwrap_err();
+    assert!(error.message.contains("cancelled"), "{error}");
+    assert_eq!(hub.status_detail(config.id).unwrap().calls_in_flight, 0);
+}
+
+#[tokio::test]
+async fn the_whole_result_is_there_and_progress_is_told() {
+    let place = Place::new();
+    let config = good("a");
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    let none = json!({});
+    let outcome = soon(hub.call_tool_full(config.id, "picture", &none, CallOptions::new())).await.unwrap();
+    assert_eq!(outcome.text(), "a dot");
+    assert_eq!(outcome.result.content.len(), 2);
+    assert_eq!(outcome.result.structured_content.unwrap().get(), r#"{"width":1}"#);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let options = CallOptions::new().on_progress(|progress| told.lock().unwrap().push(progress.progress));
+    soon(hub.call_tool_full(config.id, "progress", &none, options)).await.unwrap();
+    assert_eq!(*told.lock().unwrap(), [1.0, 2.0]);
+
+    let outcome = soon(hub.call_tool_full(config.id, "fail", &json!({"message": "no luck"}), CallOptions::new())).await;
+    assert!(outcome.unwrap().result.is_error);
+    let error = call(&hub, config.id, "fail", json!({"message": "no luck"})).await.unwrap_err();
+    assert_eq!((error.code, error.message.as_str()), (ErrorCode::ServiceUnavailable, "no luck"));
+}
+
+#[tokio::test]
+async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
+    let place = Place::new();
+    let mut config = good("a");
+    config.limits.calls_per_minute = Some(2);
+    config.limits.result_bytes = Some(400);
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    let arguments = json!({"size": 10_000});
+    let outcome = soon(hub.call_tool_full(config.id, "large", &arguments, CallOptions::new())).await.unwrap();
+    assert!(outcome.text().len() <= 400 && outcome.text().contains("truncated"));
+    assert_eq!(outcome.truncated.unwrap().bytes, 10_000);
+    call(&hub, config.id, "echo", json!({})).await.unwrap();
+    let error = call(&hub, config.id, "echo", json!({})).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert!(error.message.contains("Rate limit"), "{error}");
+}
+
+#[tokio::test]
+async fn tools_are_found_by_what_they_do() {
+    let place = Place::new();
+    let config = good("a");
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    let found = hub.search_tools("fetch data", 3);
+    assert_eq!(found[0].tool.name, "fetch_data");
+    assert!(found.len() <= 3);
+}
+
+#[tokio::test]
+async fn a_lazy_server_is_started_by_a_call_and_known_before() {
+    let place = Place::new();
+    let mut config = good("a");
+    config.lazy = true;
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.boot()).await.unwrap();
+    assert_eq!(state(&hub, config.id), State::Running, "its tools are not known yet");
+    soon(hub.shutdown_all()).await.unwrap();
+    drop(hub);
+
+    let hub = place.hub().await;
+    soon(hub.boot()).await.unwrap();
+    assert_eq!(state(&hub, config.id), State::Sleeping);
+    assert!(hub.resolve("a__echo").is_some());
+    assert_eq!(call(&hub, config.id, "echo", json!({"message": "awake"})).await.unwrap(), "awake");
+    assert_eq!(state(&hub, config.id), State::Running);
+}
+
+/// A program that takes the arguments of `docker`, and does this for `run`.
+fn engine(place: &Place, run: &str) -> String {
+    let path = place.path().join("docker");
+    let log = place.path().join("docker.log");
+    let script = format!("#!/bin/sh\necho \"$@\" >> {}\n[ \"$1\" = run ] || exit 0\n{run}\n", log.display());
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// Case 53, as far as it goes without an engine.
+#[tokio::test]
+async fn an_engine_that_does_not_run_is_said_not_to() {
+    let place = Place::new();
+    let say =
+        "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?";
+    let mut config = McpConfig::docker("boxed", "example/image:1");
+    config.package.runtime_hint = Some(engine(&place, &format!("echo '{say}' >&2; exit 125")));
+    let mut absent = McpConfig::docker("absent", "example/image:1");
+    absent.package.runtime_hint = Some("/no/such/docker".into());
+    let hub = place.hub_with([config.clone(), absent.clone()]).await;
+    let error = soon(hub.start(config.id)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+    assert!(error.message.starts_with("Docker not running"), "{error}");
+    let error = soon(hub.start(absent.id)).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+}
+
+/// Cases 23 and 53.
+#[tokio::test]
+async fn a_container_is_given_its_secrets_unseen_and_ended_by_its_name() {
+    let place = Place::new();
+    let serve = good("x");
+    let mut config = McpConfig::docker("boxed", "example/image:1");
+    let run = format!("{} {}", serve.package.identifier, serve.args.join(" "));
+    config.package.runtime_hint = Some(engine(&place, &format!("exec {run}")));
+    config.env_vars = serve.env_vars;
+    let mut token = EnvVarConfig::value("TOKEN", "hunter22");
+    token.is_secret = true;
+    config = config.env(token);
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    assert_eq!(call(&hub, config.id, "env", json!({"name": "TOKEN"})).await.unwrap(), "hunter22");
+    soon(hub.stop(config.id)).await.unwrap();
+    let log = fs::read_to_string(place.path().join("docker.log")).unwrap();
+    assert!(!log.contains("hunter22"), "{log}");
+    let lines: Vec<&str> = log.lines().collect();
+    let name = lines[0].split("--name ").nth(1).and_then(|rest| rest.split(' ').next()).expect("it has a name");
+    assert!(lines[0].starts_with("run ") && lines[0].contains("-e TOKEN") && lines[0].contains("example/image:1"));
+    assert!(lines[1..].iter().any(|line| line.starts_with("rm -f ") && line.ends_with(name)), "{log}");
+}

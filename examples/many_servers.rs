@@ -1,0 +1,79 @@
+//! How much many servers cost: starts 200 (or as many as are asked for) with 50 tools each, and measures.
+//!
+//! ```text
+//! cargo run --release -p mcpwire-hub --example many_servers -- 200
+//! ```
+
+use std::env;
+use std::fs;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use mcpwire_hub::config::{EnvVarConfig, McpConfig};
+use mcpwire_hub::core::supervisor::SupervisorSettings;
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_testkit::ScriptedServer;
+use mcpwire_tokio::{Compat, Tokio};
+
+const SERVE: &str = "MANY_SERVERS_SERVE";
+const TOOLS: usize = 50;
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if env::var_os(SERVE).is_some() {
+        let server = (0..TOOLS).fold(ScriptedServer::new(), |server, at| server.tool(format!("tool_{at}"), |_| "done"));
+        server.serve::<Tokio>(Compat(tokio::io::stdin()), Compat(tokio::io::stdout())).await;
+        std::process::exit(0);
+    }
+    let count: usize = env::args().nth(1).map_or(Ok(200), |count| count.parse())?;
+    let starts: usize = env::args().nth(2).map_or(Ok(8), |starts| starts.parse())?;
+    let directory = tempfile::tempdir()?;
+    let mut settings = SupervisorSettings::default();
+    settings.starts = starts;
+    let hub = Hub::open(HubOptions::new(Layout::below(directory.path())).supervisor(settings)).await?;
+    let program = env::current_exe()?;
+    for at in 0..count {
+        let config = McpConfig::binary(format!("server {at}"), program.to_string_lossy());
+        hub.create(config.env(EnvVarConfig::value(SERVE, "1"))).await?;
+    }
+
+    let before = memory();
+    let begun = Instant::now();
+    let booted = hub.boot().await?;
+    println!("{} of {count} servers started in {:?}, {starts} at a time", booted.ready, begun.elapsed());
+    println!("the hub's own memory per server: {} KiB", (memory() - before) / count.max(1));
+    let of_servers: u64 = hub.usage().iter().map(|(_, usage)| usage.memory).sum();
+    println!("the memory of a server's process: {} KiB", of_servers / 1024 / count.max(1) as u64);
+
+    let tools = hub.available_tools().len();
+    println!("available_tools with {tools} tools: {:?}", per_turn(|| hub.available_tools().len()));
+    println!("find_tool_provider among them: {:?}", per_turn(|| hub.find_tool_provider("server_7__tool_7")));
+    println!(
+        "all names read: {:?}",
+        per_turn(|| hub.available_tools().iter().map(|tool| tool.name.len()).sum::<usize>())
+    );
+
+    let begun = Instant::now();
+    hub.shutdown_all().await?;
+    println!("all ended in {:?}", begun.elapsed());
+    Ok(())
+}
+
+/// How long it takes, on average over a tenth of a second.
+fn per_turn<T>(mut f: impl FnMut() -> T) -> Duration {
+    let begun = Instant::now();
+    let mut turns = 0;
+    while begun.elapsed() < Duration::from_millis(100) {
+        black_box(f());
+        turns += 1;
+    }
+    begun.elapsed() / turns
+}
+
+/// The resident memory of this process, in KiB.
+fn memory() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
