@@ -189,7 +189,7 @@ impl Session {
             return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
         }
         for InputRequest { name, method, params } in &inputs {
-            if let Err(error) = self.config.capabilities.allow(method, params.as_ref()) {
+            if let Err(error) = self.config.allow(method, params.as_ref()) {
                 return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
             }
         }
@@ -276,7 +276,7 @@ impl Session {
             write::error(out, id, RpcError::INVALID_PARAMS, "Invalid params", None);
             return self.refused(method);
         };
-        if let Err(error) = self.config.capabilities.allow(method, params.as_ref()) {
+        if let Err(error) = self.config.allow(method, params.as_ref()) {
             write::error(out, id, error.code, &error.message, None);
             return self.refused(method);
         }
