@@ -7,10 +7,10 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use hints::Hints;
 pub use key::CacheKey;
@@ -62,7 +62,7 @@ pub struct CachedAnswer {
 #[derive(Debug)]
 pub struct Cache {
     limits: CacheLimits,
-    entries: BTreeMap<Place, Entry>,
+    entries: Sorted<Place, Entry>,
     bytes: usize,
     uses: u64,
 }
@@ -81,7 +81,7 @@ struct Entry {
 impl Cache {
     /// An empty store.
     pub fn new(limits: CacheLimits) -> Self {
-        Cache { limits, entries: BTreeMap::new(), bytes: 0, uses: 0 }
+        Cache { limits, entries: Sorted::default(), bytes: 0, uses: 0 }
     }
 
     /// The answer that is kept for a request, if it is fresh.
@@ -129,7 +129,7 @@ impl Cache {
 
     /// What is kept of this method is stale from now on, whoever fetched it.
     pub fn invalidate(&mut self, method: &str) {
-        for ((_, key), entry) in &mut self.entries {
+        for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
                 entry.fresh_until = None;
             }
@@ -138,7 +138,7 @@ impl Cache {
 
     /// A resource has changed: what was read of it, of what it lies in, and of what lies in it, is stale from now on.
     pub fn invalidate_resource(&mut self, uri: &str) {
-        for ((_, key), entry) in &mut self.entries {
+        for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {
                 entry.fresh_until = None;
             }

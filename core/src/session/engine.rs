@@ -232,11 +232,12 @@ impl Session {
         if self.subscriptions.poll_timeout().is_some_and(|at| at <= now) {
             self.subscriptions_due(now, out);
         }
-        while let Some((id, key, error)) = self.in_flight.expire(now) {
+        while let Some((id, mut waiting, deadline)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
-            match self.task_unanswered(key, error, now, out) {
+            let (key, cached_as) = (waiting.key, waiting.cached_as.take());
+            match self.task_unanswered(key, waiting.timed_out(deadline), now, out) {
                 Ok(()) => {}
-                Err(error) => self.finish(id, Reply::failed(key, error), now),
+                Err(error) => self.finish(cached_as, Reply::failed(key, error), now),
             }
         }
         if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
@@ -388,10 +389,8 @@ impl Session {
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
         let mut waiting = Waiting::new(key, method, options.progress, kept, timeout, total, now);
         waiting.tasks = tasks;
+        waiting.cached_as = pending;
         self.in_flight.insert(id, waiting);
-        if let Some(pending) = pending {
-            self.caching.expect(id, pending, &self.in_flight);
-        }
         Ok(key)
     }
 
@@ -453,13 +452,13 @@ impl Session {
         self.barred = Barred::default();
         self.connect_by = None;
         self.silent_at = None;
-        while let Some((id, waiting)) = self.in_flight.pop() {
+        while let Some((_, waiting)) = self.in_flight.pop() {
             if self.tasks.has_sent(waiting.key) {
                 continue;
             }
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
             // Nothing is kept of it, whatever the time.
-            self.finish(id, Reply::failed(waiting.key, error), Timestamp::ORIGIN);
+            self.finish(waiting.cached_as, Reply::failed(waiting.key, error), Timestamp::ORIGIN);
         }
         self.close_rounds(&how);
         self.end_caching();

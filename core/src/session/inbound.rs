@@ -70,8 +70,8 @@ impl Session {
             Some(mut waiting) => {
                 self.rounds.recycle(&mut waiting);
                 let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                let Waiting { key, method, .. } = waiting;
-                self.finish(id, Reply { key, method, outcome, mirrored: false }, now);
+                let Waiting { key, method, cached_as, .. } = waiting;
+                self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
             }
             None if self.subscription_answered(id, message.bytes(), now) => {}
             None if id < self.next_id => self.stats.late += 1,
@@ -209,9 +209,7 @@ impl Session {
     }
 
     fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
-        if !self.caching.is_idle() {
-            self.caching.heard(&notification);
-        }
+        self.doubt_what_is_kept(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
         if !self.subscriptions.is_empty() {
@@ -251,7 +249,7 @@ impl Session {
             let error = CallError::Invalid { method: waiting.method, error };
             match self.task_unanswered(waiting.key, error, now, out) {
                 Ok(()) => {}
-                Err(error) => self.finish(id, Reply::failed(waiting.key, error), now),
+                Err(error) => self.finish(waiting.cached_as, Reply::failed(waiting.key, error), now),
             }
         } else {
             return self.subscription_overlong(id, error, now);
