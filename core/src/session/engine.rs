@@ -229,8 +229,10 @@ impl Session {
             let action = self.handshake.silence();
             self.act(action, now, out);
         }
-        if self.subscriptions.poll_timeout().is_some_and(|at| at <= now) {
-            self.subscriptions_due(now, out);
+        if let Some(hooks) = self.subscriptions.hooks
+            && self.subscriptions.poll_timeout().is_some_and(|at| at <= now)
+        {
+            (hooks.due)(self, now, out);
         }
         while let Some((id, mut waiting, deadline)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
@@ -464,7 +466,9 @@ impl Session {
         self.end_caching();
         self.close_tasks(&how);
         self.forget_asks();
-        self.end_subscriptions(&how);
+        if let Some(hooks) = self.subscriptions.hooks {
+            (hooks.ended)(self, &how);
+        }
         self.events.push_back(Event::Closed(how));
     }
 }

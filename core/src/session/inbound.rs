@@ -73,7 +73,7 @@ impl Session {
                 let Waiting { key, method, cached_as, .. } = waiting;
                 self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
             }
-            None if self.subscription_answered(id, message.bytes(), now) => {}
+            None if self.is_of_a_subscription(id, message.bytes(), now) => {}
             None if id < self.next_id => self.stats.late += 1,
             None => self.stats.foreign += 1,
         }
@@ -178,7 +178,8 @@ impl Session {
                 decode::params(bytes).and_then(Result::ok).map(|log: LogMessage| Some(Notification::Log(log)))
             }
             "notifications/cancelled" => {
-                if !self.subscription_cancelled(bytes, now) {
+                let hooks = self.subscriptions.hooks;
+                if !hooks.is_some_and(|hooks| (hooks.cancelled)(self, bytes, now)) {
                     self.ask_cancelled(bytes, now);
                 }
                 Some(None)
@@ -212,8 +213,10 @@ impl Session {
         self.doubt_what_is_kept(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
-        if !self.subscriptions.is_empty() {
-            self.tell_subscribers(&notification, bytes, now);
+        if let Some(hooks) = self.subscriptions.hooks
+            && !self.subscriptions.is_empty()
+        {
+            (hooks.told)(self, &notification, bytes, now);
         }
         self.events.insert(before, Event::Notification(notification));
     }
@@ -252,9 +255,15 @@ impl Session {
                 Err(error) => self.finish(waiting.cached_as, Reply::failed(waiting.key, error), now),
             }
         } else {
-            return self.subscription_overlong(id, error, now);
+            let hooks = self.subscriptions.hooks;
+            return hooks.is_some_and(|hooks| (hooks.overlong)(self, id, error, now));
         }
         true
+    }
+
+    /// Takes in an answer that is none to a request in flight. Whether it belongs to a subscription.
+    fn is_of_a_subscription(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
+        self.subscriptions.hooks.is_some_and(|hooks| (hooks.answered)(self, id, message, now))
     }
 }
 

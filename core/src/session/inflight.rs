@@ -239,6 +239,7 @@ impl InFlight {
     }
 
     /// Whether a request of that id waits.
+    #[cfg(feature = "http")]
     pub(crate) fn has(&self, id: u64) -> bool {
         self.position(id).is_some_and(|at| self.table[at].waiting.is_some())
     }
