@@ -53,7 +53,7 @@ impl Session {
             let error = fault.into_error(waiting.method);
             match self.task_unanswered(waiting.key, error, now, out) {
                 Ok(()) => {}
-                Err(error) => self.finish(waiting.cached_as, Reply::failed(waiting.key, error), now),
+                Err(error) => self.finish_with(waiting.cached_as, waiting.key, error, now),
             }
         } else {
             return self.subscription_failed(id, fault, now);

@@ -1,6 +1,7 @@
 //! [`Session`]: the whole client side of the protocol but for the bytes.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -8,7 +9,7 @@ use core::mem;
 use core::time::Duration;
 
 use super::asks::Asks;
-use super::caching::{Caching, LookedUp};
+use super::caching::{Caching, LookedUp, Pending};
 use super::config::{Config, RequestOptions, TaskMode};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
@@ -214,7 +215,7 @@ impl Session {
         };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
-        self.events.push_back(Event::Reply(Reply::failed(key, CallError::Cancelled { method: waiting.method })));
+        self.end_with(key, CallError::Cancelled { method: waiting.method });
         true
     }
 
@@ -239,7 +240,7 @@ impl Session {
             let (key, cached_as) = (waiting.key, waiting.cached_as.take());
             match self.task_unanswered(key, waiting.timed_out(deadline), now, out) {
                 Ok(()) => {}
-                Err(error) => self.finish(cached_as, Reply::failed(key, error), now),
+                Err(error) => self.finish_with(cached_as, key, error, now),
             }
         }
         if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
@@ -439,6 +440,26 @@ impl Session {
         }
     }
 
+    /// A request has ended without an answer.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_with(&mut self, key: RequestKey, error: CallError) {
+        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+    }
+
+    /// The same, where an answer would have been kept.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn finish_with(
+        &mut self,
+        cached_as: Option<Box<Pending>>,
+        key: RequestKey,
+        error: CallError,
+        now: Timestamp,
+    ) {
+        self.finish(cached_as, Reply::failed(key, error), now);
+    }
+
     /// Gives back what is there for requests and events, if there are none.
     pub(crate) fn let_go(&mut self) {
         if self.in_flight() == 0 && self.events.is_empty() {
@@ -460,7 +481,7 @@ impl Session {
             }
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
             // Nothing is kept of it, whatever the time.
-            self.finish(waiting.cached_as, Reply::failed(waiting.key, error), Timestamp::ORIGIN);
+            self.finish_with(waiting.cached_as, waiting.key, error, Timestamp::ORIGIN);
         }
         self.close_rounds(&how);
         self.end_caching();

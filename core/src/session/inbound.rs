@@ -252,7 +252,7 @@ impl Session {
             let error = CallError::Invalid { method: waiting.method, error };
             match self.task_unanswered(waiting.key, error, now, out) {
                 Ok(()) => {}
-                Err(error) => self.finish(waiting.cached_as, Reply::failed(waiting.key, error), now),
+                Err(error) => self.finish_with(waiting.cached_as, waiting.key, error, now),
             }
         } else {
             let hooks = self.subscriptions.hooks;

@@ -19,10 +19,9 @@ use core::mem;
 use super::asks::InputOwner;
 use super::engine::{Session, object};
 use super::error::{CallError, Deadline, InputError};
-use super::event::Event;
 use super::inflight::Waiting;
 use super::tasks::Tasked;
-use super::ticket::{Reply, RequestKey};
+use super::ticket::RequestKey;
 use crate::json::Json;
 use crate::json::append::push_raw;
 use crate::json::scan;
@@ -163,7 +162,7 @@ impl Session {
             Ok(Answer::Error(error)) => CallError::Server { method, error },
             Err(error) => CallError::Invalid { method, error },
         };
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.end_with(key, error);
     }
 
     fn begin_round(
@@ -241,7 +240,7 @@ impl Session {
 
     fn end_round(&mut self, key: RequestKey, error: CallError) {
         self.give_up_inputs(InputOwner::Round(key));
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.end_with(key, error);
     }
 
     /// Sends a request again, with what the server wanted.

@@ -169,9 +169,9 @@ impl Session {
         }
         let (config, version) = (&self.config, self.tasks.version);
         self.tasks.meta.get_or_insert_with(|| {
-            let mut config = config.clone();
-            config.capabilities.declare_tasks();
-            version.map_or_else(String::new, |version| modern_meta(&config, version))
+            let mut capabilities = config.capabilities.clone();
+            capabilities.declare_tasks();
+            version.map_or_else(String::new, |version| modern_meta(config, &capabilities, version))
         })
     }
 
@@ -203,7 +203,7 @@ impl Session {
         };
         let key = waiting.key;
         if let Some(error) = error {
-            self.events.push_back(Event::Reply(Reply::failed(key, error)));
+            self.end_with(key, error);
             return;
         }
         let task = created.task;
@@ -330,7 +330,7 @@ impl Session {
     pub(super) fn close_tasks(&mut self, reason: &Closed) {
         for (key, followed) in core::mem::take(&mut self.tasks).followed.into_entries() {
             let error = CallError::Closed { method: followed.method, reason: reason.clone() };
-            self.events.push_back(Event::Reply(Reply::failed(key, error)));
+            self.end_with(key, error);
         }
     }
 
@@ -431,7 +431,7 @@ impl Session {
                 }
                 let Some(followed) = self.forget_task(key) else { return };
                 let error = CallError::Task { method: followed.method, task: followed.task.into_id(), fault };
-                self.events.push_back(Event::Reply(Reply::failed(key, error)));
+                self.end_with(key, error);
                 return;
             }
         };
@@ -453,7 +453,7 @@ impl Session {
     fn give_up_task(&mut self, key: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
         self.ask_for_end(key, now, out);
         self.forget_task(key);
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.end_with(key, error);
         self.tasks.reckon();
     }
 
