@@ -17,7 +17,10 @@ use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress, ResourceUpdated, Task};
+use crate::types::lenient::Lenient;
+use crate::types::{
+    DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated, Task,
+};
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -167,48 +170,57 @@ impl Session {
     }
 
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let read = match method {
-            "notifications/progress" => decode::params(bytes).and_then(Result::ok).map(|progress: Progress| {
-                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
-                let key = id.and_then(|id| self.in_flight.progress(id, now).or_else(|| self.tasks.progress(id)));
-                self.stats.late += u64::from(key.is_none());
-                key.map(|key| Notification::Progress { key, progress })
-            }),
+        let told = match method {
+            "notifications/progress" => self.progress(bytes, now),
             "notifications/message" => {
-                decode::params(bytes).and_then(Result::ok).map(|log: LogMessage| Some(Notification::Log(log)))
+                params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
             }
             "notifications/cancelled" => {
                 let hooks = self.subscriptions.hooks;
                 if !hooks.is_some_and(|hooks| (hooks.cancelled)(self, bytes, now)) {
                     self.ask_cancelled(bytes, now);
                 }
-                Some(None)
+                Some(())
             }
             "notifications/tasks/status" | "notifications/tasks" => {
-                decode::params(bytes).and_then(Result::ok).map(|task: Task| {
-                    self.task_notice(task, now, out);
-                    None
-                })
+                params::<Task>(bytes).map(|task| self.task_notice(task, now, out))
             }
-            "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),
-            "notifications/prompts/list_changed" => Some(Some(Notification::PromptsChanged)),
-            "notifications/resources/list_changed" => Some(Some(Notification::ResourcesChanged)),
-            "notifications/elicitation/complete" => decode::params(bytes)
-                .and_then(Result::ok)
-                .map(|complete| Some(Notification::ElicitationComplete(complete))),
-            "notifications/resources/updated" => match decode::params::<ResourceUpdated>(bytes) {
-                Some(Ok(updated)) => Some(Some(Notification::ResourceUpdated(updated))),
-                _ => other(method, bytes).map(Some),
+            "notifications/tools/list_changed" => Some(self.tell(Notification::ToolsChanged, bytes, now)),
+            "notifications/prompts/list_changed" => Some(self.tell(Notification::PromptsChanged, bytes, now)),
+            "notifications/resources/list_changed" => Some(self.tell(Notification::ResourcesChanged, bytes, now)),
+            "notifications/elicitation/complete" => params::<ElicitationComplete>(bytes)
+                .map(|complete| self.tell(Notification::ElicitationComplete(complete), bytes, now)),
+            "notifications/resources/updated" => match params::<ResourceUpdated>(bytes) {
+                Some(updated) => Some(self.tell(Notification::ResourceUpdated(updated), bytes, now)),
+                None => self.other(method, bytes, now),
             },
-            _ => other(method, bytes).map(Some),
+            _ => self.other(method, bytes, now),
         };
-        match read {
-            Some(Some(notification)) => self.tell(notification, bytes, now),
-            Some(None) => {}
-            None => self.noise(bytes),
+        if told.is_none() {
+            self.noise(bytes);
         }
     }
 
+    fn progress(&mut self, bytes: &[u8], now: Timestamp) -> Option<()> {
+        let progress: Progress = params(bytes)?;
+        let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
+        let key = id.and_then(|id| self.in_flight.progress(id, now).or_else(|| self.tasks.progress(id)));
+        match key {
+            Some(key) => self.tell(Notification::Progress { key, progress }, bytes, now),
+            None => self.stats.late += 1,
+        }
+        Some(())
+    }
+
+    /// What is not known, or not as it should be.
+    #[inline(never)]
+    fn other(&mut self, method: &str, bytes: &[u8], now: Timestamp) -> Option<()> {
+        let params = decode::params(bytes)?.ok();
+        self.tell(Notification::Other { method: method.to_string(), params }, bytes, now);
+        Some(())
+    }
+
+    #[inline(never)]
     fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
         self.doubt_what_is_kept(&notification);
         // What it means to a subscription is told after it.
@@ -267,9 +279,9 @@ impl Session {
     }
 }
 
-/// What is not known, or not as it should be.
-fn other(method: &str, bytes: &[u8]) -> Option<Notification> {
-    decode::params(bytes).map(|params| Notification::Other { method: method.to_string(), params: params.ok() })
+/// The parameters of a notification, if they are what they should be.
+fn params<P: Lenient>(bytes: &[u8]) -> Option<P> {
+    decode::params(bytes)?.ok()
 }
 
 /// Reads the answer to one of the two requests that open a connection.
