@@ -15,10 +15,16 @@ pub struct Extra(ManuallyDrop<Vec<(String, Json)>>);
 
 /// All objects have one. Dropped by one function, it makes their own drops, of which a program has many copies, small.
 impl Drop for Extra {
-    #[inline(never)]
+    #[inline]
     fn drop(&mut self) {
-        drop(mem::take(&mut *self.0));
+        free(self);
     }
+}
+
+/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
+#[inline(never)]
+extern "C" fn free(extra: &mut Extra) {
+    drop(mem::take(&mut *extra.0));
 }
 
 impl fmt::Debug for Extra {
