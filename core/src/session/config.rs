@@ -5,6 +5,7 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::asks::Hooks;
 use super::engine::merged;
 use crate::cache::CacheLimits;
 use crate::json::Json;
@@ -48,6 +49,8 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// See [`Config::answers`].
     pub(super) answers: Vec<String>,
+    /// What it takes to answer, where anything is answered.
+    pub(super) hooks: Option<&'static Hooks>,
     /// Looks at what is asked of a language model. Set where that is answered, so that it is part of no other program.
     pub(super) check_sampling: Option<CheckSampling>,
     /// Which era to speak.
@@ -110,6 +113,7 @@ impl Config {
             client_info: Implementation::new(name, version),
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
+            hooks: None,
             check_sampling: None,
             negotiate: Negotiate::Auto,
             log_level: None,

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::asks::Ask;
+use super::asks::{Ask, HOOKS};
 use super::config::Config;
 use super::engine::Session;
 use super::server::Phase;
@@ -155,6 +155,7 @@ impl Config {
     }
 
     fn offer(&mut self, method: &str) {
+        self.hooks = Some(&HOOKS);
         if !self.answers.iter().any(|known| known == method) {
             self.answers.push(method.into());
         }
