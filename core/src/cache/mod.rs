@@ -86,12 +86,12 @@ impl Cache {
 
     /// The answer that is kept for a request, if it is fresh.
     pub fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
-        self.find(key, context, |entry| entry.fresh_until.is_some_and(|until| now < until))
+        self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
     /// The answer that is kept for a request, fresh or not: for when no other is to be had.
     pub fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
-        self.find(key, context, |_| true)
+        self.find(key, context, &|_| true)
     }
 
     /// Takes in the answer to a request, which came at `now`. Whether it is kept: it must be a complete result that the
@@ -171,11 +171,11 @@ impl Cache {
         self.bytes
     }
 
-    fn find(&mut self, key: &CacheKey, context: CacheContext, good: impl Fn(&Entry) -> bool) -> Option<&CachedAnswer> {
+    fn find(&mut self, key: &CacheKey, context: CacheContext, good: &dyn Fn(&Entry) -> bool) -> Option<&CachedAnswer> {
         let place = [None, Some(context)]
             .into_iter()
             .map(|whose| (whose, key.clone()))
-            .find(|place| self.entries.get(place).is_some_and(&good))?;
+            .find(|place| self.entries.get(place).is_some_and(good))?;
         self.uses += 1;
         let entry = self.entries.get_mut(&place)?;
         entry.used = self.uses;

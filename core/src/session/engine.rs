@@ -238,10 +238,7 @@ impl Session {
         while let Some((id, mut waiting, deadline)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
             let (key, cached_as) = (waiting.key, waiting.cached_as.take());
-            match self.task_unanswered(key, waiting.timed_out(deadline), now, out) {
-                Ok(()) => {}
-                Err(error) => self.finish_with(cached_as, key, error, now),
-            }
+            self.unanswered(key, cached_as, waiting.timed_out(deadline), now, out);
         }
         if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
             self.drive_tasks(now, out);
@@ -447,7 +444,25 @@ impl Session {
         self.events.push_back(Event::Reply(Reply::failed(key, error)));
     }
 
-    /// The same, where an answer would have been kept.
+    /// A request that has left the table gets no answer.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unanswered(
+        &mut self,
+        key: RequestKey,
+        cached_as: Option<Box<Pending>>,
+        error: CallError,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
+        if self.tasks.has_sent(key) {
+            self.task_unanswered(key, error, now, out);
+        } else {
+            self.finish_with(cached_as, key, error, now);
+        }
+    }
+
+    /// The same as [`Session::end_with`], where an answer would have been kept.
     #[cold]
     #[inline(never)]
     pub(super) fn finish_with(
@@ -495,17 +510,17 @@ impl Session {
 }
 
 fn without_meta(params: &Json) -> Json {
-    object(scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
+    object(&mut scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
 }
 
 /// Two objects in one; of members of the same name, that of the first counts.
 pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
     let new = |member: &Member<'_>| of_first().all(|other| other.key() != member.key());
-    object(of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
+    object(&mut of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
 }
 
-pub(super) fn object<'a>(members: impl Iterator<Item = Member<'a>>) -> Json {
+pub(super) fn object<'a>(members: &mut dyn Iterator<Item = Member<'a>>) -> Json {
     let mut object = Extra::default();
     for member in members {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());

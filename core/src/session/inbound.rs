@@ -60,25 +60,54 @@ impl Session {
     }
 
     fn reply(&mut self, id: u64, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
-        match self.in_flight.remove(id) {
-            Some(waiting) if self.wants_input(&waiting, message.bytes()) => {
-                self.input_required(waiting, id, message.bytes(), now, out);
-            }
-            Some(waiting) if self.tasks.has_sent(waiting.key) => {
-                self.task_answered(waiting.key, id, message.into_bytes(), now, out);
-            }
-            Some(waiting) if waiting.tasks == Tasked::Followed && self.is_task(message.bytes()) => {
-                self.become_task(waiting, id, message.bytes(), now, out);
-            }
-            Some(mut waiting) => {
-                self.rounds.recycle(&mut waiting);
-                let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                let Waiting { key, method, cached_as, .. } = waiting;
-                self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
-            }
-            None if self.is_of_a_subscription(id, message.bytes(), now) => {}
-            None if id < self.next_id => self.stats.late += 1,
-            None => self.stats.foreign += 1,
+        let Some(mut waiting) = self.in_flight.remove(id) else { return self.not_awaited(id, message.bytes(), now) };
+        let wants_input = self.wants_input(&waiting, message.bytes());
+        if wants_input || waiting.tasks == Tasked::Followed || self.tasks.has_sent(waiting.key) {
+            return self.special_reply(waiting, wants_input, id, message.into_bytes(), now, out);
+        }
+        self.rounds.recycle(&mut waiting);
+        let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
+        let Waiting { key, method, cached_as, .. } = waiting;
+        self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
+    }
+
+    /// An answer that may not be the last word.
+    #[cold]
+    #[inline(never)]
+    fn special_reply(
+        &mut self,
+        mut waiting: Waiting,
+        wants_input: bool,
+        id: u64,
+        message: Vec<u8>,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
+        if wants_input {
+            self.input_required(waiting, id, &message, now, out);
+        } else if self.tasks.has_sent(waiting.key) {
+            self.task_answered(waiting.key, id, message, now, out);
+        } else if waiting.tasks == Tasked::Followed && self.is_task(&message) {
+            self.become_task(waiting, id, &message, now, out);
+        } else {
+            self.rounds.recycle(&mut waiting);
+            let outcome = ticket::Outcome::Answered { message, id };
+            let Waiting { key, method, cached_as, .. } = waiting;
+            self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
+        }
+    }
+
+    /// An answer that no request in flight waits for.
+    #[cold]
+    #[inline(never)]
+    fn not_awaited(&mut self, id: u64, message: &[u8], now: Timestamp) {
+        if self.is_of_a_subscription(id, message, now) {
+            return;
+        }
+        if id < self.next_id {
+            self.stats.late += 1;
+        } else {
+            self.stats.foreign += 1;
         }
     }
 
@@ -262,10 +291,7 @@ impl Session {
             self.act(action, now, out);
         } else if let Some(waiting) = self.in_flight.remove(id) {
             let error = CallError::Invalid { method: waiting.method, error };
-            match self.task_unanswered(waiting.key, error, now, out) {
-                Ok(()) => {}
-                Err(error) => self.finish_with(waiting.cached_as, waiting.key, error, now),
-            }
+            self.unanswered(waiting.key, waiting.cached_as, error, now, out);
         } else {
             let hooks = self.subscriptions.hooks;
             return hooks.is_some_and(|hooks| (hooks.overlong)(self, id, error, now));

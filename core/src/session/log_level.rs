@@ -40,7 +40,7 @@ impl Session {
             return Err(SendError::Params { method: SetLevel::NAME.into(), reason });
         }
         self.config.log_level = Some(level.clone());
-        self.meta = modern_meta(&self.config, &self.config.capabilities, version);
+        self.meta = modern_meta(&self.config, version);
         self.tasks.forget_meta();
         Ok(None)
     }

@@ -17,7 +17,7 @@ use crate::method::{Discover, Initialize, Method};
 use crate::revisions::Barred;
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
-use crate::types::{ClientCapabilities, DiscoverResult, Era, InitializeResult, ProtocolVersion};
+use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 impl Session {
     /// Does what the handshake says.
@@ -28,7 +28,7 @@ impl Session {
         match action {
             Action::Nothing => {}
             Action::SendDiscover(version) => {
-                self.meta = modern_meta(&self.config, &self.config.capabilities, version);
+                self.meta = modern_meta(&self.config, version);
                 self.silent_at = self.handshake.is_probing().then(|| now + self.config.probe_timeout);
                 self.discover = Some(self.open_with(Discover::NAME, &|out| write::push_object(out, &()), out));
             }
@@ -49,9 +49,10 @@ impl Session {
                 self.initialize = Some(self.open_with(Initialize::NAME, &params, out));
             }
             Action::OpenModern(version, result) => {
-                self.meta = modern_meta(&self.config, &self.config.capabilities, version);
-                let implementation = result.implementation();
-                let DiscoverResult { capabilities, instructions, .. } = result;
+                self.meta = modern_meta(&self.config, version);
+                let told = result.implementation_in_meta();
+                let DiscoverResult { capabilities, instructions, server_info, .. } = result;
+                let implementation = told.or(server_info);
                 self.open(ServerInfo {
                     era: Era::Modern,
                     protocol_version: version,
@@ -103,11 +104,11 @@ impl Session {
 
 /// The members of `_meta` that the modern era wants in each request (2026-07-28, basic/index, "Per-request protocol
 /// fields"), as JSON text without braces.
-pub(super) fn modern_meta(config: &Config, capabilities: &ClientCapabilities, version: ProtocolVersion) -> String {
+pub(super) fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
     let mut meta = alloc::format!(
         r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
         json(&config.client_info),
-        json(capabilities),
+        json(&config.capabilities),
     );
     if let Some(level) = &config.log_level {
         meta.push_str(r#","io.modelcontextprotocol/logLevel":"#);

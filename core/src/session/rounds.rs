@@ -234,10 +234,12 @@ impl Session {
         Some(self.rounds.paused.remove(at))
     }
 
+    #[inline(never)]
     fn fail_round(&mut self, waiting: Waiting, error: InputError) {
         self.end_round(waiting.key, CallError::Input { method: waiting.method, error: Box::new(error) });
     }
 
+    #[inline(never)]
     fn end_round(&mut self, key: RequestKey, error: CallError) {
         self.give_up_inputs(InputOwner::Round(key));
         self.end_with(key, error);
@@ -280,7 +282,7 @@ fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: 
     let of_a_round = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| of_a_round(&member)) {
         // The caller had begun a round of its own.
-        let others = object(scan::members(params).filter(|member| !of_a_round(member)));
+        let others = object(&mut scan::members(params).filter(|member| !of_a_round(member)));
         push_raw(out, others.get().as_bytes());
     } else {
         push_raw(out, params);

@@ -167,12 +167,15 @@ impl Session {
         if self.meta.is_empty() || self.config.capabilities.has_tasks() {
             return &self.meta;
         }
-        let (config, version) = (&self.config, self.tasks.version);
-        self.tasks.meta.get_or_insert_with(|| {
-            let mut capabilities = config.capabilities.clone();
-            capabilities.declare_tasks();
-            version.map_or_else(String::new, |version| modern_meta(config, &capabilities, version))
-        })
+        if self.tasks.meta.is_none() {
+            // Said in these requests, and in no other.
+            let before = self.config.capabilities.extensions.clone();
+            self.config.capabilities.declare_tasks();
+            let meta = self.tasks.version.map(|version| modern_meta(&self.config, version));
+            self.config.capabilities.extensions = before;
+            self.tasks.meta = Some(meta.unwrap_or_default());
+        }
+        self.known_task_meta()
     }
 
     /// The same, once it was needed.
@@ -271,18 +274,12 @@ impl Session {
         self.drive_tasks(now, out);
     }
 
-    /// Takes in that a request of our own ended without an answer. `false` if it is none.
-    pub(super) fn task_unanswered(
-        &mut self,
-        own: RequestKey,
-        error: CallError,
-        now: Timestamp,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CallError> {
-        let Some((key, about)) = self.tasks.own.remove(&own) else { return Err(error) };
-        self.task_refused(key, about, error, now, out);
-        self.drive_tasks(now, out);
-        Ok(())
+    /// Takes in that a request of our own ended without an answer.
+    pub(super) fn task_unanswered(&mut self, own: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
+        if let Some((key, about)) = self.tasks.own.remove(&own) {
+            self.task_refused(key, about, error, now, out);
+            self.drive_tasks(now, out);
+        }
     }
 
     /// Takes in what the server tells of a task unasked.
@@ -414,6 +411,7 @@ impl Session {
         self.give_up_task(key, error, now, out);
     }
 
+    #[inline(never)]
     fn task_refused(&mut self, key: RequestKey, about: About, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
         let Some(followed) = self.tasks.followed.get_mut(&key) else { return };
         if let Some(end) = followed.task.refused(about, error, now) {
@@ -421,6 +419,7 @@ impl Session {
         }
     }
 
+    #[inline(never)]
     fn end_task(&mut self, key: RequestKey, end: End, now: Timestamp, out: &mut Vec<u8>) {
         let (member, json) = match end {
             End::Result(json) => ("result", json),
@@ -450,6 +449,7 @@ impl Session {
         self.events.push_back(Event::Reply(Reply { key, method: followed.method, outcome, mirrored: false }));
     }
 
+    #[inline(never)]
     fn give_up_task(&mut self, key: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
         self.ask_for_end(key, now, out);
         self.forget_task(key);
