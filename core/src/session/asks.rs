@@ -122,12 +122,14 @@ impl Asks {
 #[derive(Debug)]
 pub(super) struct Hooks {
     asked: fn(&mut Session, &str, &str, &[u8], Timestamp, &mut Vec<u8>),
-    wanted: fn(&mut Session, InputOwner, Option<RequestKey>, Vec<InputRequest>) -> Result<(), InputError>,
+    wanted: Wanted,
     refused: fn(&mut Session, AskKey, &RpcError, Timestamp, &mut Vec<u8>) -> bool,
     given_up: fn(&mut Session, InputOwner),
     cancelled: fn(&mut Session, &[u8], Timestamp),
     forgotten: fn(&mut Session),
 }
+
+type Wanted = fn(&mut Session, InputOwner, Option<RequestKey>, Vec<InputRequest>) -> Result<(), InputError>;
 
 pub(super) static HOOKS: Hooks = Hooks {
     asked: Session::add_ask,
@@ -155,12 +157,11 @@ impl Session {
         if method == "ping" {
             return write::empty_result(out, id);
         }
-        match self.config.hooks.filter(|_| self.offers(method)) {
-            Some(hooks) => (hooks.asked)(self, id, method, message, now, out),
-            None => {
-                write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found", None);
-                self.refused(method);
-            }
+        if let Some(hooks) = self.config.hooks.filter(|_| self.offers(method)) {
+            (hooks.asked)(self, id, method, message, now, out);
+        } else {
+            write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found", None);
+            self.refused(method);
         }
     }
 

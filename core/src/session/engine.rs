@@ -520,7 +520,7 @@ pub(super) fn merged(first: &Json, second: &Json) -> Json {
     object(&mut of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
 }
 
-pub(super) fn object<'a>(members: &mut dyn Iterator<Item = Member<'a>>) -> Json {
+pub(super) fn object(members: &mut dyn Iterator<Item = Member<'_>>) -> Json {
     let mut object = Extra::default();
     for member in members {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());

@@ -214,13 +214,25 @@ impl Session {
             "notifications/tasks/status" | "notifications/tasks" => {
                 params::<Task>(bytes).map(|task| self.task_notice(task, now, out))
             }
-            "notifications/tools/list_changed" => Some(self.tell(Notification::ToolsChanged, bytes, now)),
-            "notifications/prompts/list_changed" => Some(self.tell(Notification::PromptsChanged, bytes, now)),
-            "notifications/resources/list_changed" => Some(self.tell(Notification::ResourcesChanged, bytes, now)),
+            "notifications/tools/list_changed" => {
+                self.tell(Notification::ToolsChanged, bytes, now);
+                Some(())
+            }
+            "notifications/prompts/list_changed" => {
+                self.tell(Notification::PromptsChanged, bytes, now);
+                Some(())
+            }
+            "notifications/resources/list_changed" => {
+                self.tell(Notification::ResourcesChanged, bytes, now);
+                Some(())
+            }
             "notifications/elicitation/complete" => params::<ElicitationComplete>(bytes)
                 .map(|complete| self.tell(Notification::ElicitationComplete(complete), bytes, now)),
             "notifications/resources/updated" => match params::<ResourceUpdated>(bytes) {
-                Some(updated) => Some(self.tell(Notification::ResourceUpdated(updated), bytes, now)),
+                Some(updated) => {
+                    self.tell(Notification::ResourceUpdated(updated), bytes, now);
+                    Some(())
+                }
                 None => self.other(method, bytes, now),
             },
             _ => self.other(method, bytes, now),
