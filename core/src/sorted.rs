@@ -82,3 +82,25 @@ impl<K: Ord, V> Sorted<K, V> {
         self.0.binary_search_by(|(other, _)| other.borrow().cmp(key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_lie_in_the_order_of_their_keys() {
+        let mut map = Sorted::default();
+        for key in [3, 1, 2] {
+            map.insert(key, key * 10);
+        }
+        map.insert(1, 11);
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(&1, &11), (&2, &20), (&3, &30)]);
+        assert_eq!((map.get(&2), map.get(&4)), (Some(&20), None));
+        assert_eq!((map.remove(&2), map.remove(&2)), (Some(20), None));
+        map.retain(|key, value| {
+            *value += 1;
+            *key != 3
+        });
+        assert_eq!((map.len(), map.contains_key(&3), map.into_entries()), (1, false, [(1, 12)].to_vec()));
+    }
+}
