@@ -104,6 +104,7 @@ pub mod revisions;
 mod rpc;
 mod session;
 pub mod shutdown;
+mod sorted;
 pub mod stdio;
 #[cfg(feature = "supervisor")]
 pub mod supervisor;

@@ -306,7 +306,7 @@ impl Answer for Answering {
 fn options(config: &Config, heard: &Heard) -> ConnectOptions {
     let stderr = heard.stderr.clone();
     let answering = Answering(heard.clone());
-    let mut options = ConnectOptions::new(config.clone()).answer(config.answers.clone(), answering);
+    let mut options = ConnectOptions::new(config.clone()).answer(config.answers().to_vec(), answering);
     options.stderr = Some(Box::new(move |line| stderr.push(line)));
     options
 }

@@ -23,7 +23,7 @@ impl Adapter for Blocking {
         let Heard { stderr, logs, .. } = heard.clone();
         let answering = heard.clone();
         let mut options =
-            ConnectOptions::new(config.clone()).answer(config.answers.clone(), move |ask| answering.reply(ask));
+            ConnectOptions::new(config.clone()).answer(config.answers().to_vec(), move |ask| answering.reply(ask));
         options.stderr = Some(Box::new(move |line| stderr.push(line)));
         options.on_event = Some(Box::new(move |event| {
             if let Event::Notification(Notification::Log(message)) = event {

@@ -83,7 +83,7 @@ fn what_is_answered_is_declared() {
     config.answer("elicitation/create");
     config.answer("vendor/x");
     config.answer("elicitation/create");
-    assert_eq!(config.answers, ["elicitation/create", "vendor/x"]);
+    assert_eq!(config.answers(), ["elicitation/create", "vendor/x"]);
     assert_eq!(config.capabilities, ClientCapabilities::default().with_elicitation(true, false));
     config.answer_elicitation(false, true);
     assert_eq!(config.capabilities, ClientCapabilities::default().with_elicitation(true, true));
@@ -96,7 +96,8 @@ fn what_is_answered_is_declared() {
 fn a_question_that_was_not_declared_is_refused_at_once() {
     let mut config = Config::default();
     config.answer("elicitation/create");
-    config.answers.push("roots/list".into());
+    config.answer("roots/list");
+    config.capabilities.roots = None;
     let mut pair = Pair::open(config, legacy(|_, _| {}));
     for (method, params, code, message) in [
         ("elicitation/create", URL, -32602, "this client has not declared elicitation of the mode `url`"),

@@ -267,7 +267,7 @@ fn what_is_being_told_is_told_before_the_end() {
 #[test]
 fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
     let mut config = legacy();
-    config.answers = vec!["elicitation/create".into()];
+    config.answer("elicitation/create");
     config.capabilities = ClientCapabilities::default().with_elicitation(true, false);
     let mut web = Web::opening(
         config,

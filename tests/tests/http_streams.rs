@@ -263,7 +263,7 @@ fn one_may_do_without() {
 #[test]
 fn servers_ask_on_the_stream_of_a_request() {
     let mut config = config();
-    config.answers = vec!["roots/list".into()];
+    config.answer("roots/list");
     config.capabilities = ClientCapabilities::default().with_roots(false);
     let mut web = Web::ready(
         config,

@@ -21,8 +21,15 @@ fn knows(ask: &Ask) -> Result<Json, RpcError> {
 
 /// A server with rounds, whose client answers so.
 fn rounds(answer: Answering) -> Server {
+    rounds_with(&["roots/list", "elicitation/create"], answer)
+}
+
+/// The same, of a client that answers these methods.
+fn rounds_with(methods: &[&str], answer: Answering) -> Server {
     let mut server = server!("rounds --modern");
-    server.config.answers = vec!["roots/list".into(), "elicitation/create".into()];
+    for method in methods {
+        server.config.answer(method);
+    }
     server.heard.answer = Some(answer);
     server
 }
@@ -65,8 +72,7 @@ fn what_is_refused_fails_the_call<A: Adapter>() {
 }
 
 fn what_is_not_offered_fails_the_call<A: Adapter>() {
-    let mut server = rounds(knows);
-    server.config.answers = vec!["elicitation/create".into()];
+    let server = rounds_with(&["elicitation/create"], knows);
     let mut client = server.open::<A>();
     client.failure("interview").assert(ErrorKind::Input, &["roots/list", "`where`", "does not answer"]);
     assert!(server.heard.asked.lock().unwrap().is_empty(), "nobody is asked for the rest");
@@ -160,7 +166,7 @@ fn pondering<H: Host>(server: &Server) -> (Async<H>, Arc<AtomicBool>, Arc<Atomic
     let (asked, given_up) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let answer = Ponders { asked: Arc::clone(&asked), given_up: Arc::clone(&given_up) };
     let mut client = Async::<H>::start_with(server, |options| {
-        let methods = options.config.answers.clone();
+        let methods = options.config.answers().to_vec();
         *options = std::mem::take(options).answer(methods, answer);
     });
     client.initialize().expect("it answers");

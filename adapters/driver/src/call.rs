@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::pending::Pending;
+use crate::slots::Keep;
 use crate::tasks::Started;
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
@@ -28,13 +29,15 @@ pub struct Call<'c, R, A> {
     name: &'c str,
     arguments: A,
     options: RequestOptions,
+    reports: Option<Keep>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
 }
 
 impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub(crate) fn new(client: &'c McpClient<R>, name: &'c str, arguments: A) -> Self {
-        Call { client, name, arguments, options: RequestOptions::new(), on_progress: None, on_status: None }
+        let options = RequestOptions::new();
+        Call { client, name, arguments, options, reports: None, on_progress: None, on_status: None }
     }
 
     /// Sets how long the answer may take, counted from the request or from its last progress.
@@ -53,6 +56,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// timeout.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
         self.options = self.options.progress();
+        self.reports = Some(Notification::clone);
         self.on_progress = Some(Box::new(f));
         self
     }
@@ -60,6 +64,7 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// Says who is told how the task stands that the call has become, whenever that has changed: by the task that awaits the
     /// call.
     pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
+        self.reports = Some(Notification::clone);
         self.on_status = Some(Box::new(f));
         self
     }
@@ -130,6 +135,7 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 pub struct Calling<'c, R, M: Method, A> {
     client: &'c McpClient<R>,
     name: &'c str,
+    reports: Option<Keep>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
     stage: Stage<'c, M, A>,
@@ -156,8 +162,9 @@ enum Stage<'c, M: Method, A> {
 
 impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
     fn new(call: Call<'c, R, A>) -> Self {
-        let Call { client, name, arguments, options, on_progress, on_status } = call;
-        Calling { client, name, on_progress, on_status, stage: Stage::New { arguments, options, listed: false } }
+        let Call { client, name, arguments, options, reports, on_progress, on_status } = call;
+        let stage = Stage::New { arguments, options, listed: false };
+        Calling { client, name, reports, on_progress, on_status, stage }
     }
 }
 
@@ -199,8 +206,7 @@ where
                     }
                     let params = CallToolParams { name: this.name, arguments: &arguments };
                     options.task = this.client.task_mode(this.name, options.task);
-                    let reports = options.progress || this.on_status.is_some();
-                    let pending = Pending::<M>::begin(this.client.life(), &params, &options, reports)?;
+                    let pending = Pending::<M>::begin(this.client.life(), &params, &options, this.reports)?;
                     this.stage = Stage::Waiting(pending);
                 }
                 Stage::Waiting(pending) => {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
-    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
-    Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
+    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Notification, Params, Phase, ProtocolVersion,
+    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -43,6 +43,7 @@ impl<R: Runtime> McpClient<R> {
     }
 
     /// Starts a server with options.
+    #[inline(never)]
     pub fn connect_with(def: &McpServerDef, mut options: ConnectOptions) -> Result<Self, Error> {
         options.config = def.configure(options.config);
         if def.url.is_some() {
@@ -132,6 +133,7 @@ impl<R: Runtime> McpClient<R> {
     }
 
     /// Starts the server once more, as a legacy one.
+    #[inline(never)]
     fn restart(&self, begun: Timestamp) -> Result<(), Error> {
         let shared = &self.life.0;
         let closed = || {
@@ -252,7 +254,7 @@ impl<R> McpClient<R> {
 
     /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        Pending::begin(&self.life, params, options, options.progress)
+        Pending::begin(&self.life, params, options, options.progress.then_some(Notification::clone))
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
@@ -262,7 +264,7 @@ impl<R> McpClient<R> {
         let now = self.life.0.clock.now();
         let ticket = self.life.0.send(|state| {
             let ticket = state.engine.request_raw(method, params, &options, now)?;
-            state.expect(ticket.key(), false);
+            state.expect(ticket.key(), None);
             Ok(ticket)
         })?;
         Pending::new(&self.life, ticket).await

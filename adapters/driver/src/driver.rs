@@ -396,7 +396,7 @@ impl Driver {
         if self.over {
             self.answers.clear();
         } else {
-            self.answers.serve(&shared, asks, cx);
+            shared.handlers.serve(&mut self.answers, &shared, asks, cx);
         }
         self.outside();
         if self.over { Poll::Ready(()) } else { Poll::Pending }

@@ -67,7 +67,7 @@ impl<R> McpClient<R> {
         let ticket = self.life.0.send(|state| {
             let ticket = state.engine.set_log_level(level, &RequestOptions::new(), now)?;
             if let Some(ticket) = &ticket {
-                state.expect(ticket.key(), false);
+                state.expect(ticket.key(), None);
             }
             Ok(ticket)
         })?;
@@ -145,11 +145,16 @@ where
     for<'a> ListParams<'a>: Params<M>,
 {
     let mut pages = Pages::default();
-    let mut page = Pending::<M>::begin(life, &ListParams { cursor: None }, options, false)?.await?;
-    while let Some(cursor) = pages.add(page) {
+    let begin = |cursor: Option<&str>| {
         let rest = time.options(options, life.0.clock.now());
-        let next = Pending::<M>::begin(life, &ListParams { cursor: Some(cursor) }, &rest, false)?.await;
-        page = next.map_err(|error| error.explained(|error| time.explain(error)))?;
+        Pending::<M>::begin(life, &ListParams { cursor }, &rest, None)
+    };
+    let mut pending = begin(None)?;
+    loop {
+        let page = pending.await.map_err(|error| error.explained(|error| time.explain(error)))?;
+        match pages.add(page) {
+            Some(cursor) => pending = begin(Some(cursor))?,
+            None => return Ok(pages.into_list()),
+        }
     }
-    Ok(pages.into_list())
 }

@@ -148,40 +148,83 @@ fn weight(notification: &Notification) -> usize {
     }
 }
 
+/// One who wants to hear. Known as that only, so that what it takes is part of no program that does not listen.
+trait Listener: Send + Sync {
+    /// Takes what is told, or a copy for all but the last. Who is to be woken, and whether it has more than it should be
+    /// given at once.
+    fn hear(&self, told: &mut Option<Notification>, last: bool) -> (Option<Waker>, bool);
+
+    /// Whether it still has that. Then `driver` is woken when it has caught up.
+    fn wait_for_room(&self, driver: &Waker) -> bool;
+
+    /// It is not waited for any more, until it has caught up.
+    fn give_up_waiting(&self);
+
+    /// Nothing more will be told. Who is to be woken.
+    fn end(&self) -> Option<Waker>;
+}
+
+impl Listener for Mutex<Queue> {
+    fn hear(&self, told: &mut Option<Notification>, last: bool) -> (Option<Waker>, bool) {
+        let told = if last { told.take() } else { told.clone() };
+        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(told) = told {
+            queue.push(told);
+        }
+        (queue.waker.take(), queue.is_crowded())
+    }
+
+    fn wait_for_room(&self, driver: &Waker) -> bool {
+        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
+        let crowded = queue.is_crowded();
+        if crowded {
+            queue.room = Some(driver.clone());
+        }
+        crowded
+    }
+
+    fn give_up_waiting(&self) {
+        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.stalled |= queue.is_crowded();
+    }
+
+    fn end(&self) -> Option<Waker> {
+        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.over = true;
+        queue.waker.take()
+    }
+}
+
 /// All who want to hear.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Subscribers {
-    queues: Vec<Weak<Mutex<Queue>>>,
-    /// One of the queues may be crowded.
+    listeners: Vec<Weak<dyn Listener>>,
+    /// One of them may have more than it should be given at once.
     crowded: bool,
 }
 
 impl Subscribers {
     pub(crate) fn add(&mut self, over: bool) -> Notifications {
         let queue = Arc::new(Mutex::new(Queue { over, ..Queue::default() }));
-        if self.queues.len() == self.queues.capacity() {
+        if self.listeners.len() == self.listeners.capacity() {
             // Before it grows: those who have gone need no place.
-            self.queues.retain(|queue| queue.strong_count() > 0);
+            self.listeners.retain(|listener| listener.strong_count() > 0);
         }
-        self.queues.push(Arc::downgrade(&queue));
+        let listener: Arc<dyn Listener> = Arc::<Mutex<Queue>>::clone(&queue);
+        self.listeners.push(Arc::downgrade(&listener));
         Notifications(queue)
     }
 
     /// Tells all of them. Whom to wake is added to `wakers`.
     pub(crate) fn tell(&mut self, notification: Notification, wakers: &mut Vec<Waker>) {
-        let mut notification = Some(notification);
-        let mut left = self.queues.len();
-        self.queues.retain(|queue| {
+        let mut told = Some(notification);
+        let mut left = self.listeners.len();
+        self.listeners.retain(|listener| {
             left -= 1;
-            let Some(queue) = queue.upgrade() else { return false };
-            // The last one gets it, the others a copy.
-            let told = if left == 0 { notification.take() } else { notification.clone() };
-            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(told) = told {
-                queue.push(told);
-            }
-            wakers.extend(queue.waker.take());
-            self.crowded |= queue.is_crowded();
+            let Some(listener) = listener.upgrade() else { return false };
+            let (waker, crowded) = listener.hear(&mut told, left == 0);
+            wakers.extend(waker);
+            self.crowded |= crowded;
             true
         });
     }
@@ -194,31 +237,24 @@ impl Subscribers {
     /// Whether it still is so. Then `driver` is woken when it has caught up.
     pub(crate) fn wait_for_room(&mut self, driver: &Waker) -> bool {
         self.crowded = false;
-        for queue in self.queues.iter().filter_map(Weak::upgrade) {
-            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            if queue.is_crowded() {
-                self.crowded = true;
-                queue.room = Some(driver.clone());
-            }
+        for listener in self.listeners.iter().filter_map(Weak::upgrade) {
+            self.crowded |= listener.wait_for_room(driver);
         }
         self.crowded
     }
 
     /// Whoever has not caught up by now is not waited for any more, until it has.
     pub(crate) fn give_up_waiting(&mut self) {
-        for queue in self.queues.iter().filter_map(Weak::upgrade) {
-            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.stalled |= queue.is_crowded();
+        for listener in self.listeners.iter().filter_map(Weak::upgrade) {
+            listener.give_up_waiting();
         }
         self.crowded = false;
     }
 
     /// Nothing more will be told.
     pub(crate) fn end(&mut self, wakers: &mut Vec<Waker>) {
-        for queue in mem::take(&mut self.queues).iter().filter_map(Weak::upgrade) {
-            let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.over = true;
-            wakers.extend(queue.waker.take());
+        for listener in mem::take(&mut self.listeners).iter().filter_map(Weak::upgrade) {
+            wakers.extend(listener.end());
         }
         self.crowded = false;
     }

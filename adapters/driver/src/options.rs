@@ -73,6 +73,7 @@ impl ConnectOptions {
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
         self.config.answer_elicitation(true, self.handlers.url.is_some());
+        self.handlers.exist();
         self.handlers.form = Some(Box::new(move |form| Box::pin(handler(form))));
         self
     }
@@ -87,6 +88,7 @@ impl ConnectOptions {
         F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
     {
         self.config.answer_elicitation(self.handlers.form.is_some(), true);
+        self.handlers.exist();
         self.handlers.url = Some(Box::new(move |url| Box::pin(handler(url))));
         self
     }
@@ -99,6 +101,7 @@ impl ConnectOptions {
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
         self.config.answer_sampling();
+        self.handlers.exist();
         self.handlers.sampling = Some(Box::new(move |params| Box::pin(handler(params))));
         self
     }
@@ -119,6 +122,7 @@ impl ConnectOptions {
         for method in &methods {
             self.config.answer(method);
         }
+        self.handlers.exist();
         self.handlers.others.push((methods, Arc::new(answer)));
         self
     }
@@ -126,6 +130,7 @@ impl ConnectOptions {
     /// Says who is told of requests that could not be answered: what a handler answered did not fit, or it refused. The
     /// server is told the same.
     pub fn on_answer_error(mut self, f: impl Fn(&Ask, &RpcError) + Send + Sync + 'static) -> Self {
+        self.handlers.exist();
         self.handlers.on_error = Some(Arc::new(f));
         self
     }

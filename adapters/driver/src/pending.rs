@@ -10,6 +10,7 @@ use mcpwire_core::{CallError, Method, Notification, Params, Prepared, Reply, Req
 use mcpwire_process::Error;
 
 use crate::shared::Life;
+use crate::slots::Keep;
 use crate::state::Come;
 
 /// Replies of this size and more are worth giving back: their memory serves the next large one.
@@ -31,14 +32,10 @@ impl<M: Method> Pending<M> {
         life: &Arc<Life>,
         params: &impl Params<M>,
         options: &RequestOptions,
-        reports: bool,
+        reports: Option<Keep>,
     ) -> Result<Self, Error> {
         // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
-        let params = Prepared::<M>::new(params).map_err(|error| Error::Send {
-            server: life.0.name().into(),
-            error,
-            process: None,
-        })?;
+        let params = Prepared::<M>::new(params).map_err(|error| life.0.refused(error))?;
         let options = &*life.0.traced(options);
         let now = life.0.clock.now();
         let ticket = life.0.send(|state| {

@@ -81,6 +81,13 @@ impl Shared {
         self.tell(|state| f(state).map_err(|error| self.send_error(state, error)))
     }
 
+    /// Why something was not sent, in all words.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refused(&self, error: SendError) -> Error {
+        self.send_error(&mut self.lock(), error)
+    }
+
     /// What the opening came to. A server that is to be started once more has ended by then.
     pub(crate) fn poll_opened(&self, cx: &mut Context<'_>) -> Poll<Opened> {
         let mut state = self.lock();

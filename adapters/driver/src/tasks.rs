@@ -109,7 +109,7 @@ impl<R> RunningTask<R> {
         let now = life.0.clock.now();
         let ticket = life.0.send(|state| {
             let ticket = state.engine.follow_task(&self.handle, &self.options, now)?;
-            state.expect(ticket.key(), true);
+            state.expect(ticket.key(), Some(Notification::clone));
             Ok(ticket)
         })?;
         let mut pending = Pending::new(life, ticket);

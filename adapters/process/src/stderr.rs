@@ -75,12 +75,28 @@ impl StderrTail {
     /// The last lines, bounded and printable.
     pub fn shown(&self) -> String {
         let text = self.text();
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        let mut tail = printable(&lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")).to_string();
-        if tail.len() > SHOWN_BYTES {
-            let cut =
-                (tail.len() - SHOWN_BYTES..tail.len()).find(|at| tail.is_char_boundary(*at)).unwrap_or(tail.len());
-            tail.replace_range(..cut, "…");
+        let mut lines: Vec<&str> = Vec::new();
+        for line in text.rsplit('\n') {
+            if lines.len() == SHOWN_LINES {
+                break;
+            }
+            if !line.trim().is_empty() {
+                lines.push(line);
+            }
+        }
+        let mut tail = String::new();
+        for line in lines.iter().rev() {
+            if !tail.is_empty() {
+                tail.push('\n');
+            }
+            tail.push_str(line);
+        }
+        let mut tail = printable(&tail).to_string();
+        if let Some(mut cut) = tail.len().checked_sub(SHOWN_BYTES).filter(|cut| *cut > 0) {
+            while !tail.is_char_boundary(cut) {
+                cut += 1;
+            }
+            tail = ["…", &tail[cut..]].concat();
         }
         tail
     }

@@ -1,5 +1,6 @@
 //! What an answer is kept under ("Cache Key").
 
+use alloc::collections::BinaryHeap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -53,27 +54,16 @@ impl CacheKey {
         if !is_cacheable(method) || long(params) || meta.is_some_and(|meta| long(meta.get())) {
             return None;
         }
-        let mut members: Vec<_> = scan::members(params.as_bytes()).map(|member| (member.key(), member.value)).collect();
-        if members.iter().any(|(name, _)| matches!(&**name, "inputResponses" | "requestState")) {
+        let mut of_params = Vec::new();
+        if !push_members(&mut of_params, params, &[], &["inputResponses", "requestState"]) {
             return None;
         }
-        members.sort_unstable();
-        let mut of_meta: Vec<_> = meta
-            .into_iter()
-            .flat_map(|meta| scan::members(meta.get().as_bytes()))
-            .map(|member| (member.key(), member.value))
-            .filter(|(name, _)| !VOLATILE.contains(&&**name))
-            .collect();
-        of_meta.sort_unstable();
-        let mut params = Vec::new();
-        for (name, value) in &members {
-            push_member(&mut params, name, value);
-        }
+        let mut of_meta = Vec::new();
+        push_members(&mut of_meta, meta.map_or("{}", Json::get), &VOLATILE, &[]);
+        let mut params = of_params;
         if !of_meta.is_empty() {
             push_member(&mut params, "_meta", b"");
-        }
-        for (name, value) in &of_meta {
-            push_member(&mut params, name, value);
+            params.append(&mut of_meta);
         }
         Some(CacheKey { method: method.into(), params })
     }
@@ -102,6 +92,24 @@ impl CacheKey {
     pub(super) fn weight(&self) -> usize {
         self.method.len() + self.params.len()
     }
+}
+
+/// Appends the members of an object in the order of their names, but for some. `false` if there is one that is not to be.
+fn push_members(out: &mut Vec<u8>, object: &str, but: &[&str], never: &[&str]) -> bool {
+    // A heap sorts in a tenth of the code that the sorts of slices come with.
+    let mut members = BinaryHeap::new();
+    for member in scan::members(object.as_bytes()) {
+        if never.iter().any(|name| member.is(name)) {
+            return false;
+        }
+        if !but.iter().any(|name| member.is(name)) {
+            members.push((member.key(), member.value));
+        }
+    }
+    for (name, value) in members.into_sorted_vec() {
+        push_member(out, &name, value);
+    }
+    true
 }
 
 /// A name and a value, each behind its length: no text of one member can pass for another.

@@ -7,10 +7,10 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use hints::Hints;
 pub use key::CacheKey;
@@ -62,7 +62,7 @@ pub struct CachedAnswer {
 #[derive(Debug)]
 pub struct Cache {
     limits: CacheLimits,
-    entries: BTreeMap<Place, Entry>,
+    entries: Sorted<Place, Entry>,
     bytes: usize,
     uses: u64,
 }
@@ -81,17 +81,17 @@ struct Entry {
 impl Cache {
     /// An empty store.
     pub fn new(limits: CacheLimits) -> Self {
-        Cache { limits, entries: BTreeMap::new(), bytes: 0, uses: 0 }
+        Cache { limits, entries: Sorted::default(), bytes: 0, uses: 0 }
     }
 
     /// The answer that is kept for a request, if it is fresh.
     pub fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
-        self.find(key, context, |entry| entry.fresh_until.is_some_and(|until| now < until))
+        self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
     /// The answer that is kept for a request, fresh or not: for when no other is to be had.
     pub fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
-        self.find(key, context, |_| true)
+        self.find(key, context, &|_| true)
     }
 
     /// Takes in the answer to a request, which came at `now`. Whether it is kept: it must be a complete result that the
@@ -129,7 +129,7 @@ impl Cache {
 
     /// What is kept of this method is stale from now on, whoever fetched it.
     pub fn invalidate(&mut self, method: &str) {
-        for ((_, key), entry) in &mut self.entries {
+        for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
                 entry.fresh_until = None;
             }
@@ -138,7 +138,7 @@ impl Cache {
 
     /// A resource has changed: what was read of it, of what it lies in, and of what lies in it, is stale from now on.
     pub fn invalidate_resource(&mut self, uri: &str) {
-        for ((_, key), entry) in &mut self.entries {
+        for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {
                 entry.fresh_until = None;
             }
@@ -171,11 +171,11 @@ impl Cache {
         self.bytes
     }
 
-    fn find(&mut self, key: &CacheKey, context: CacheContext, good: impl Fn(&Entry) -> bool) -> Option<&CachedAnswer> {
+    fn find(&mut self, key: &CacheKey, context: CacheContext, good: &dyn Fn(&Entry) -> bool) -> Option<&CachedAnswer> {
         let place = [None, Some(context)]
             .into_iter()
             .map(|whose| (whose, key.clone()))
-            .find(|place| self.entries.get(place).is_some_and(&good))?;
+            .find(|place| self.entries.get(place).is_some_and(good))?;
         self.uses += 1;
         let entry = self.entries.get_mut(&place)?;
         entry.used = self.uses;

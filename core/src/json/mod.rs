@@ -13,6 +13,7 @@ pub(crate) mod string;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
+use core::mem::{self, ManuallyDrop};
 
 use serde::de::{DeserializeOwned, Visitor};
 use serde::ser::SerializeStruct;
@@ -36,12 +37,31 @@ use crate::text::excerpt;
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
 #[derive(Clone)]
-pub struct Json(Box<str>);
+pub struct Json(ManuallyDrop<Box<str>>);
+
+/// Most types of the protocol have some. Dropped by one function, they make the drops of those, of which a program has many
+/// copies, small.
+impl Drop for Json {
+    #[inline]
+    fn drop(&mut self) {
+        free(self);
+    }
+}
+
+/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
+#[inline(never)]
+extern "C" fn free(json: &mut Json) {
+    drop(mem::take(&mut *json.0));
+}
 
 impl Json {
     /// The text. It has no line breaks unless the text given to [`Json::parse`] had some.
     pub fn get(&self) -> &str {
-        &self.0
+        if self.0.is_empty() { "null" } else { &self.0 }
+    }
+
+    fn of(text: impl Into<Box<str>>) -> Json {
+        Json(ManuallyDrop::new(text.into()))
     }
 
     /// Takes a text that must be one JSON value.
@@ -49,12 +69,12 @@ impl Json {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
         let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::new)?;
-        if raw.len() == text.len() { Ok(Json(text.into())) } else { Ok(Json(raw.into())) }
+        if raw.len() == text.len() { Ok(Json::of(text)) } else { Ok(Json::of(raw)) }
     }
 
     /// The JSON text of any value that serialises, on one line.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serialize::to_string(value).map(|text| Json(text.into())).map_err(JsonError::new)
+        serialize::to_string(value).map(Json::of).map_err(JsonError::new)
     }
 
     /// Reads the text into a type of the caller's.
@@ -80,14 +100,14 @@ impl Json {
 
     /// For text that is JSON by construction.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
-        Json(text.into())
+        Json::of(text)
     }
 }
 
 impl Default for Json {
-    /// `null`.
+    /// `null`. It needs no memory: no text stands for it.
     fn default() -> Json {
-        Json("null".into())
+        Json::of("")
     }
 }
 
@@ -132,11 +152,11 @@ impl<'de> Deserialize<'de> for Json {
             }
 
             fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<Json, E> {
-                Ok(Json(raw.into()))
+                Ok(Json::of(raw))
             }
 
             fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-                Box::<RawValue>::deserialize(deserializer).map(|raw| Json(raw.get().into()))
+                Box::<RawValue>::deserialize(deserializer).map(|raw| Json::of(raw.get()))
             }
         }
         deserializer.deserialize_newtype_struct(read::RAW, JsonVisitor)

@@ -67,6 +67,37 @@ impl de::Error for ReadError {
         // Not `to_string`, whose machinery is compiled for each that calls it.
         ReadError::new(alloc::format!("{message}"))
     }
+
+    /// As serde says it, but for the value of a fraction: to write one takes much code that nothing else needs.
+    #[cold]
+    fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        ReadError::new(alloc::format!("invalid type: {}, expected {expected}", Found(found)))
+    }
+
+    #[cold]
+    fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        ReadError::new(alloc::format!("invalid value: {}, expected {expected}", Found(found)))
+    }
+}
+
+struct Found<'a>(de::Unexpected<'a>);
+
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use de::Unexpected;
+        match self.0 {
+            Unexpected::Bool(value) => write!(f, "boolean `{value}`"),
+            Unexpected::Unsigned(value) => write!(f, "integer `{value}`"),
+            Unexpected::Signed(value) => write!(f, "integer `{value}`"),
+            Unexpected::Float(_) => f.write_str("floating point number"),
+            Unexpected::Str(value) => write!(f, "string {value:?}"),
+            Unexpected::Unit => f.write_str("unit value"),
+            Unexpected::Seq => f.write_str("sequence"),
+            Unexpected::Map => f.write_str("map"),
+            Unexpected::Other(what) => f.write_str(what),
+            _ => f.write_str("another value"),
+        }
+    }
 }
 
 #[cold]

@@ -117,6 +117,100 @@ impl Asks {
     }
 }
 
+/// What the rest of a session calls of this. It is called through here, so that it is part of no program that answers
+/// nothing.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    asked: fn(&mut Session, &str, &str, &[u8], Timestamp, &mut Vec<u8>),
+    wanted: Wanted,
+    refused: fn(&mut Session, AskKey, &RpcError, Timestamp, &mut Vec<u8>) -> bool,
+    given_up: fn(&mut Session, InputOwner),
+    cancelled: fn(&mut Session, &[u8], Timestamp),
+    forgotten: fn(&mut Session),
+}
+
+type Wanted = fn(&mut Session, InputOwner, Option<RequestKey>, Vec<InputRequest>) -> Result<(), InputError>;
+
+pub(super) static HOOKS: Hooks = Hooks {
+    asked: Session::add_ask,
+    wanted: Session::add_inputs,
+    refused: Session::refuse_ask,
+    given_up: Session::forget_inputs,
+    cancelled: Session::cancel_ask,
+    forgotten: Session::forget_all_asks,
+};
+
+/// What is there for a session that answers nothing: it refuses.
+impl Session {
+    /// Refuses what the server asked for. `false` as for [`Session::answer`].
+    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        self.config.hooks.is_some_and(|hooks| (hooks.refused)(self, key, error, now, out))
+    }
+
+    /// Takes in a request of the server's.
+    pub(super) fn ask(&mut self, id: WireId<'_>, method: &str, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        let modern = self.era == Some(Era::Modern);
+        // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
+        // may not be answered (basic/transports/stdio, "Sending Messages").
+        let echo = id.echo().filter(|_| !modern && out.len() <= self.config.max_transmit);
+        let Some(id) = echo else { return self.refused(method) };
+        if method == "ping" {
+            return write::empty_result(out, id);
+        }
+        if let Some(hooks) = self.config.hooks.filter(|_| self.offers(method)) {
+            (hooks.asked)(self, id, method, message, now, out);
+        } else {
+            write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found", None);
+            self.refused(method);
+        }
+    }
+
+    /// Asks for inputs that the server wants together, of which there is at least one. All or none: on failure nobody is
+    /// asked.
+    pub(super) fn ask_inputs(
+        &mut self,
+        of: InputOwner,
+        during: Option<RequestKey>,
+        inputs: Vec<InputRequest>,
+    ) -> Result<(), InputError> {
+        if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !self.offers(&input.method)) {
+            return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
+        }
+        self.config.hooks.map_or(Ok(()), |hooks| (hooks.wanted)(self, of, during, inputs))
+    }
+
+    /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
+    pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
+        if let Some(hooks) = self.config.hooks {
+            (hooks.given_up)(self, owner);
+        }
+    }
+
+    /// The server gives a request of its own up; it expects no answer any more (2025-11-25, basic/utilities/cancellation).
+    pub(super) fn ask_cancelled(&mut self, message: &[u8], now: Timestamp) {
+        match self.config.hooks {
+            Some(hooks) => (hooks.cancelled)(self, message, now),
+            None => self.stats.late += 1,
+        }
+    }
+
+    /// The connection has ended: nobody waits for answers, and those who are asked for them are told.
+    pub(super) fn forget_asks(&mut self) {
+        if let Some(hooks) = self.config.hooks {
+            (hooks.forgotten)(self);
+        }
+    }
+
+    fn offers(&self, method: &str) -> bool {
+        self.phase == Phase::Ready && self.config.answers().iter().any(|offered| offered == method)
+    }
+
+    fn refused(&mut self, method: &str) {
+        self.stats.refused += 1;
+        self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
+    }
+}
+
 impl Session {
     /// Answers what the server asked for with an object. `false` if nobody waits for it any more: the server has given it
     /// up, the request that it was for has ended, or the connection has.
@@ -159,8 +253,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Refuses what the server asked for. `false` as for [`Session::answer`].
-    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    fn refuse_ask(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.asks.take(key) {
             Some(Origin::Request(id, _)) => {
                 write::error(out, &id, error.code, &error.message, error.data.as_ref());
@@ -177,19 +270,15 @@ impl Session {
         }
     }
 
-    /// Asks for inputs that the server wants together, of which there is at least one. All or none: on failure nobody is
-    /// asked.
-    pub(super) fn ask_inputs(
+    /// Asks for inputs that are all of methods that are answered.
+    fn add_inputs(
         &mut self,
         of: InputOwner,
         during: Option<RequestKey>,
         inputs: Vec<InputRequest>,
     ) -> Result<(), InputError> {
-        if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !self.offers(&input.method)) {
-            return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
-        }
         for InputRequest { name, method, params } in &inputs {
-            if let Err(error) = self.config.capabilities.allow(method, params.as_ref()) {
+            if let Err(error) = self.config.allow(method, params.as_ref()) {
                 return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
             }
         }
@@ -209,8 +298,7 @@ impl Session {
         self.asks.open.len() < self.config.max_asks
     }
 
-    /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
-    pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
+    fn forget_inputs(&mut self, owner: InputOwner) {
         let is_its = |origin: &Origin| matches!(origin, Origin::Input { of, .. } if *of == owner);
         let (its, others) = mem::take(&mut self.asks.open).into_iter().partition(|(_, origin)| is_its(origin));
         self.asks.open = others;
@@ -245,29 +333,13 @@ impl Session {
         }
     }
 
-    fn offers(&self, method: &str) -> bool {
-        self.phase == Phase::Ready && self.config.answers.iter().any(|offered| offered == method)
-    }
-
     /// While a legacy server waits for an answer of ours, it is not at fault that it does not answer.
     fn watch_asks(&mut self, now: Timestamp) {
         self.in_flight.pause(self.asks.holds_up_the_server(), now);
     }
 
-    /// Takes in a request of the server's.
-    pub(super) fn ask(&mut self, id: WireId<'_>, method: &str, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let modern = self.era == Some(Era::Modern);
-        // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and
-        // may not be answered (basic/transports/stdio, "Sending Messages").
-        let echo = id.echo().filter(|_| !modern && out.len() <= self.config.max_transmit);
-        let Some(id) = echo else { return self.refused(method) };
-        if method == "ping" {
-            return write::empty_result(out, id);
-        }
-        if !self.offers(method) {
-            write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found", None);
-            return self.refused(method);
-        }
+    /// Takes in a request of the server's of a method that is answered.
+    fn add_ask(&mut self, id: &str, method: &str, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         if self.asks.open.len() >= self.config.max_asks {
             write::error(out, id, RpcError::INTERNAL_ERROR, "Too many requests at once", None);
             return self.refused(method);
@@ -276,7 +348,7 @@ impl Session {
             write::error(out, id, RpcError::INVALID_PARAMS, "Invalid params", None);
             return self.refused(method);
         };
-        if let Err(error) = self.config.capabilities.allow(method, params.as_ref()) {
+        if let Err(error) = self.config.allow(method, params.as_ref()) {
             write::error(out, id, error.code, &error.message, None);
             return self.refused(method);
         }
@@ -287,8 +359,7 @@ impl Session {
         self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
     }
 
-    /// The server gives a request of its own up; it expects no answer any more (2025-11-25, basic/utilities/cancellation).
-    pub(super) fn ask_cancelled(&mut self, message: &[u8], now: Timestamp) {
+    fn cancel_ask(&mut self, message: &[u8], now: Timestamp) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
             scan::members(params.get().as_bytes())
@@ -306,16 +377,10 @@ impl Session {
         }
     }
 
-    /// The connection has ended: nobody waits for answers, and those who are asked for them are told.
-    pub(super) fn forget_asks(&mut self) {
+    fn forget_all_asks(&mut self) {
         let open = mem::take(&mut self.asks.open);
         self.tell_given_up(open);
         self.asks.collected = Vec::new();
-    }
-
-    fn refused(&mut self, method: &str) {
-        self.stats.refused += 1;
-        self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
     }
 }
 

@@ -4,14 +4,13 @@
 //! servers have to say how long an answer holds, and one that says nothing, or nothing good, is asked each time.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::config::RequestOptions;
 use super::engine::Session;
 use super::error::{CallError, SendError};
 use super::event::{Event, Notification};
-use super::inflight::InFlight;
 use super::prepared::send_error;
 use super::ticket::{Outcome, Reply, RequestKey};
 use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
@@ -20,17 +19,16 @@ use crate::rpc::write::Push;
 use crate::time::Timestamp;
 use crate::types::Era;
 
-/// The store, and the requests whose answers it may keep.
+/// The store.
 #[derive(Debug)]
 pub(super) struct Caching {
     store: Cache,
     /// Whose answers are kept. One for each session, as each has a store of its own.
     context: CacheContext,
-    /// By the id on the wire: a request that is sent again, with what a user has answered, has another.
-    pending: BTreeMap<u64, Pending>,
 }
 
-/// A request on its way whose answer may be kept.
+/// Under what the answer to a request on its way may be kept. A request that is sent again, with what a user has answered,
+/// has none.
 #[derive(Debug)]
 pub(super) struct Pending {
     key: CacheKey,
@@ -44,61 +42,16 @@ pub(super) enum LookedUp {
     /// It has been answered.
     Answered(RequestKey),
     /// It is to be sent; its answer may be kept under this.
-    ToSend(Option<Pending>),
+    ToSend(Option<Box<Pending>>),
 }
-
-/// Below this number of requests it is not worth to forget those that have ended.
-const FEW: usize = 16;
 
 impl Caching {
     pub(super) fn new(limits: CacheLimits) -> Self {
-        Caching { store: Cache::new(limits), context: CacheContext::default(), pending: BTreeMap::new() }
-    }
-
-    /// Whether an answer, or a change, may be of interest.
-    pub(super) fn is_idle(&self) -> bool {
-        self.pending.is_empty() && self.store.is_empty()
+        Caching { store: Cache::new(limits), context: CacheContext::default() }
     }
 
     pub(super) fn keeps(&self) -> bool {
         !self.store.is_empty()
-    }
-
-    pub(super) fn awaits(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    pub(super) fn expect(&mut self, id: u64, pending: Pending, in_flight: &InFlight) {
-        if self.pending.len() > 2 * in_flight.len() + FEW {
-            self.pending.retain(|id, _| in_flight.has(*id));
-        }
-        self.pending.insert(id, pending);
-    }
-
-    /// The server tells that something has changed: what was fetched before does not hold, and neither may what is on its
-    /// way.
-    pub(super) fn heard(&mut self, notification: &Notification) {
-        let methods: &[&str] = match notification {
-            Notification::ToolsChanged => &["tools/list"],
-            Notification::PromptsChanged => &["prompts/list"],
-            Notification::ResourcesChanged => &["resources/list", "resources/templates/list"],
-            Notification::ResourceUpdated(updated) => {
-                self.store.invalidate_resource(&updated.uri);
-                self.doubt(|key| key.reads(&updated.uri));
-                return;
-            }
-            _ => return,
-        };
-        for method in methods {
-            self.store.invalidate(method);
-        }
-        self.doubt(|key| methods.contains(&key.method()));
-    }
-
-    fn doubt(&mut self, changed: impl Fn(&CacheKey) -> bool) {
-        for pending in self.pending.values_mut() {
-            pending.holds &= !changed(&pending.key);
-        }
     }
 
     /// Takes in the answer to a request, and gives the one that its caller gets.
@@ -150,7 +103,8 @@ impl Session {
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(LookedUp::ToSend(None)) };
         let kept = if options.fresh { None } else { self.caching.store.fresh(&key, self.caching.context, now) };
         let Some(CachedAnswer { message, id }) = kept else {
-            return Ok(LookedUp::ToSend(Some(Pending { key, holds: true, stale_if_error: options.stale_if_error })));
+            let pending = Pending { key, holds: true, stale_if_error: options.stale_if_error };
+            return Ok(LookedUp::ToSend(Some(Box::new(pending))));
         };
         let outcome = Outcome::Answered { message: message.clone(), id: *id };
         let key = RequestKey(self.next_key);
@@ -162,16 +116,42 @@ impl Session {
 
     /// A request has ended.
     #[inline]
-    pub(super) fn finish(&mut self, id: u64, reply: Reply, now: Timestamp) {
-        let reply = if self.caching.awaits() { self.finish_cacheable(id, reply, now) } else { reply };
+    pub(super) fn finish(&mut self, cached_as: Option<Box<Pending>>, reply: Reply, now: Timestamp) {
+        let reply = match cached_as {
+            Some(pending) => self.finish_cacheable(*pending, reply, now),
+            None => reply,
+        };
         self.events.push_back(Event::Reply(reply));
     }
 
     #[cold]
-    fn finish_cacheable(&mut self, id: u64, reply: Reply, now: Timestamp) -> Reply {
-        match self.caching.pending.remove(&id) {
-            Some(pending) => self.caching.answered(pending, reply, now),
-            None => reply,
+    #[inline(never)]
+    fn finish_cacheable(&mut self, pending: Pending, reply: Reply, now: Timestamp) -> Reply {
+        self.caching.answered(pending, reply, now)
+    }
+
+    /// The server tells that something has changed: what was fetched before does not hold, and neither may what is on its
+    /// way.
+    pub(super) fn doubt_what_is_kept(&mut self, notification: &Notification) {
+        let methods: &[&str] = match notification {
+            Notification::ToolsChanged => &["tools/list"],
+            Notification::PromptsChanged => &["prompts/list"],
+            Notification::ResourcesChanged => &["resources/list", "resources/templates/list"],
+            Notification::ResourceUpdated(updated) => {
+                self.caching.store.invalidate_resource(&updated.uri);
+                return self.doubt(&|key| key.reads(&updated.uri));
+            }
+            _ => return,
+        };
+        for method in methods {
+            self.caching.store.invalidate(method);
+        }
+        self.doubt(&|key| methods.contains(&key.method()));
+    }
+
+    fn doubt(&mut self, changed: &dyn Fn(&CacheKey) -> bool) {
+        for pending in self.in_flight.iter_mut().filter_map(|waiting| waiting.cached_as.as_mut()) {
+            pending.holds &= !changed(&pending.key);
         }
     }
 

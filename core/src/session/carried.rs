@@ -11,7 +11,7 @@ use super::error::CallError;
 use super::event::Event;
 use super::handshake::Refusal;
 use super::server::Phase;
-use super::ticket::{Reply, RequestKey};
+use super::ticket::RequestKey;
 use crate::http::HttpError;
 use crate::rpc::{PeerError, RpcError, write};
 use crate::time::Timestamp;
@@ -51,10 +51,7 @@ impl Session {
             self.act(action, now, out);
         } else if let Some(waiting) = self.in_flight.remove(id) {
             let error = fault.into_error(waiting.method);
-            match self.task_unanswered(waiting.key, error, now, out) {
-                Ok(()) => {}
-                Err(error) => self.finish(id, Reply::failed(waiting.key, error), now),
-            }
+            self.unanswered(waiting.key, waiting.cached_as, error, now, out);
         } else {
             return self.subscription_failed(id, fault, now);
         }

@@ -5,9 +5,11 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::asks::Hooks;
 use super::engine::merged;
 use crate::cache::CacheLimits;
 use crate::json::Json;
+use crate::rpc::RpcError;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
 /// Which era to speak.
@@ -24,6 +26,9 @@ pub enum Negotiate {
     /// This version and no other.
     Version(ProtocolVersion),
 }
+
+/// Whether a client that has declared this of its language models may be asked so.
+pub(super) type CheckSampling = fn(&Json, Option<&Json>) -> Result<(), RpcError>;
 
 /// The configuration of a session. Make one with [`Config::new`] and change what is to be other than the default.
 ///
@@ -42,10 +47,12 @@ pub struct Config {
     pub client_info: Implementation,
     /// What the client can do, as servers are told. Empty by default: nothing that servers could ask for.
     pub capabilities: ClientCapabilities,
-    /// The methods that servers may ask for and that the embedder answers, such as `roots/list`: each such request becomes
-    /// an [`Event::Ask`](crate::Event::Ask). All others are refused at once, and so is what [`Config::capabilities`] do not
-    /// declare. None by default; [`Config::answer`] adds one.
-    pub answers: Vec<String>,
+    /// See [`Config::answers`].
+    pub(super) answers: Vec<String>,
+    /// What it takes to answer, where anything is answered.
+    pub(super) hooks: Option<&'static Hooks>,
+    /// Looks at what is asked of a language model. Set where that is answered, so that it is part of no other program.
+    pub(super) check_sampling: Option<CheckSampling>,
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
@@ -106,6 +113,8 @@ impl Config {
             client_info: Implementation::new(name, version),
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
+            hooks: None,
+            check_sampling: None,
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),

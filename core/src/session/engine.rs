@@ -1,6 +1,7 @@
 //! [`Session`]: the whole client side of the protocol but for the bytes.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -8,7 +9,7 @@ use core::mem;
 use core::time::Duration;
 
 use super::asks::Asks;
-use super::caching::{Caching, LookedUp};
+use super::caching::{Caching, LookedUp, Pending};
 use super::config::{Config, RequestOptions, TaskMode};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
@@ -214,7 +215,7 @@ impl Session {
         };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
-        self.events.push_back(Event::Reply(Reply::failed(key, CallError::Cancelled { method: waiting.method })));
+        self.end_with(key, CallError::Cancelled { method: waiting.method });
         true
     }
 
@@ -229,15 +230,15 @@ impl Session {
             let action = self.handshake.silence();
             self.act(action, now, out);
         }
-        if self.subscriptions.poll_timeout().is_some_and(|at| at <= now) {
-            self.subscriptions_due(now, out);
+        if let Some(hooks) = self.subscriptions.hooks
+            && self.subscriptions.poll_timeout().is_some_and(|at| at <= now)
+        {
+            (hooks.due)(self, now, out);
         }
-        while let Some((id, key, error)) = self.in_flight.expire(now) {
+        while let Some((id, mut waiting, deadline)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
-            match self.task_unanswered(key, error, now, out) {
-                Ok(()) => {}
-                Err(error) => self.finish(id, Reply::failed(key, error), now),
-            }
+            let (key, cached_as) = (waiting.key, waiting.cached_as.take());
+            self.unanswered(key, cached_as, waiting.timed_out(deadline), now, out);
         }
         if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
             self.drive_tasks(now, out);
@@ -388,10 +389,8 @@ impl Session {
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
         let mut waiting = Waiting::new(key, method, options.progress, kept, timeout, total, now);
         waiting.tasks = tasks;
+        waiting.cached_as = pending;
         self.in_flight.insert(id, waiting);
-        if let Some(pending) = pending {
-            self.caching.expect(id, pending, &self.in_flight);
-        }
         Ok(key)
     }
 
@@ -438,6 +437,44 @@ impl Session {
         }
     }
 
+    /// A request has ended without an answer.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_with(&mut self, key: RequestKey, error: CallError) {
+        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+    }
+
+    /// A request that has left the table gets no answer.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unanswered(
+        &mut self,
+        key: RequestKey,
+        cached_as: Option<Box<Pending>>,
+        error: CallError,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
+        if self.tasks.has_sent(key) {
+            self.task_unanswered(key, error, now, out);
+        } else {
+            self.finish_with(cached_as, key, error, now);
+        }
+    }
+
+    /// The same as [`Session::end_with`], where an answer would have been kept.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn finish_with(
+        &mut self,
+        cached_as: Option<Box<Pending>>,
+        key: RequestKey,
+        error: CallError,
+        now: Timestamp,
+    ) {
+        self.finish(cached_as, Reply::failed(key, error), now);
+    }
+
     /// Gives back what is there for requests and events, if there are none.
     pub(crate) fn let_go(&mut self) {
         if self.in_flight() == 0 && self.events.is_empty() {
@@ -453,35 +490,37 @@ impl Session {
         self.barred = Barred::default();
         self.connect_by = None;
         self.silent_at = None;
-        while let Some((id, waiting)) = self.in_flight.pop() {
+        while let Some((_, waiting)) = self.in_flight.pop() {
             if self.tasks.has_sent(waiting.key) {
                 continue;
             }
             let error = CallError::Closed { method: waiting.method, reason: how.clone() };
             // Nothing is kept of it, whatever the time.
-            self.finish(id, Reply::failed(waiting.key, error), Timestamp::ORIGIN);
+            self.finish_with(waiting.cached_as, waiting.key, error, Timestamp::ORIGIN);
         }
         self.close_rounds(&how);
         self.end_caching();
         self.close_tasks(&how);
         self.forget_asks();
-        self.end_subscriptions(&how);
+        if let Some(hooks) = self.subscriptions.hooks {
+            (hooks.ended)(self, &how);
+        }
         self.events.push_back(Event::Closed(how));
     }
 }
 
 fn without_meta(params: &Json) -> Json {
-    object(scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
+    object(&mut scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
 }
 
 /// Two objects in one; of members of the same name, that of the first counts.
 pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
     let new = |member: &Member<'_>| of_first().all(|other| other.key() != member.key());
-    object(of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
+    object(&mut of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
 }
 
-pub(super) fn object<'a>(members: impl Iterator<Item = Member<'a>>) -> Json {
+pub(super) fn object(members: &mut dyn Iterator<Item = Member<'_>>) -> Json {
     let mut object = Extra::default();
     for member in members {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());

@@ -17,7 +17,10 @@ use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, InitializeResult, LogMessage, Progress, ResourceUpdated, Task};
+use crate::types::lenient::Lenient;
+use crate::types::{
+    DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated, Task,
+};
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -57,25 +60,54 @@ impl Session {
     }
 
     fn reply(&mut self, id: u64, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
-        match self.in_flight.remove(id) {
-            Some(waiting) if self.wants_input(&waiting, message.bytes()) => {
-                self.input_required(waiting, id, message.bytes(), now, out);
-            }
-            Some(waiting) if self.tasks.has_sent(waiting.key) => {
-                self.task_answered(waiting.key, id, message.into_bytes(), now, out);
-            }
-            Some(waiting) if waiting.tasks == Tasked::Followed && self.is_task(message.bytes()) => {
-                self.become_task(waiting, id, message.bytes(), now, out);
-            }
-            Some(mut waiting) => {
-                self.rounds.recycle(&mut waiting);
-                let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
-                let Waiting { key, method, .. } = waiting;
-                self.finish(id, Reply { key, method, outcome, mirrored: false }, now);
-            }
-            None if self.subscription_answered(id, message.bytes(), now) => {}
-            None if id < self.next_id => self.stats.late += 1,
-            None => self.stats.foreign += 1,
+        let Some(mut waiting) = self.in_flight.remove(id) else { return self.not_awaited(id, message.bytes(), now) };
+        let wants_input = self.wants_input(&waiting, message.bytes());
+        if wants_input || waiting.tasks == Tasked::Followed || self.tasks.has_sent(waiting.key) {
+            return self.special_reply(waiting, wants_input, id, message.into_bytes(), now, out);
+        }
+        self.rounds.recycle(&mut waiting);
+        let outcome = ticket::Outcome::Answered { message: message.into_bytes(), id };
+        let Waiting { key, method, cached_as, .. } = waiting;
+        self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
+    }
+
+    /// An answer that may not be the last word.
+    #[cold]
+    #[inline(never)]
+    fn special_reply(
+        &mut self,
+        mut waiting: Waiting,
+        wants_input: bool,
+        id: u64,
+        message: Vec<u8>,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
+        if wants_input {
+            self.input_required(waiting, id, &message, now, out);
+        } else if self.tasks.has_sent(waiting.key) {
+            self.task_answered(waiting.key, id, message, now, out);
+        } else if waiting.tasks == Tasked::Followed && self.is_task(&message) {
+            self.become_task(waiting, id, &message, now, out);
+        } else {
+            self.rounds.recycle(&mut waiting);
+            let outcome = ticket::Outcome::Answered { message, id };
+            let Waiting { key, method, cached_as, .. } = waiting;
+            self.finish(cached_as, Reply { key, method, outcome, mirrored: false }, now);
+        }
+    }
+
+    /// An answer that no request in flight waits for.
+    #[cold]
+    #[inline(never)]
+    fn not_awaited(&mut self, id: u64, message: &[u8], now: Timestamp) {
+        if self.is_of_a_subscription(id, message, now) {
+            return;
+        }
+        if id < self.next_id {
+            self.stats.late += 1;
+        } else {
+            self.stats.foreign += 1;
         }
     }
 
@@ -167,55 +199,77 @@ impl Session {
     }
 
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        let read = match method {
-            "notifications/progress" => decode::params(bytes).and_then(Result::ok).map(|progress: Progress| {
-                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
-                let key = id.and_then(|id| self.in_flight.progress(id, now).or_else(|| self.tasks.progress(id)));
-                self.stats.late += u64::from(key.is_none());
-                key.map(|key| Notification::Progress { key, progress })
-            }),
+        let told = match method {
+            "notifications/progress" => self.progress(bytes, now),
             "notifications/message" => {
-                decode::params(bytes).and_then(Result::ok).map(|log: LogMessage| Some(Notification::Log(log)))
+                params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
             }
             "notifications/cancelled" => {
-                if !self.subscription_cancelled(bytes, now) {
+                let hooks = self.subscriptions.hooks;
+                if !hooks.is_some_and(|hooks| (hooks.cancelled)(self, bytes, now)) {
                     self.ask_cancelled(bytes, now);
                 }
-                Some(None)
+                Some(())
             }
             "notifications/tasks/status" | "notifications/tasks" => {
-                decode::params(bytes).and_then(Result::ok).map(|task: Task| {
-                    self.task_notice(task, now, out);
-                    None
-                })
+                params::<Task>(bytes).map(|task| self.task_notice(task, now, out))
             }
-            "notifications/tools/list_changed" => Some(Some(Notification::ToolsChanged)),
-            "notifications/prompts/list_changed" => Some(Some(Notification::PromptsChanged)),
-            "notifications/resources/list_changed" => Some(Some(Notification::ResourcesChanged)),
-            "notifications/elicitation/complete" => decode::params(bytes)
-                .and_then(Result::ok)
-                .map(|complete| Some(Notification::ElicitationComplete(complete))),
-            "notifications/resources/updated" => match decode::params::<ResourceUpdated>(bytes) {
-                Some(Ok(updated)) => Some(Some(Notification::ResourceUpdated(updated))),
-                _ => other(method, bytes).map(Some),
+            "notifications/tools/list_changed" => {
+                self.tell(Notification::ToolsChanged, bytes, now);
+                Some(())
+            }
+            "notifications/prompts/list_changed" => {
+                self.tell(Notification::PromptsChanged, bytes, now);
+                Some(())
+            }
+            "notifications/resources/list_changed" => {
+                self.tell(Notification::ResourcesChanged, bytes, now);
+                Some(())
+            }
+            "notifications/elicitation/complete" => params::<ElicitationComplete>(bytes)
+                .map(|complete| self.tell(Notification::ElicitationComplete(complete), bytes, now)),
+            "notifications/resources/updated" => match params::<ResourceUpdated>(bytes) {
+                Some(updated) => {
+                    self.tell(Notification::ResourceUpdated(updated), bytes, now);
+                    Some(())
+                }
+                None => self.other(method, bytes, now),
             },
-            _ => other(method, bytes).map(Some),
+            _ => self.other(method, bytes, now),
         };
-        match read {
-            Some(Some(notification)) => self.tell(notification, bytes, now),
-            Some(None) => {}
-            None => self.noise(bytes),
+        if told.is_none() {
+            self.noise(bytes);
         }
     }
 
-    fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
-        if !self.caching.is_idle() {
-            self.caching.heard(&notification);
+    fn progress(&mut self, bytes: &[u8], now: Timestamp) -> Option<()> {
+        let progress: Progress = params(bytes)?;
+        let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
+        let key = id.and_then(|id| self.in_flight.progress(id, now).or_else(|| self.tasks.progress(id)));
+        match key {
+            Some(key) => self.tell(Notification::Progress { key, progress }, bytes, now),
+            None => self.stats.late += 1,
         }
+        Some(())
+    }
+
+    /// What is not known, or not as it should be.
+    #[inline(never)]
+    fn other(&mut self, method: &str, bytes: &[u8], now: Timestamp) -> Option<()> {
+        let params = decode::params(bytes)?.ok();
+        self.tell(Notification::Other { method: method.to_string(), params }, bytes, now);
+        Some(())
+    }
+
+    #[inline(never)]
+    fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
+        self.doubt_what_is_kept(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
-        if !self.subscriptions.is_empty() {
-            self.tell_subscribers(&notification, bytes, now);
+        if let Some(hooks) = self.subscriptions.hooks
+            && !self.subscriptions.is_empty()
+        {
+            (hooks.told)(self, &notification, bytes, now);
         }
         self.events.insert(before, Event::Notification(notification));
     }
@@ -249,20 +303,23 @@ impl Session {
             self.act(action, now, out);
         } else if let Some(waiting) = self.in_flight.remove(id) {
             let error = CallError::Invalid { method: waiting.method, error };
-            match self.task_unanswered(waiting.key, error, now, out) {
-                Ok(()) => {}
-                Err(error) => self.finish(id, Reply::failed(waiting.key, error), now),
-            }
+            self.unanswered(waiting.key, waiting.cached_as, error, now, out);
         } else {
-            return self.subscription_overlong(id, error, now);
+            let hooks = self.subscriptions.hooks;
+            return hooks.is_some_and(|hooks| (hooks.overlong)(self, id, error, now));
         }
         true
     }
+
+    /// Takes in an answer that is none to a request in flight. Whether it belongs to a subscription.
+    fn is_of_a_subscription(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
+        self.subscriptions.hooks.is_some_and(|hooks| (hooks.answered)(self, id, message, now))
+    }
 }
 
-/// What is not known, or not as it should be.
-fn other(method: &str, bytes: &[u8]) -> Option<Notification> {
-    decode::params(bytes).map(|params| Notification::Other { method: method.to_string(), params: params.ok() })
+/// The parameters of a notification, if they are what they should be.
+fn params<P: Lenient>(bytes: &[u8]) -> Option<P> {
+    decode::params(bytes)?.ok()
 }
 
 /// Reads the answer to one of the two requests that open a connection.

@@ -1,10 +1,12 @@
 //! The table of requests that wait for an answer.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::caching::Pending;
 use super::error::{CallError, Deadline};
 use super::rounds::Kept;
 use super::tasks::Tasked;
@@ -24,6 +26,8 @@ pub(crate) struct Waiting {
     pub(crate) kept: Option<Kept>,
     /// What it has to do with tasks.
     pub(crate) tasks: Tasked,
+    /// What its answer may be kept under.
+    pub(super) cached_as: Option<Box<Pending>>,
     sent: Timestamp,
     timeout: Duration,
     /// When it was sent the last time, or the server reported progress.
@@ -42,8 +46,20 @@ impl Waiting {
         now: Timestamp,
     ) -> Self {
         let total = now + total_timeout;
-        let tasks = Tasked::No;
-        Waiting { key, method, wants_progress, rounds: 0, kept, tasks, sent: now, timeout, alive: now, total }
+        let (tasks, cached_as) = (Tasked::No, None);
+        Waiting {
+            key,
+            method,
+            wants_progress,
+            rounds: 0,
+            kept,
+            tasks,
+            cached_as,
+            sent: now,
+            timeout,
+            alive: now,
+            total,
+        }
     }
 
     /// When it was sent.
@@ -123,6 +139,8 @@ impl InFlight {
     pub(crate) fn insert_again(&mut self, id: u64, place: RequestKey, mut waiting: Waiting, now: Timestamp) {
         waiting.alive = now;
         waiting.rounds += 1;
+        // What follows from an answer of the user's is not kept.
+        waiting.cached_as = None;
         let at = self.again.partition_point(|(key, _)| *key < waiting.key);
         self.again.insert(at, (waiting.key, id));
         self.put(id, place, waiting);
@@ -188,8 +206,13 @@ impl InFlight {
         self.kept
     }
 
-    /// Takes out one request whose deadline has passed.
-    pub(crate) fn expire(&mut self, now: Timestamp) -> Option<(u64, RequestKey, CallError)> {
+    /// Those that wait.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Waiting> {
+        self.table.iter_mut().filter_map(|slot| slot.waiting.as_mut())
+    }
+
+    /// Takes out one request whose deadline has passed, and says which deadline that is.
+    pub(crate) fn expire(&mut self, now: Timestamp) -> Option<(u64, Waiting, Deadline)> {
         while let Some(id) = self.timers.fire(now) {
             let Some(waiting) = self.position(id).and_then(|at| self.table[at].waiting.as_ref()) else { continue };
             // In a pause the silent are looked at again after the time that they would have at least, were it over now.
@@ -204,7 +227,7 @@ impl InFlight {
                 }
             };
             let waiting = self.remove(id)?;
-            return Some((id, waiting.key, waiting.timed_out(deadline)));
+            return Some((id, waiting, deadline));
         }
         None
     }
@@ -216,6 +239,7 @@ impl InFlight {
     }
 
     /// Whether a request of that id waits.
+    #[cfg(feature = "http")]
     pub(crate) fn has(&self, id: u64) -> bool {
         self.position(id).is_some_and(|at| self.table[at].waiting.is_some())
     }

@@ -50,8 +50,9 @@ impl Session {
             }
             Action::OpenModern(version, result) => {
                 self.meta = modern_meta(&self.config, version);
-                let implementation = result.implementation();
-                let DiscoverResult { capabilities, instructions, .. } = result;
+                let told = result.implementation_in_meta();
+                let DiscoverResult { capabilities, instructions, server_info, .. } = result;
+                let implementation = told.or(server_info);
                 self.open(ServerInfo {
                     era: Era::Modern,
                     protocol_version: version,

@@ -1,12 +1,12 @@
 //! What a server asks for, as a type; and an answer of a handler's, as what may be sent.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::asks::Ask;
+use super::asks::{Ask, HOOKS};
 use super::config::Config;
 use super::engine::Session;
 use super::server::Phase;
@@ -15,7 +15,7 @@ use crate::printable;
 use crate::rpc::RpcError;
 use crate::types::{
     CreateMessageParams, CreateMessageResult, ELICIT, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    Era, LIST_ROOTS, ListRootsResult, SAMPLE,
+    Era, LIST_ROOTS, ListRootsResult, SAMPLE, allow_sampling,
 };
 
 /// What a server asks for.
@@ -133,7 +133,14 @@ fn own_fault(message: &str) -> RpcError {
 }
 
 impl Config {
-    /// Says that a method of the servers' is answered: it is in [`Config::answers`] from now on. A method of the protocol
+    /// The methods that servers may ask for and that the embedder answers, such as `roots/list`: each such request becomes
+    /// an [`Event::Ask`](crate::Event::Ask). All others are refused at once, and so is what [`Config::capabilities`] do not
+    /// declare. None by default; [`Config::answer`] adds one.
+    pub fn answers(&self) -> &[String] {
+        &self.answers
+    }
+
+    /// Says that a method of the servers' is answered: it is among [`Config::answers`] from now on. A method of the protocol
     /// has its capability declared, if it is not yet: forms only, no tools, no changes of the roots.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
@@ -143,6 +150,12 @@ impl Config {
             LIST_ROOTS if capabilities.roots.is_none() => capabilities.with_roots(false),
             _ => capabilities,
         };
+        self.check_sampling = Some(allow_sampling);
+        self.offer(method);
+    }
+
+    fn offer(&mut self, method: &str) {
+        self.hooks = Some(&HOOKS);
         if !self.answers.iter().any(|known| known == method) {
             self.answers.push(method.into());
         }
@@ -151,7 +164,7 @@ impl Config {
     /// Says that people are asked: by forms, by addresses to visit, or both.
     pub fn answer_elicitation(&mut self, form: bool, url: bool) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_elicitation(form, url);
-        self.answer(ELICIT);
+        self.offer(ELICIT);
     }
 
     /// Says that a language model is asked.
@@ -162,7 +175,18 @@ impl Config {
     /// Says that there are roots, and that servers are told when they change.
     pub fn answer_roots(&mut self) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_roots(true);
-        self.answer(LIST_ROOTS);
+        self.offer(LIST_ROOTS);
+    }
+}
+
+impl Config {
+    /// Whether the server may ask this of the embedder.
+    pub(super) fn allow(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
+        self.capabilities.allow_declared(method, params)?;
+        match (method, &self.capabilities.sampling, self.check_sampling) {
+            (SAMPLE, Some(declared), Some(check)) => check(declared, params),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -19,10 +19,9 @@ use core::mem;
 use super::asks::InputOwner;
 use super::engine::{Session, object};
 use super::error::{CallError, Deadline, InputError};
-use super::event::Event;
 use super::inflight::Waiting;
 use super::tasks::Tasked;
-use super::ticket::{Reply, RequestKey};
+use super::ticket::RequestKey;
 use crate::json::Json;
 use crate::json::append::push_raw;
 use crate::json::scan;
@@ -163,7 +162,7 @@ impl Session {
             Ok(Answer::Error(error)) => CallError::Server { method, error },
             Err(error) => CallError::Invalid { method, error },
         };
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.end_with(key, error);
     }
 
     fn begin_round(
@@ -235,13 +234,15 @@ impl Session {
         Some(self.rounds.paused.remove(at))
     }
 
+    #[inline(never)]
     fn fail_round(&mut self, waiting: Waiting, error: InputError) {
         self.end_round(waiting.key, CallError::Input { method: waiting.method, error: Box::new(error) });
     }
 
+    #[inline(never)]
     fn end_round(&mut self, key: RequestKey, error: CallError) {
         self.give_up_inputs(InputOwner::Round(key));
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.end_with(key, error);
     }
 
     /// Sends a request again, with what the server wanted.
@@ -281,7 +282,7 @@ fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: 
     let of_a_round = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| of_a_round(&member)) {
         // The caller had begun a round of its own.
-        let others = object(scan::members(params).filter(|member| !of_a_round(member)));
+        let others = object(&mut scan::members(params).filter(|member| !of_a_round(member)));
         push_raw(out, others.get().as_bytes());
     } else {
         push_raw(out, params);

@@ -5,7 +5,6 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -31,6 +30,7 @@ use crate::rpc::decode::{self, Answer};
 use crate::rpc::result_type::{ResultType, result_type};
 use crate::rpc::write::{self, Meta, ParamsError, Push};
 use crate::rpc::{PeerError, PeerErrorKind};
+use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use crate::types::tasks::form_of;
 use crate::types::{
@@ -44,9 +44,9 @@ const MOST_INPUTS: u32 = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// By the key of the call that each is to end.
-    followed: BTreeMap<RequestKey, Followed>,
+    followed: Sorted<RequestKey, Box<Followed>>,
     /// Requests of our own by their keys: for which call, and what they are about.
-    own: BTreeMap<RequestKey, (RequestKey, About)>,
+    own: Sorted<RequestKey, (RequestKey, About)>,
     /// When the next of them has something to send.
     wake: Option<Timestamp>,
     /// What the modern era wants in the `_meta` of requests that have to do with tasks; made when it is first needed.
@@ -111,7 +111,7 @@ impl Tasks {
 
     fn reckon(&mut self) {
         let next = |followed: &Followed| followed.task.next().map_or(followed.total, |at| at.min(followed.total));
-        self.wake = self.followed.values().map(next).min();
+        self.wake = self.followed.iter().map(|(_, followed)| next(followed)).min();
     }
 }
 
@@ -143,7 +143,7 @@ impl Session {
         let method = Cow::Borrowed(CallTool::NAME);
         let (progress, asked, is_ours) = (None, Vec::new(), false);
         let followed = Followed { task, method, progress, asked, is_ours, began: now, timeout, total };
-        self.tasks.followed.insert(key, followed);
+        self.tasks.followed.insert(key, Box::new(followed));
         self.drive_tasks(now, out);
         Ok(Ticket::new(key))
     }
@@ -167,12 +167,15 @@ impl Session {
         if self.meta.is_empty() || self.config.capabilities.has_tasks() {
             return &self.meta;
         }
-        let (config, version) = (&self.config, self.tasks.version);
-        self.tasks.meta.get_or_insert_with(|| {
-            let mut config = config.clone();
-            config.capabilities.declare_tasks();
-            version.map_or_else(String::new, |version| modern_meta(&config, version))
-        })
+        if self.tasks.meta.is_none() {
+            // Said in these requests, and in no other.
+            let before = self.config.capabilities.extensions.clone();
+            self.config.capabilities.declare_tasks();
+            let meta = self.tasks.version.map(|version| modern_meta(&self.config, version));
+            self.config.capabilities.extensions = before;
+            self.tasks.meta = Some(meta.unwrap_or_default());
+        }
+        self.known_task_meta()
     }
 
     /// The same, once it was needed.
@@ -203,7 +206,7 @@ impl Session {
         };
         let key = waiting.key;
         if let Some(error) = error {
-            self.events.push_back(Event::Reply(Reply::failed(key, error)));
+            self.end_with(key, error);
             return;
         }
         let task = created.task;
@@ -213,7 +216,7 @@ impl Session {
         let (method, asked, is_ours) = (waiting.method, Vec::new(), true);
         let followed = Followed { task: following, method, progress, asked, is_ours, began, timeout, total };
         let is_too_many = self.tasks.followed.len() >= self.config.max_tasks;
-        self.tasks.followed.insert(key, followed);
+        self.tasks.followed.insert(key, Box::new(followed));
         if is_too_many {
             let fault = TaskFault::TooMany { limit: self.config.max_tasks };
             self.end_task(key, End::Fault(fault), now, out);
@@ -271,18 +274,12 @@ impl Session {
         self.drive_tasks(now, out);
     }
 
-    /// Takes in that a request of our own ended without an answer. `false` if it is none.
-    pub(super) fn task_unanswered(
-        &mut self,
-        own: RequestKey,
-        error: CallError,
-        now: Timestamp,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CallError> {
-        let Some((key, about)) = self.tasks.own.remove(&own) else { return Err(error) };
-        self.task_refused(key, about, error, now, out);
-        self.drive_tasks(now, out);
-        Ok(())
+    /// Takes in that a request of our own ended without an answer.
+    pub(super) fn task_unanswered(&mut self, own: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
+        if let Some((key, about)) = self.tasks.own.remove(&own) {
+            self.task_refused(key, about, error, now, out);
+            self.drive_tasks(now, out);
+        }
     }
 
     /// Takes in what the server tells of a task unasked.
@@ -308,11 +305,16 @@ impl Session {
 
     /// Sends what is due, and ends what has taken too long.
     pub(super) fn drive_tasks(&mut self, now: Timestamp, out: &mut Vec<u8>) {
-        while let Some((key, followed)) = self.tasks.followed.iter().find(|(_, followed)| followed.total <= now) {
-            let (key, method, after) = (*key, followed.method.clone(), followed.total.duration_since(followed.began));
+        loop {
+            let late = self.tasks.followed.iter().find(|(_, followed)| followed.total <= now);
+            let Some((key, method, after)) = late
+                .map(|(key, followed)| (*key, followed.method.clone(), followed.total.duration_since(followed.began)))
+            else {
+                break;
+            };
             self.give_up_task(key, CallError::Timeout { method, after, deadline: Deadline::Total }, now, out);
         }
-        let keys: Vec<RequestKey> = self.tasks.followed.keys().copied().collect();
+        let keys: Vec<RequestKey> = self.tasks.followed.iter().map(|(key, _)| *key).collect();
         for key in keys {
             while let Some(about) = self.tasks.followed.get_mut(&key).and_then(|followed| followed.task.due(now)) {
                 self.send_about(key, about, now, out);
@@ -323,9 +325,9 @@ impl Session {
 
     /// The connection has ended, and with it all calls that have become tasks. The tasks may go on.
     pub(super) fn close_tasks(&mut self, reason: &Closed) {
-        for (key, followed) in core::mem::take(&mut self.tasks).followed {
+        for (key, followed) in core::mem::take(&mut self.tasks).followed.into_entries() {
             let error = CallError::Closed { method: followed.method, reason: reason.clone() };
-            self.events.push_back(Event::Reply(Reply::failed(key, error)));
+            self.end_with(key, error);
         }
     }
 
@@ -409,6 +411,7 @@ impl Session {
         self.give_up_task(key, error, now, out);
     }
 
+    #[inline(never)]
     fn task_refused(&mut self, key: RequestKey, about: About, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
         let Some(followed) = self.tasks.followed.get_mut(&key) else { return };
         if let Some(end) = followed.task.refused(about, error, now) {
@@ -416,6 +419,7 @@ impl Session {
         }
     }
 
+    #[inline(never)]
     fn end_task(&mut self, key: RequestKey, end: End, now: Timestamp, out: &mut Vec<u8>) {
         let (member, json) = match end {
             End::Result(json) => ("result", json),
@@ -426,7 +430,7 @@ impl Session {
                 }
                 let Some(followed) = self.forget_task(key) else { return };
                 let error = CallError::Task { method: followed.method, task: followed.task.into_id(), fault };
-                self.events.push_back(Event::Reply(Reply::failed(key, error)));
+                self.end_with(key, error);
                 return;
             }
         };
@@ -440,20 +444,21 @@ impl Session {
     }
 
     fn reply_to_task(&mut self, key: RequestKey, message: Vec<u8>, id: u64) {
-        let Some(Followed { method, .. }) = self.forget_task(key) else { return };
+        let Some(followed) = self.forget_task(key) else { return };
         let outcome = Outcome::Answered { message, id };
-        self.events.push_back(Event::Reply(Reply { key, method, outcome, mirrored: false }));
+        self.events.push_back(Event::Reply(Reply { key, method: followed.method, outcome, mirrored: false }));
     }
 
+    #[inline(never)]
     fn give_up_task(&mut self, key: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
         self.ask_for_end(key, now, out);
         self.forget_task(key);
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.end_with(key, error);
         self.tasks.reckon();
     }
 
     /// Takes a task out, and what was asked about it: nobody wants to know any more.
-    fn forget_task(&mut self, key: RequestKey) -> Option<Followed> {
+    fn forget_task(&mut self, key: RequestKey) -> Option<Box<Followed>> {
         let asked = |(own, (of, about)): (&RequestKey, &(RequestKey, About))| {
             (*of == key && *about != About::Cancel).then_some(*own)
         };

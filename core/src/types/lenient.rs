@@ -81,17 +81,32 @@ pub(crate) fn member<T: Lenient>(place: &mut Option<T>, reader: &mut Reader<'_>)
     Ok(())
 }
 
-/// As [`member`], and keeps what is wrong with the value.
+/// As [`member`], for a place whose default stands for what is absent.
 #[inline(never)]
-pub(crate) fn required_member<T: Lenient>(place: &mut Option<Hoped<T>>, reader: &mut Reader<'_>) -> ReadResult<()> {
-    *place = Some(T::lenient(reader)?);
+pub(crate) fn defaulted_member<T: Lenient + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = T::lenient(reader)?.unwrap_or_default();
     Ok(())
 }
 
-/// What it means for an object that a member that it must have is absent, or no good.
+/// What was found of a member that an object must have, if anything was.
+pub(crate) type Found = Option<Hoped<()>>;
+
+/// As [`member`], and keeps what is wrong with the value.
+#[inline(never)]
+pub(crate) fn required_member<T: Lenient>(place: &mut T, found: &mut Found, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *found = Some(T::lenient(reader)?.map(|value| *place = value));
+    Ok(())
+}
+
+/// What it means for an object if a member that it must have is absent, or no good.
+#[inline]
+pub(crate) fn without(key: &str, expected: &str, found: Found) -> Option<Mismatch> {
+    if matches!(found, Some(Ok(()))) { None } else { Some(lacks(key, expected, found.and_then(Result::err))) }
+}
+
 #[cold]
 #[inline(never)]
-pub(crate) fn without(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
+fn lacks(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
     let reason = match found {
         Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
         None => alloc::format!("`{key}` is missing"),

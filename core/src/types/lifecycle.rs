@@ -66,8 +66,12 @@ object! {
 impl DiscoverResult {
     /// Who the server says it is.
     pub fn implementation(&self) -> Option<Implementation> {
+        self.implementation_in_meta().or_else(|| self.server_info.clone())
+    }
+
+    /// The same, where it says so in its place.
+    pub(crate) fn implementation_in_meta(&self) -> Option<Implementation> {
         let told = self.meta.as_ref().and_then(|meta| meta.member_text("io.modelcontextprotocol/serverInfo"));
-        let told = told.and_then(lenient::from_str);
-        told.or_else(|| self.server_info.clone())
+        told.and_then(lenient::from_str)
     }
 }

@@ -15,7 +15,7 @@ use crate::json::read::{self, Reader};
 pub(crate) const MAX_ENTRIES: usize = 100_000;
 
 /// The entries of a list that were good, and why the others were not.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Listed<T> {
     /// The good entries, in the server's order.
     pub items: Vec<T>,
@@ -24,6 +24,14 @@ pub struct Listed<T> {
     /// Whether that is not all: the server has more than is read (100,000 entries, 1,000 pages, 64 MiB beyond the first page),
     /// or its pages lead in a circle. The last of what was left out says so, too.
     pub is_cut: bool,
+    /// How long the list was as JSON, where it was read; 0 otherwise. Lists that differ in nothing else are equal.
+    pub bytes: usize,
+}
+
+impl<T: PartialEq> PartialEq for Listed<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.items == other.items && self.rejected == other.rejected && self.is_cut == other.is_cut
+    }
 }
 
 /// An entry that was left out of a list.
@@ -66,6 +74,7 @@ impl<T> Listed<T> {
     pub fn append(&mut self, mut page: Listed<T>) {
         let before = self.sent();
         self.is_cut |= page.is_cut;
+        self.bytes = self.bytes.saturating_add(page.bytes);
         self.items.append(&mut page.items);
         self.rejected
             .extend(page.rejected.into_iter().map(|rejected| Rejected { index: rejected.index + before, ..rejected }));
@@ -74,7 +83,7 @@ impl<T> Listed<T> {
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
-        Listed { items: Vec::new(), rejected: Vec::new(), is_cut: false }
+        Listed { items: Vec::new(), rejected: Vec::new(), is_cut: false, bytes: 0 }
     }
 }
 
@@ -84,6 +93,7 @@ impl<T: Lenient> Lenient for Listed<T> {
     fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
         let mut list = Listed::default();
         if reader.next_byte() == Some(b'[') {
+            let start = reader.at;
             reader.elements(&mut |reader| {
                 if list.sent() >= MAX_ENTRIES {
                     list.cut();
@@ -97,13 +107,16 @@ impl<T: Lenient> Lenient for Listed<T> {
                 }
                 Ok(())
             })?;
+            list.bytes = reader.at - start;
             return Ok(Ok(list));
         }
+        let start = reader.at;
         Ok(match lenient::pass_over(reader)? {
             null @ Mismatch::Type("null") => Err(null),
             // A list that is none has one entry, which is no good; that it was there is still told.
             mismatch => {
                 list.rejected.push(reject(0, mismatch, Self::EXPECTED));
+                list.bytes = reader.at - start;
                 Ok(list)
             }
         })

@@ -15,10 +15,16 @@ pub struct Extra(ManuallyDrop<Vec<(String, Json)>>);
 
 /// All objects have one. Dropped by one function, it makes their own drops, of which a program has many copies, small.
 impl Drop for Extra {
-    #[inline(never)]
+    #[inline]
     fn drop(&mut self) {
-        drop(mem::take(&mut *self.0));
+        free(self);
     }
+}
+
+/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
+#[inline(never)]
+extern "C" fn free(extra: &mut Extra) {
+    drop(mem::take(&mut *extra.0));
 }
 
 impl fmt::Debug for Extra {
@@ -106,17 +112,15 @@ macro_rules! object {
                     if reader.next_byte() != Some(b'{') {
                         return lenient::pass_over(reader).map(Err);
                     }
-                    $( let mut $field: Option<$crate::types::object::object!(@slot $how $ty)> = None; )*
-                    let mut extra = $crate::types::Extra::default();
+                    // Each member goes to its place at once: there is one thing only to be given up on the way out.
+                    let mut object = $Name::default();
+                    $( $crate::types::object::object!(@state $how $field); )*
                     reader.members(&mut |name, reader| match name {
                         $( $tag => reader.raw().map(drop), )?
-                        $( $key => $crate::types::object::object!(@read $how $field reader), )*
-                        _ => extra.keep(name, reader),
+                        $( $key => $crate::types::object::object!(@read $how object $field reader), )*
+                        _ => object.extra.keep(name, reader),
                     })?;
-                    let object = $Name {
-                        $( $field: $crate::types::object::object!(@finish $how $field $key $ty), )*
-                        extra,
-                    };
+                    $( $crate::types::object::object!(@finish $how $field $key $ty); )*
                     $( return Ok($finish(object)); )?
                     #[allow(unreachable_code)]
                     Ok(Ok(object))
@@ -148,21 +152,23 @@ macro_rules! object {
     (@type optional $ty:ty) => { Option<$ty> };
     (@type $how:ident $ty:ty) => { $ty };
 
-    (@slot required $ty:ty) => { $crate::types::lenient::Hoped<$ty> };
-    (@slot $how:ident $ty:ty) => { $ty };
+    (@state required $field:ident) => { let mut $field: lenient::Found = None; };
+    (@state $how:ident $field:ident) => {};
 
-    (@read required $field:ident $reader:ident) => { lenient::required_member(&mut $field, $reader) };
-    (@read $how:ident $field:ident $reader:ident) => { lenient::member(&mut $field, $reader) };
+    (@read required $object:ident $field:ident $reader:ident) => {
+        lenient::required_member(&mut $object.$field, &mut $field, $reader)
+    };
+    (@read optional $object:ident $field:ident $reader:ident) => { lenient::member(&mut $object.$field, $reader) };
+    (@read $how:ident $object:ident $field:ident $reader:ident) => {
+        lenient::defaulted_member(&mut $object.$field, $reader)
+    };
 
     (@finish required $field:ident $key:literal $ty:ty) => {
-        match $field {
-            Some(Ok(value)) => value,
-            bad => return Ok(Err(lenient::without($key, <$ty as Lenient>::EXPECTED, bad.and_then(Result::err)))),
+        if let Some(mismatch) = lenient::without($key, <$ty as Lenient>::EXPECTED, $field) {
+            return Ok(Err(mismatch));
         }
     };
-    (@finish optional $field:ident $key:literal $ty:ty) => { $field };
-    (@finish or_blank $field:ident $key:literal $ty:ty) => { $field.unwrap_or_default() };
-    (@finish or_default $field:ident $key:literal $ty:ty) => { $field.unwrap_or_default() };
+    (@finish $how:ident $field:ident $key:literal $ty:ty) => {};
 
     (@write required $ty:ty, $self:ident $field:ident $key:literal $map:ident) => { $map.serialize_entry($key, &$self.$field)?; };
     (@write or_blank $ty:ty, $self:ident $field:ident $key:literal $map:ident) => { $map.serialize_entry($key, &$self.$field)?; };

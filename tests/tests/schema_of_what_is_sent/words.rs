@@ -54,12 +54,13 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
         config.client_info = info;
         let parse = |text: &str| Json::parse(text).expect("it is JSON");
         let [roots, sampling, elicitation, extensions] = declared;
+        config.answer("roots/list");
+        config.answer("x");
         config.capabilities.roots = roots.then(|| parse(r#"{"listChanged":true}"#));
         config.capabilities.sampling = sampling.then(|| parse("{}"));
         config.capabilities.elicitation = elicitation.then(|| parse("{}"));
         config.capabilities.extensions = extensions.then(|| parse(r#"{"com.example/x":{"a":1}}"#));
         config.log_level = level;
-        config.answers = vec!["roots/list".into(), "x".into()];
         config
     })
 }

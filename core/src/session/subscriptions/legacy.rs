@@ -1,7 +1,7 @@
 //! Subscriptions up to 2025-11-25: `resources/subscribe` for each resource, and what the capabilities declare (server/resources,
 //! "Subscriptions"; server/tools, "List Changed Notification").
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -16,6 +16,7 @@ use crate::session::carried::Fault;
 use crate::session::engine::Session;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
+use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 
@@ -25,7 +26,7 @@ const MOST_PARTING: usize = 64;
 /// The resources that the server was asked to watch, however many subscriptions want them.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    by_uri: BTreeMap<String, Watch>,
+    by_uri: Sorted<String, Watch>,
     /// Requests to watch no more, whose answers say nothing.
     parting: VecDeque<u64>,
     /// The list changes that the server's capabilities declare.
@@ -52,7 +53,7 @@ impl Watches {
     #[cfg(feature = "http")]
     pub(super) fn wait_for(&self, id: u64) -> bool {
         let asked = |watch: &Watch| matches!(watch, Watch::Asked(asked) if *asked == id);
-        self.parting.contains(&id) || self.by_uri.values().any(asked)
+        self.parting.contains(&id) || self.by_uri.iter().any(|(_, watch)| asked(watch))
     }
 }
 
@@ -102,7 +103,9 @@ impl Session {
             return true;
         }
         let asked = |watch: &Watch| matches!(watch, Watch::Asked(asked) if *asked == id);
-        let Some(watch) = watches.by_uri.values_mut().find(|watch| asked(watch)) else { return false };
+        let Some(watch) = watches.by_uri.iter_mut().map(|(_, watch)| watch).find(|watch| asked(watch)) else {
+            return false;
+        };
         let method = || Subscribe::NAME.into();
         *watch = match decode::answer::<Json>(message, id) {
             Ok(Answer::Result(_)) => Watch::Agreed,
@@ -120,7 +123,9 @@ impl Session {
         let watches = &mut self.subscriptions.watches;
         watches.parting.retain(|parting| *parting != id);
         let asked = |watch: &Watch| matches!(watch, Watch::Asked(asked) if *asked == id);
-        let Some(watch) = watches.by_uri.values_mut().find(|watch| asked(watch)) else { return false };
+        let Some(watch) = watches.by_uri.iter_mut().map(|(_, watch)| watch).find(|watch| asked(watch)) else {
+            return false;
+        };
         *watch = Watch::Refused(fault.into_error(Subscribe::NAME.into()));
         self.settle_watches(now);
         self.subscriptions.reckon();
@@ -167,7 +172,7 @@ impl Session {
         }
         // Whoever asked knows by now, and may ask again.
         let watches = &mut self.subscriptions.watches.by_uri;
-        if watches.values().any(|watch| matches!(watch, Watch::Refused(_))) {
+        if watches.iter().any(|(_, watch)| matches!(watch, Watch::Refused(_))) {
             let table = &self.subscriptions.table;
             let is_awaited = |uri: &String| {
                 table.iter().any(|subscription| {

@@ -45,7 +45,7 @@ impl Model {
         config.max_in_flight = MAX_IN_FLIGHT;
         config.request_timeout = Duration::from_secs(20);
         config.total_timeout = Duration::from_secs(60);
-        config.answers = vec!["roots/list".into()];
+        config.answer("roots/list");
         config.capabilities = ClientCapabilities::default().with_roots(false);
         config.negotiate = match setup & 3 {
             0 => Negotiate::Legacy,

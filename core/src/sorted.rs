@@ -1,0 +1,106 @@
+//! [`Sorted`]: a map for few entries, in little code.
+
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+
+/// A map whose entries lie in the order of their keys. To add an entry costs as much as there are entries behind it: it is
+/// for some hundreds of them, or for keys that grow. A tree's code weighs 20 times as much, for each type that it is for.
+#[derive(Debug)]
+pub(crate) struct Sorted<K, V>(Vec<(K, V)>);
+
+impl<K, V> Default for Sorted<K, V> {
+    fn default() -> Self {
+        Sorted(Vec::new())
+    }
+}
+
+impl<K: Ord, V> Sorted<K, V> {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
+        self.place(key).is_ok()
+    }
+
+    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.place(key).ok().map(|at| &self.0[at].1)
+    }
+
+    pub(crate) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.place(key).ok().map(|at| &mut self.0[at].1)
+    }
+
+    /// Adds an entry, in place of the one that had its key.
+    pub(crate) fn insert(&mut self, key: K, value: V) {
+        match self.place(&key) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (key, value)),
+        }
+    }
+
+    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        self.place(key).ok().map(|at| self.0.remove(at).1)
+    }
+
+    pub(crate) fn retain(&mut self, mut stays: impl FnMut(&K, &mut V) -> bool) {
+        self.0.retain_mut(|(key, value)| stays(key, value));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.0.iter().map(|(key, value)| (key, value))
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
+        self.0.iter_mut().map(|(key, value)| (&*key, value))
+    }
+
+    pub(crate) fn into_entries(self) -> Vec<(K, V)> {
+        self.0
+    }
+
+    fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
+    where
+        K: Borrow<Q>,
+    {
+        self.0.binary_search_by(|(other, _)| other.borrow().cmp(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_lie_in_the_order_of_their_keys() {
+        let mut map = Sorted::default();
+        for key in [3, 1, 2] {
+            map.insert(key, key * 10);
+        }
+        map.insert(1, 11);
+        assert_eq!(map.iter().collect::<Vec<_>>(), [(&1, &11), (&2, &20), (&3, &30)]);
+        assert_eq!((map.get(&2), map.get(&4)), (Some(&20), None));
+        assert_eq!((map.remove(&2), map.remove(&2)), (Some(20), None));
+        map.retain(|key, value| {
+            *value += 1;
+            *key != 3
+        });
+        assert_eq!((map.len(), map.contains_key(&3), map.into_entries()), (1, false, [(1, 12)].to_vec()));
+    }
+}
