@@ -110,6 +110,8 @@ fn another_programs_servers_are_taken_over_with_consent() {
     assert!(imported.stdout.contains("added demo") && imported.stdout.contains("left out broken"), "{imported:?}");
     let refused = at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#, "--json"]);
     assert_eq!(refused.error()["field"], "consent", "{refused:?}");
+    assert_eq!(at(place.path(), &["server", "enable", "demo", "--trust"]).code(), 0);
+    assert_eq!(at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#]).stdout, "3\n");
     at(place.path(), &["server", "remove", "demo"]);
     assert_eq!(at(place.path(), &["server", "import", file, "--trust"]).code(), 0);
     assert_eq!(at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#]).stdout, "3\n");

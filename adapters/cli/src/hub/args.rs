@@ -76,6 +76,9 @@ pub(crate) enum ServerCommand {
     Enable {
         /// The server's name or id
         server: String,
+        /// Agree to what it starts without being shown it
+        #[arg(long)]
+        trust: bool,
     },
     /// End a server, and keep it from being started
     Disable {

@@ -255,7 +255,8 @@ async fn host() {
 async fn what_a_killed_hub_has_left_is_ended_by_the_next_one() {
     let place = Place::new();
     // Every second one ignores that its input has ended, and that it is asked to end.
-    let kind = |at: usize| if at % 2 == 0 { server(&format!("s{at}"), "stubborn") } else { good(&format!("s{at}")) };
+    let kind =
+        |at: usize| if at.is_multiple_of(2) { server(&format!("s{at}"), "stubborn") } else { good(&format!("s{at}")) };
     let (configs, marks): (Vec<McpConfig>, Vec<String>) = (0..10).map(|at| marked(kind(at))).unzip();
     drop(place.hub_with(configs.clone()).await);
     let mut foreign = Command::new("sleep").arg("600").env("HUB_TEST_MARK", &marks[0]).spawn().unwrap();
