@@ -155,9 +155,17 @@ fn commands_share_the_servers_of_a_running_hub() {
     assert_eq!(at(place.path(), &["call", "second__add", r#"{"a":1,"b":1}"#]).stdout, "2\n");
     assert_eq!(at(place.path(), &["hub", "run"]).code(), 2, "there is one already");
 
+    let file = place.path().join("mcp/servers.json");
+    let edited = std::fs::read_to_string(&file).unwrap().replace("\"second\"", "\"renamed\"");
+    std::fs::write(&file, edited).unwrap();
+    let before = pid();
+    assert_eq!(at(place.path(), &["hub", "reload"]).code(), 0);
+    assert_eq!(at(place.path(), &["call", "renamed__add", r#"{"a":1,"b":1}"#]).stdout, "2\n");
+    assert_eq!(pid(), before, "the others are not touched");
+
     let process = rustix::process::Pid::from_raw(hub.id().cast_signed()).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-    assert!(told.any(|line| line == "second: stopped"));
+    assert!(told.any(|line| line == "renamed: stopped"));
     assert!(hub.wait().unwrap().success());
     assert!(!place.path().join("state/hub.sock").exists());
 }

@@ -144,4 +144,6 @@ pub(crate) enum SecretCommand {
 pub(crate) enum HubCommand {
     /// Run all enabled servers until Ctrl-C, and share them with other commands
     Run,
+    /// Let the running hub read servers.json again: only servers that have changed are touched
+    Reload,
 }

@@ -209,7 +209,7 @@ fn switch(server: &str, enabled: bool, trust: bool, place: &Place, options: &Opt
 }
 
 /// What makes sense only where servers go on when the command has ended.
-fn of_hub(request: Request, place: &Place, options: &Options) -> Result<(), Failure> {
+pub(super) fn of_hub(request: Request, place: &Place, options: &Options) -> Result<(), Failure> {
     let mut link = link(place, options)?;
     if !link.is_running() {
         let failure = Failure::no_hub();
