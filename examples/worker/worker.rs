@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 /// Where a worker looks: a tool, by the name that the service offers it under, and what to ask it.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// The name of the tool, such as `news__fetch_data`.
-    pub tool: String,
+    pub(crate) tool: String,
     /// Its arguments.
-    pub arguments: Value,
+    pub(crate) arguments: Value,
 }
 
 /// What came of looking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Perception {
+pub(crate) enum Perception {
     /// This is there.
     Seen(String),
     /// The tool ran and failed; its own words.
@@ -32,7 +32,7 @@ pub enum Perception {
 }
 
 /// A worker: in each turn it looks at all its sources, and remembers what it saw.
-pub struct Worker {
+pub(crate) struct Worker {
     service: Arc<dyn McpService>,
     sources: Vec<Source>,
     memory: Vec<String>,
@@ -40,17 +40,17 @@ pub struct Worker {
 
 impl Worker {
     /// A worker with these sources.
-    pub fn new(service: Arc<dyn McpService>, sources: Vec<Source>) -> Self {
+    pub(crate) fn new(service: Arc<dyn McpService>, sources: Vec<Source>) -> Self {
         Worker { service, sources, memory: Vec::new() }
     }
 
     /// What it has seen so far.
-    pub fn memory(&self) -> &[String] {
+    pub(crate) fn memory(&self) -> &[String] {
         &self.memory
     }
 
     /// The tools as a language model wants them: name, description, and the schema of the arguments.
-    pub fn tools(&self) -> Vec<Value> {
+    pub(crate) fn tools(&self) -> Vec<Value> {
         let tools = self.service.available_tools();
         let described = |tool: mcpwire_hub::service::AvailableTool<'_>| {
             let schema: Value = serde_json::from_str(tool.tool.input_schema.get()).unwrap_or(json!({"type": "object"}));
@@ -60,7 +60,7 @@ impl Worker {
     }
 
     /// One turn: looks at all sources. One that fails keeps none of the others from being looked at.
-    pub async fn perceive(&mut self) -> Vec<Perception> {
+    pub(crate) async fn perceive(&mut self) -> Vec<Perception> {
         let mut perceptions = Vec::new();
         for source in &self.sources {
             let perception = look(&*self.service, source).await;

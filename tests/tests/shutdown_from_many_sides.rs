@@ -108,6 +108,32 @@ fn it_needs_no_client<H: Host>() {
     });
 }
 
+/// Whoever has no time ends it, also where others have begun to be polite.
+fn a_kill_is_waited_for_by_nothing<H: Host>() {
+    for polite_first in [true, false] {
+        let server = server!("ignores-term");
+        let mut client = Async::<H>::start_with(&server, |options| {
+            options.patience.after_close = Duration::from_secs(3_600);
+            options.patience.after_terminate = Duration::from_secs(3_600);
+        });
+        client.run(async |client| {
+            client.initialize().await.expect("it answers");
+            let pid = client.pid().expect("there is a process");
+            let call = ponder(&client);
+            let shutdown = polite_first.then(|| client.shutdown());
+            client.kill();
+            assert_eq!(call.await.unwrap_err().kind(), ErrorKind::Closed);
+            if let Some(shutdown) = shutdown {
+                shutdown.await.expect("it has ended");
+            }
+            client.shutdown().await.expect("it has ended");
+            client.kill();
+            eventually::<H>(|| !process_exists(pid)).await;
+            assert!(!client.is_running());
+        });
+    }
+}
+
 on_every_async_adapter!(
     whoever_asks_again_is_told_the_same,
     clones_may_ask_at_once,
@@ -116,6 +142,7 @@ on_every_async_adapter!(
     it_goes_on_when_nobody_waits_for_it,
     it_stays_polite_when_all_clients_have_gone,
     it_needs_no_client,
+    a_kill_is_waited_for_by_nothing,
 );
 
 fn ponder<R: Runtime>(client: &McpClient<R>) -> mcpwire_driver::Pending<CallTool> {

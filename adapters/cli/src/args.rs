@@ -24,7 +24,9 @@ use crate::remote::Header;
         mcpwire tools --demo\n  \
         mcpwire call add '{\"a\":2,\"b\":40}' --demo\n  \
         mcpwire tools --url https://example.com/mcp --bearer-env TOKEN\n  \
-        mcpwire call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything\n\n\
+        mcpwire call echo '{\"message\":\"hi\"}' -- npx -y @modelcontextprotocol/server-everything\n  \
+        mcpwire server add things --npm @modelcontextprotocol/server-everything\n  \
+        mcpwire call things__echo '{\"message\":\"hi\"}'\n\n\
         Exit status: 0 ok, 1 the tool reported an error, 2 usage, 3 could not start or connect,\n\
         4 the connection or the protocol failed afterwards, 5 timed out, 130 interrupted."
 )]
@@ -45,7 +47,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// List the tools of a server, with their arguments
+    /// List the tools of a server, or of all that are configured, with their arguments
     #[command(override_usage = "mcpwire tools [OPTIONS] [--server NAME | --demo | --url URL | -- COMMAND [ARG]...]")]
     Tools {
         #[command(flatten)]
@@ -53,7 +55,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         connection: Connection,
     },
-    /// Call a tool of a server and print its result
+    /// Call a tool of a server and print its result; one of a configured server by the name that `tools` lists
     #[command(
         override_usage = "mcpwire call [OPTIONS] TOOL [JSON|@FILE|-] [--server NAME | --demo | --url URL | -- COMMAND [ARG]...]"
     )]

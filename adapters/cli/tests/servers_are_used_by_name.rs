@@ -110,9 +110,47 @@ fn another_programs_servers_are_taken_over_with_consent() {
     assert!(imported.stdout.contains("added demo") && imported.stdout.contains("left out broken"), "{imported:?}");
     let refused = at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#, "--json"]);
     assert_eq!(refused.error()["field"], "consent", "{refused:?}");
+    assert_eq!(at(place.path(), &["server", "enable", "demo", "--trust"]).code(), 0);
+    assert_eq!(at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#]).stdout, "3\n");
     at(place.path(), &["server", "remove", "demo"]);
     assert_eq!(at(place.path(), &["server", "import", file, "--trust"]).code(), 0);
     assert_eq!(at(place.path(), &["call", "demo__add", r#"{"a":1,"b":2}"#]).stdout, "3\n");
+}
+
+#[test]
+fn a_server_at_an_address_has_a_name_too() {
+    use std::io::{Read as _, Write as _};
+    let place = tempfile::tempdir().unwrap();
+    let server = support::http::Server::start();
+    at(place.path(), &["server", "add", "web", "--url", &server.url]);
+    let called = at(place.path(), &["call", "web__add", r#"{"a":2,"b":40}"#]);
+    assert_eq!((called.code(), called.stdout.as_str()), (0, "42\n"), "{called:?}");
+
+    // One that wants to know who asks, and one that is not there.
+    let guard = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/mcp", guard.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in guard.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 8192]);
+            let answer = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    at(place.path(), &["server", "add", "guarded", "--url", &address]);
+    at(place.path(), &["server", "add", "nobody", "--url", "http://127.0.0.1:1/mcp"]);
+    let rows = at(place.path(), &["status", "--json"]).json();
+    assert_eq!((&rows[0]["state"], &rows[0]["pid"]), (&"running".into(), &Value::Null));
+    assert_eq!(rows[1]["state"], "needs-auth", "{rows}");
+    assert_eq!(
+        (&rows[1]["last_error"]["code"], &rows[1]["last_error"]["field"]),
+        (&"VALIDATION_ERROR".into(), &"authorization".into())
+    );
+    assert_eq!(rows[2]["last_error"]["code"], "NETWORK_ERROR", "{rows}");
+    assert_eq!(at(place.path(), &["server", "disable", "guarded"]).code(), 0);
+    assert_eq!(at(place.path(), &["server", "enable", "guarded"]).code(), 2);
+    let listed = at(place.path(), &["server", "list"]).stdout;
+    assert!(!listed.contains("(disabled)"), "a login that is missing does not take the flag back: {listed}");
 }
 
 #[test]
@@ -153,9 +191,17 @@ fn commands_share_the_servers_of_a_running_hub() {
     assert_eq!(at(place.path(), &["call", "second__add", r#"{"a":1,"b":1}"#]).stdout, "2\n");
     assert_eq!(at(place.path(), &["hub", "run"]).code(), 2, "there is one already");
 
+    let file = place.path().join("mcp/servers.json");
+    let edited = std::fs::read_to_string(&file).unwrap().replace("\"second\"", "\"renamed\"");
+    std::fs::write(&file, edited).unwrap();
+    let before = pid();
+    assert_eq!(at(place.path(), &["hub", "reload"]).code(), 0);
+    assert_eq!(at(place.path(), &["call", "renamed__add", r#"{"a":1,"b":1}"#]).stdout, "2\n");
+    assert_eq!(pid(), before, "the others are not touched");
+
     let process = rustix::process::Pid::from_raw(hub.id().cast_signed()).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-    assert!(told.any(|line| line == "second: stopped"));
+    assert!(told.any(|line| line == "renamed: stopped"));
     assert!(hub.wait().unwrap().success());
     assert!(!place.path().join("state/hub.sock").exists());
 }

@@ -76,6 +76,9 @@ pub(crate) enum ServerCommand {
     Enable {
         /// The server's name or id
         server: String,
+        /// Agree to what it starts without being shown it
+        #[arg(long)]
+        trust: bool,
     },
     /// End a server, and keep it from being started
     Disable {
@@ -141,4 +144,6 @@ pub(crate) enum SecretCommand {
 pub(crate) enum HubCommand {
     /// Run all enabled servers until Ctrl-C, and share them with other commands
     Run,
+    /// Let the running hub read servers.json again: only servers that have changed are touched
+    Reload,
 }

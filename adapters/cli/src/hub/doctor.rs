@@ -109,6 +109,7 @@ fn advice(server: &str, error: &ErrorContract) -> String {
         (ErrorCode::NotFound, "package.package_type") => {
             "Install what runs such packages (Node.js for npx, uv for uvx, Docker), or put it on the PATH".into()
         }
+        (ErrorCode::ServiceUnavailable, "package.package_type") => "Start Docker, and try again".into(),
         (ErrorCode::NotFound, "package.identifier") => format!("Check how it is spelled: mcpwire server show {server}"),
         (_, "timeout") => {
             "Try again: a first start may have to download much. Or allow it more time (timeouts.start_ms)".into()

@@ -30,6 +30,9 @@ pub(crate) fn run(command: &Command, options: &Options) -> Option<u8> {
         Command::Secret { command, place } => secret::run(command, place, options),
         Command::Status { watch, place } => status::run(*watch, place, options),
         Command::Hub { command: HubCommand::Run, place } => serve::run(place, options),
+        Command::Hub { command: HubCommand::Reload, place } => {
+            servers::of_hub(requests::Request::Reload, place, options).map(|()| 0)
+        }
         Command::Tools { configured, connection } if connection.is_none() => call::list(configured, options),
         Command::Call { tool, arguments, save, task, detach, configured, connection } if connection.is_none() => {
             if *task || *detach {

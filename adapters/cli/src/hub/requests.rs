@@ -35,6 +35,8 @@ pub(super) enum Request {
     Remove {
         server: String,
     },
+    /// The file was changed by somebody else.
+    Reload,
     /// The tools of one server, or of all, by the names to call them by.
     Tools {
         server: Option<String>,
@@ -74,6 +76,7 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Result<Json, ErrorCon
         Request::Add { config } => done(hub.create(McpConfig::from_json(&config)?).await),
         Request::Update { config } => done(hub.update(McpConfig::from_json(&config)?).await),
         Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
+        Request::Reload => done(hub.reload().await),
         Request::Tools { server } => {
             let only = server.map(|server| find(hub, &server)).transpose()?.map(|config| config.id);
             let tools = hub.available_tools();

@@ -26,8 +26,8 @@ pub(super) fn run(command: &ServerCommand, place: &Place, options: &Options) -> 
         ServerCommand::Import { file, from, trust } => return take_over(file, from.as_deref(), *trust, place, options),
         ServerCommand::List => list(place, options)?,
         ServerCommand::Show { server } => show(server, place, options)?,
-        ServerCommand::Enable { server } => switch(server, true, place, options)?,
-        ServerCommand::Disable { server } => switch(server, false, place, options)?,
+        ServerCommand::Enable { server, trust } => switch(server, true, *trust, place, options)?,
+        ServerCommand::Disable { server } => switch(server, false, false, place, options)?,
         ServerCommand::Start { server } => of_hub(Request::Start { server: server.clone() }, place, options)?,
         ServerCommand::Stop { server } => of_hub(Request::Stop { server: server.clone() }, place, options)?,
         ServerCommand::Restart { server } => of_hub(Request::Restart { server: server.clone() }, place, options)?,
@@ -195,11 +195,11 @@ fn show(server: &str, place: &Place, options: &Options) -> Result<(), Failure> {
     })
 }
 
-fn switch(server: &str, enabled: bool, place: &Place, options: &Options) -> Result<(), Failure> {
+fn switch(server: &str, enabled: bool, trust: bool, place: &Place, options: &Options) -> Result<(), Failure> {
     let loaded = Store::new(layout(place)?.servers()).load().map_err(of)?;
     let mut config = find_in(loaded.configs, server).map_err(of)?;
     config.enabled = enabled;
-    if enabled && !config.has_consent() && agrees(&config, options) {
+    if enabled && !config.has_consent() && (trust || agrees(&config, options)) {
         config.give_consent();
     }
     let mut link = link(place, options)?;
@@ -209,7 +209,7 @@ fn switch(server: &str, enabled: bool, place: &Place, options: &Options) -> Resu
 }
 
 /// What makes sense only where servers go on when the command has ended.
-fn of_hub(request: Request, place: &Place, options: &Options) -> Result<(), Failure> {
+pub(super) fn of_hub(request: Request, place: &Place, options: &Options) -> Result<(), Failure> {
     let mut link = link(place, options)?;
     if !link.is_running() {
         let failure = Failure::no_hub();

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
+use futures_core::Stream;
 use mcpwire_core::supervisor::State;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -82,7 +84,7 @@ struct Queue {
 impl Events {
     /// The next one; `None` when the hub is gone and all have been taken.
     pub async fn next(&mut self) -> Option<HubEvent> {
-        poll_fn(|cx| self.poll_next(cx)).await
+        poll_fn(|cx| self.poll(cx)).await
     }
 
     /// The next one, if there is one already.
@@ -90,8 +92,7 @@ impl Events {
         lock(&self.0).pop()
     }
 
-    /// For those who write a stream of it.
-    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<HubEvent>> {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<HubEvent>> {
         let mut queue = lock(&self.0);
         match queue.pop() {
             Some(event) => Poll::Ready(Some(event)),
@@ -101,6 +102,14 @@ impl Events {
                 Poll::Pending
             }
         }
+    }
+}
+
+impl Stream for Events {
+    type Item = HubEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<HubEvent>> {
+        self.poll(cx)
     }
 }
 
@@ -181,11 +190,11 @@ mod tests {
     #[test]
     fn the_end_comes_after_what_was_told_before() {
         let listeners = Listeners::default();
-        let mut events = listeners.add();
+        let events = listeners.add();
         listeners.tell(&tools(1));
         listeners.end();
         let mut cx = Context::from_waker(Waker::noop());
-        assert_eq!(events.poll_next(&mut cx), Poll::Ready(Some(tools(1))));
-        assert_eq!(events.poll_next(&mut cx), Poll::Ready(None));
+        assert_eq!(events.poll(&mut cx), Poll::Ready(Some(tools(1))));
+        assert_eq!(events.poll(&mut cx), Poll::Ready(None));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
@@ -204,6 +204,17 @@ impl Shared {
         })
     }
 
+    /// The machine has slept: it is seen whether the servers that run are still there.
+    fn doubt(self: &Arc<Self>) {
+        self.act(|core, now| {
+            for id in core.order.clone() {
+                if let Some(detail) = core.supervisor.detail(id) {
+                    core.supervisor.event(id, detail.generation, Event::Doubted, now);
+                }
+            }
+        });
+    }
+
     /// Ends everything at once: nobody holds the hub any more.
     pub(super) fn end(&self) {
         let mut containers = Vec::new();
@@ -241,13 +252,28 @@ pub(super) fn hub_has_ended() -> ErrorContract {
     ErrorContract::unavailable("the hub has ended")
 }
 
+/// How long the clock is not looked at if nothing is to be done: so long a machine that has slept goes unnoticed.
+const AT_REST: Duration = Duration::from_secs(60);
+
+/// How far the two clocks may come apart. 10 s: more than corrections of the time, less than any sleep that ends connections.
+const APART: Duration = Duration::from_secs(10);
+
+/// Whether the machine has slept while this program believes that so much time has passed: connections may have ended then,
+/// and nobody was told.
+fn has_slept(believed: Duration, in_the_world: Option<Duration>) -> bool {
+    in_the_world.is_some_and(|passed| passed.saturating_sub(believed) > APART)
+}
+
 /// Calls the supervisor when it wants to be called. Ends with the hub.
 async fn keep_time(shared: Weak<Shared>, rearm: Arc<Notify>) {
-    /// Nothing is to be done: it is looked at again for nothing now and then.
-    const AT_REST: Duration = Duration::from_secs(3_600);
+    let (mut believed, mut world) = (std::time::Instant::now(), SystemTime::now());
     loop {
         let at = {
             let Some(shared) = shared.upgrade() else { return };
+            if has_slept(believed.elapsed(), world.elapsed().ok()) {
+                shared.doubt();
+            }
+            (believed, world) = (std::time::Instant::now(), SystemTime::now());
             let core = shared.lock();
             if core.ended {
                 return;
@@ -259,11 +285,25 @@ async fn keep_time(shared: Weak<Shared>, rearm: Arc<Notify>) {
                     shared.act(|core, now| core.supervisor.handle_timeout(now));
                     continue;
                 }
-                Some(at) => shared.origin + at.since_origin(),
+                Some(at) => (shared.origin + at.since_origin()).min(Instant::now() + AT_REST),
                 None => Instant::now() + AT_REST,
             }
         };
         // Whichever comes first: both lead to another look.
         let _ = timeout_at(at, rearm.notified()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleep_is_told_from_a_correction_of_the_time() {
+        let secs = |secs| Duration::from_secs(secs);
+        assert!(has_slept(secs(60), Some(secs(3_600))));
+        assert!(!has_slept(secs(60), Some(secs(62))), "it was put right");
+        assert!(!has_slept(secs(60), Some(secs(1))), "it was put back");
+        assert!(!has_slept(secs(60), None), "it was put back behind where it had been");
     }
 }

@@ -254,8 +254,12 @@ async fn host() {
 #[tokio::test]
 async fn what_a_killed_hub_has_left_is_ended_by_the_next_one() {
     let place = Place::new();
-    let (config, mark) = marked(server("a", "stubborn"));
-    drop(place.hub_with([config.clone()]).await);
+    // Every second one ignores that its input has ended, and that it is asked to end.
+    let kind =
+        |at: usize| if at.is_multiple_of(2) { server(&format!("s{at}"), "stubborn") } else { good(&format!("s{at}")) };
+    let (configs, marks): (Vec<McpConfig>, Vec<String>) = (0..10).map(|at| marked(kind(at))).unzip();
+    drop(place.hub_with(configs.clone()).await);
+    let mut foreign = Command::new("sleep").arg("600").env("HUB_TEST_MARK", &marks[0]).spawn().unwrap();
     let mut host = Command::new(std::env::current_exe().unwrap())
         .args(["lifecycle::host", "--exact", "--nocapture"])
         .env("HUB_TEST_HOST", place.path())
@@ -269,15 +273,22 @@ async fn what_a_killed_hub_has_left_is_ended_by_the_next_one() {
         std::io::BufReader::new(stderr).lines().map_while(Result::ok).any(|line| line == "booted")
     });
     assert!(soon(booted).await.unwrap());
+    let all =
+        || marks.iter().flat_map(|mark| processes_with(mark)).filter(|pid| *pid != foreign.id()).collect::<Vec<_>>();
+    assert_eq!(all().len(), 10);
     host.kill().unwrap();
     host.wait().unwrap();
-    let left = processes_with(&mark);
-    assert_eq!(left.len(), 1, "it ignores that its input has ended");
+    assert!(all().len() >= 5, "those that ignore the end of their input are left");
 
     let hub = soon(place.hub()).await;
-    assert_eq!(hub.reaped().ended.iter().map(|child| child.pid).collect::<Vec<_>>(), left);
-    until_gone(left[0]).await;
-    assert_eq!(state(&hub, config.id), State::Stopped);
+    for pid in all() {
+        until_gone(pid).await;
+    }
+    assert!(hub.reaped().ended.len() >= 5);
+    assert!(is_alive(foreign.id()), "it looks like one of them, and is none");
+    assert!(configs.iter().all(|config| state(&hub, config.id) == State::Stopped));
+    foreign.kill().unwrap();
+    foreign.wait().unwrap();
 }
 
 /// Case 42.

@@ -1,4 +1,5 @@
 //! The service with real processes. What runs is this very program: see `server.rs`.
+#![cfg(target_os = "linux")]
 
 mod acceptance;
 mod config;

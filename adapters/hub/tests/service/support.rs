@@ -122,7 +122,6 @@ pub(crate) fn pid(hub: &Hub, id: Uuid) -> u32 {
 }
 
 /// Whether a process is there; one that has ended and was not taken notice of is not.
-#[cfg(target_os = "linux")]
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')')
@@ -132,7 +131,6 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 }
 
 /// Waits until a process is gone. What was killed takes a moment, and nothing tells when it is over.
-#[cfg(target_os = "linux")]
 pub(crate) async fn until_gone(pid: u32) {
     soon(async {
         while is_alive(pid) {
@@ -143,7 +141,6 @@ pub(crate) async fn until_gone(pid: u32) {
 }
 
 /// The processes whose environment has this in it.
-#[cfg(target_os = "linux")]
 pub(crate) fn processes_with(text: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for process in std::fs::read_dir("/proc").expect("processes").flatten() {

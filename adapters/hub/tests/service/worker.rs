@@ -1,7 +1,6 @@
 //! The example's worker, from end to end: what it perceives, and what it makes of what goes wrong.
 
 #[path = "../../../../examples/worker/worker.rs"]
-#[allow(unreachable_pub, dead_code, missing_docs, reason = "it is an example")]
 mod subject;
 
 use std::sync::Arc;
