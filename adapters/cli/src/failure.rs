@@ -152,6 +152,18 @@ impl Failure {
         Self::new((exit, code, &error.field), text::line(&error.message))
     }
 
+    /// What a hub says went wrong with a call, before which the server was there.
+    pub(crate) fn of_call(tool: &str, error: &ErrorContract) -> Self {
+        let mut failure = Self::of_contract(error);
+        if failure.exit == NOT_CONNECTED {
+            failure.exit = CONNECTION_FAILED;
+        }
+        if !failure.message.contains(tool) {
+            failure.message = format!("`{}`: {}", text::line(tool), failure.message);
+        }
+        failure
+    }
+
     /// What only a running hub can do was asked for, and none runs.
     pub(crate) fn no_hub() -> Self {
         Self::new((NOT_CONNECTED, Code::Unavailable, "hub"), "no hub runs, so servers do not go on after a command")

@@ -57,7 +57,7 @@ pub(super) fn run(
     let request = Request::Call { tool: tool.to_owned(), server: configured.server.clone(), arguments, timeout_ms };
     let answered = link.ask_json(request);
     link.close();
-    let raw = answered.map_err(of)?;
+    let raw = answered.map_err(|error| Failure::of_call(tool, &error))?;
     let result: CallToolResult = raw.decode().map_err(|error| Failure::usage("server", error.to_string()))?;
     let saved = save.map(|directory| Save::to(directory).blocks(&result.content)).transpose()?.unwrap_or_default();
     if options.json {
