@@ -1,6 +1,6 @@
 //! `mcpwire hub run`: servers that many commands share, behind a Unix socket that only this user can open.
 //!
-//! Both sides write one JSON document a line: a [`Request`], and a [`Response`] to each, in order.
+//! Both sides write one JSON document a line: a `Request`, and a `Response` to each, in order.
 
 use mcpwire_hub::layout::Layout;
 
