@@ -2,7 +2,10 @@
 //!
 //! ```text
 //! cargo run --release -p mcpwire-hub --example many_servers -- 200
+//! cargo run --release -p mcpwire-hub --example many_servers -- 200 32 target/release/mcpwire demo-server
 //! ```
+//!
+//! The second starts 32 at a time, and a server of your own with its arguments.
 
 use std::env;
 use std::fs;
@@ -32,9 +35,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut settings = SupervisorSettings::default();
     settings.starts = starts;
     let hub = Hub::open(HubOptions::new(Layout::below(directory.path())).supervisor(settings)).await?;
-    let program = env::current_exe()?;
+    let program = match env::args().nth(3) {
+        Some(program) => program,
+        None => env::current_exe()?.to_string_lossy().into_owned(),
+    };
     for at in 0..count {
-        let config = McpConfig::binary(format!("server {at}"), program.to_string_lossy());
+        let config = McpConfig::binary(format!("server {at}"), &program).args(env::args().skip(4));
         hub.create(config.env(EnvVarConfig::value(SERVE, "1"))).await?;
     }
 
@@ -48,7 +54,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let tools = hub.available_tools().len();
     println!("available_tools with {tools} tools: {:?}", per_turn(|| hub.available_tools().len()));
-    println!("find_tool_provider among them: {:?}", per_turn(|| hub.find_tool_provider("server_7__tool_7")));
+    let offered = hub.available_tools();
+    let last = offered.iter().last().ok_or("there are no tools")?.name.clone();
+    println!("find_tool_provider among them: {:?}", per_turn(|| hub.find_tool_provider(&last)));
     println!(
         "all names read: {:?}",
         per_turn(|| hub.available_tools().iter().map(|tool| tool.name.len()).sum::<usize>())
