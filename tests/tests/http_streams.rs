@@ -88,15 +88,12 @@ fn a_server_may_be_polled_for_long() {
 
 #[test]
 fn a_stream_that_brings_nothing_is_given_up() {
-    let ways: [fn(&mut Says); 4] = [
+    let ways: [fn(&mut Says); 3] = [
         |says| {
             says.stream().end();
         },
         |says| {
             says.stream().body(": nothing\n\nid: 1\ndata: \n\n").fail(FailureKind::Broken);
-        },
-        |says| {
-            says.fail(FailureKind::Unreachable);
         },
         |says| {
             says.empty(503);
@@ -119,6 +116,53 @@ fn a_stream_that_brings_nothing_is_given_up() {
         let waits: Vec<Duration> = web.asked.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at)).collect();
         assert!(waits.windows(2).all(|pair| pair[1] > pair[0]), "way {number}: {waits:?}");
     }
+}
+
+#[test]
+fn a_server_that_has_gone_is_not_waited_for_long() {
+    let mut web = without_listening(|asked, says| match asked.header("last-event-id") {
+        None => {
+            says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken);
+        }
+        Some(_) => {
+            says.fail(FailureKind::Unreachable);
+        }
+    });
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(600));
+    assert_eq!(web.lines(), ["POST tools/call", "GET", "GET"]);
+    let ended = web.ended_at(ticket).expect("it has ended");
+    assert!((3..4).contains(&ended.as_secs()), "{ended:?}");
+    let HttpError::Failed(failure) = http(web.error(ticket)) else { panic!("it failed") };
+    assert_eq!(failure.kind, FailureKind::Unreachable);
+}
+
+#[test]
+fn a_server_that_is_gone_for_a_moment_loses_nothing() {
+    let mut tries = 0;
+    let mut id = String::new();
+    let mut web = without_listening(move |asked, says| {
+        tries += 1;
+        match tries {
+            1 => {
+                id = asked.message["id"].to_string();
+                says.stream().body("id: 1\ndata: \n\n").fail(FailureKind::Broken);
+            }
+            // Never twice in a row.
+            2 | 4 => {
+                says.fail(FailureKind::Unreachable);
+            }
+            3 => {
+                says.empty(503);
+            }
+            _ => {
+                says.stream().event(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, web::said("back"))).end();
+            }
+        }
+    });
+    let ticket = web.echo();
+    web.pass(Duration::from_secs(600));
+    assert_eq!(web.text(ticket), "back");
 }
 
 #[test]

@@ -37,6 +37,10 @@ use crate::types::InitializeResult;
 /// connection.
 const LEAVE: Duration = Duration::from_secs(1);
 
+/// How often in a row there may be nobody to take a stream up with. 2, some 3 s with the waits before them: those who wait for a
+/// server that has crashed learn it soon, and one that is started again has seldom kept its sessions.
+const MAX_UNREACHABLE: u32 = 2;
+
 /// The state of legacy sessions.
 #[derive(Debug)]
 pub(super) struct Legacy {
@@ -219,7 +223,8 @@ impl Engine {
     }
 
     /// The stream of a request was lost before its answer came.
-    pub(super) fn interrupted(&mut self, asked: Asked, mut open: Open, failure: Option<Failure>) {
+    pub(super) fn interrupted(&mut self, mut asked: Asked, mut open: Open, failure: Option<Failure>) {
+        asked.cursor.unreachable = 0;
         let has_cursor = !asked.cursor.last_id.is_empty();
         if has_cursor && !self.is_modern() && &*asked.method != "server/discover" {
             return self.resume_later(asked, failure);
@@ -247,12 +252,14 @@ impl Engine {
     }
 
     /// A stream could not be taken up again.
-    pub(super) fn not_resumed(&mut self, asked: Asked, mut open: Open, failure: Option<Failure>) {
+    pub(super) fn not_resumed(&mut self, mut asked: Asked, mut open: Open, failure: Option<Failure>) {
         if open.status == 404 && open.session.is_some() {
             return self.session_lost(asked, open.session, false);
         }
+        let is_gone = failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreachable);
+        asked.cursor.unreachable = if is_gone { asked.cursor.unreachable + 1 } else { 0 };
         let passes = failure.is_some() || open.status >= 500 || matches!(open.status, 408 | 429);
-        if passes && asked.cursor.attempts < self.settings.max_attempts {
+        if passes && asked.cursor.unreachable < MAX_UNREACHABLE && asked.cursor.attempts < self.settings.max_attempts {
             return self.resume_later(asked, failure);
         }
         let error = open.verdict(failure);

@@ -72,6 +72,8 @@ pub(super) struct Cursor {
     pub(super) retry: Option<Duration>,
     /// How often it was taken up since it last brought something.
     pub(super) attempts: u32,
+    /// How often in a row there was nobody to take it up with.
+    pub(super) unreachable: u32,
 }
 
 /// What has come of a response.

@@ -33,7 +33,8 @@ pub struct Settings {
     /// Chance, for waits that shall not be those of all other clients. 0 by default; any number of the embedder's does.
     pub seed: u64,
     /// How often a stream that was lost is taken up again without anything new coming on it, before the request fails. 5: with
-    /// the doubled waits that is half a minute, in which a server comes back from a restart.
+    /// the doubled waits that is half a minute, in which a server that is busy recovers. Where nobody is there at all, it fails
+    /// sooner, after some 3 s.
     pub max_attempts: u32,
     /// How much of the body of a refusal is read, in bytes. 64 KiB: errors of the protocol with their data fit, and of pages for
     /// people only the beginning is shown.
