@@ -71,6 +71,36 @@ fn a_termination_ends_the_server_too() {
     mark.assert_nothing_left();
 }
 
+/// A server that does not end by itself when nobody is left to talk to it.
+#[test]
+fn an_interrupt_ends_servers_that_are_called_by_name() {
+    let (mark, place) = (Mark::new(), scratch("interrupted-by-name"));
+    let place = place.to_str().expect("a path of text");
+    let script = format!("trap '' TERM INT; {} demo-server; sleep 600", env!("CARGO_BIN_EXE_mcpwire"));
+    let added = support::mcpwire(&[
+        "server",
+        "add",
+        "stubborn",
+        "--config-dir",
+        place,
+        "--env",
+        mark.variable(),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    assert_eq!(added.code(), 0, "{added:?}");
+    let running =
+        Running::start(&["call", "stubborn__slow", r#"{"seconds":600}"#, "--config-dir", place, "--json"], "");
+    // The shell, and the server, which is in the middle of something.
+    wait_for("the server", || (mark.processes().len() >= 2).then_some(()));
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert_eq!((finished.code(), finished.stdout.as_str()), (130, ""), "{finished:?}");
+    mark.assert_nothing_left();
+}
+
 fn wait_until_traced(trace: &str, what: &str) {
     wait_for(what, || std::fs::read_to_string(trace).is_ok_and(|trace| trace.contains(what)).then_some(()));
 }

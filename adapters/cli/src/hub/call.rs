@@ -76,19 +76,20 @@ pub(super) fn run(
 
 /// Starts what is needed, where no hub runs that has done so: one server, the one that the name of the tool is of, or all.
 fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Options) -> Result<(), Failure> {
-    let Link::Own { hub, runtime } = link else { return Ok(()) };
+    let Link::Own(own) = link else { return Ok(()) };
+    let hub = &own.hub;
     let only = match server {
         Some(server) => Some(find(hub, server).map_err(of)?),
         None => tool.and_then(|tool| named_in(hub, tool)),
     };
     if let Some(config) = only {
-        return runtime.block_on(hub.start(config.id)).map_err(of);
+        return own.wait(hub.start(config.id)).map_err(of);
     }
     if hub.list().is_empty() {
         let failure = Failure::no_server();
         return Err(failure.with_hint("Or configure servers: mcpwire server add --help, mcpwire server import --help"));
     }
-    runtime.block_on(hub.boot()).map_err(of)?;
+    own.wait(hub.boot()).map_err(of)?;
     for config in hub.list() {
         if let McpStatus::Error { message } = hub.status(config.id) {
             note(options, &format!("{}: {}", text::line(&config.name), text::line(&message)));

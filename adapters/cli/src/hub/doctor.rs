@@ -38,11 +38,12 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
         findings.push(wrong("secrets".into(), &problem));
     }
     let mut link = link(place, options)?;
-    if let Link::Own { hub, runtime } = &link {
-        runtime.block_on(hub.boot()).map_err(of)?;
+    if let Link::Own(own) = &link {
+        let hub = &own.hub;
+        own.wait(hub.boot()).map_err(of)?;
         // One that is lazy sleeps until it is called: here, everything is tried.
         for config in hub.list().into_iter().filter(|config| config.enabled && config.lazy) {
-            let _ = runtime.block_on(hub.start(config.id));
+            let _ = own.wait(hub.start(config.id));
         }
     }
     let rows: Vec<Row> = link.ask(Request::Status).map_err(of)?;

@@ -1,34 +1,80 @@
 //! [`Link`]: the hub that a command talks to.
 
+use std::process;
+use std::sync::Arc;
+
 use mcpwire_blocking::core::Json;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 
 use super::requests::{Request, answer};
 #[cfg(unix)]
 use super::serve::Client;
+use crate::failure::Failure;
 
 /// The hub that a command talks to.
 pub(super) enum Link {
     /// One of its own, which ends with the command.
-    Own { hub: Hub, runtime: Runtime },
+    Own(Own),
     /// The one that `mcpwire hub run` runs.
     #[cfg(unix)]
     Running(Client),
 }
 
+/// A hub that ends with the command, however that ends: finished, failed or interrupted.
+pub(super) struct Own {
+    pub(super) hub: Hub,
+    runtime: Runtime,
+    pressed: Arc<Notify>,
+    /// An interrupt is told as JSON.
+    json: bool,
+}
+
+impl Own {
+    /// Waits for something. An interrupt ends all servers, and the program.
+    pub(super) fn wait<T>(&self, something: impl Future<Output = T>) -> T {
+        let done = self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                done = something => Some(done),
+                () = self.pressed.notified() => None,
+            }
+        });
+        done.unwrap_or_else(|| {
+            // What was under way has been dropped, so its server is told. The end has a deadline.
+            let _ = self.runtime.block_on(self.hub.shutdown_all());
+            let interrupted = Failure::interrupted();
+            interrupted.report(self.json);
+            process::exit(interrupted.exit().into())
+        })
+    }
+
+    /// Waits for something that an interrupt is meant to end.
+    pub(super) fn wait_until_pressed<T>(&self, something: impl AsyncFnOnce(&Notify) -> T) -> T {
+        self.runtime.block_on(something(&self.pressed))
+    }
+}
+
 impl Link {
-    pub(super) fn open(layout: &Layout, options: impl FnOnce() -> HubOptions) -> Result<Link, ErrorContract> {
+    pub(super) fn open(
+        layout: &Layout,
+        json: bool,
+        options: impl FnOnce() -> HubOptions,
+    ) -> Result<Link, ErrorContract> {
         #[cfg(unix)]
         if let Some(client) = Client::connect(layout)? {
             return Ok(Link::Running(client));
         }
         let _ = layout;
         let runtime = runtime()?;
+        let pressed = Arc::new(Notify::new());
+        let press = Arc::clone(&pressed);
+        let _ = ctrlc::set_handler(move || press.notify_one());
         let hub = runtime.block_on(Hub::open(options()))?;
-        Ok(Link::Own { hub, runtime })
+        Ok(Link::Own(Own { hub, runtime, pressed, json }))
     }
 
     pub(super) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, ErrorContract> {
@@ -38,21 +84,21 @@ impl Link {
 
     pub(super) fn ask_json(&mut self, request: Request) -> Result<Json, ErrorContract> {
         match self {
-            Link::Own { hub, runtime } => runtime.block_on(answer(hub, request)),
+            Link::Own(own) => own.wait(answer(&own.hub, request)),
             #[cfg(unix)]
             Link::Running(client) => client.ask(&request),
         }
     }
 
     pub(super) fn is_running(&self) -> bool {
-        !matches!(self, Link::Own { .. })
+        !matches!(self, Link::Own(_))
     }
 
     /// Ends all that this command has started.
     pub(super) fn close(self) {
-        if let Link::Own { hub, runtime } = self {
+        if let Link::Own(own) = self {
             // The result has been told; what does not end politely is killed with the hub.
-            let _ = runtime.block_on(hub.shutdown_all());
+            let _ = own.wait(own.hub.shutdown_all());
         }
     }
 }

@@ -75,7 +75,7 @@ fn hub_options(layout: &Layout, options: &Options) -> HubOptions {
 /// A connection to the running hub, or a hub of this command's own.
 fn link(place: &Place, options: &Options) -> Result<Link, Failure> {
     let layout = layout(place)?;
-    Link::open(&layout, || hub_options(&layout, options)).map_err(of)
+    Link::open(&layout, options.json, || hub_options(&layout, options)).map_err(of)
 }
 
 /// As the failure of a command.

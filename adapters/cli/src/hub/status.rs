@@ -1,7 +1,6 @@
 //! `mcpwire status`: a table of all configured servers, once or for as long as somebody watches.
 
 use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_hub::{Hub, McpService};
@@ -10,7 +9,7 @@ use tokio::sync::Notify;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::args::Place;
-use super::link::{Link, runtime};
+use super::link::Link;
 use super::requests::{Request, Row, rows};
 use super::{link, of};
 use crate::args::Options;
@@ -26,8 +25,8 @@ pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, F
     if watch {
         return follow(link, options);
     }
-    if let Link::Own { hub, runtime } = &link {
-        runtime.block_on(hub.boot()).map_err(of)?;
+    if let Link::Own(own) = &link {
+        own.wait(own.hub.boot()).map_err(of)?;
     }
     let rows: Vec<Row> = link.ask(Request::Status).map_err(of)?;
     link.close();
@@ -40,27 +39,21 @@ pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, F
 }
 
 fn follow(link: Link, options: &Options) -> Result<u8, Failure> {
-    let pressed = Arc::new(Notify::new());
-    let press = Arc::clone(&pressed);
-    let _ = ctrlc::set_handler(move || press.notify_one());
     let mut screen = Screen::new(options);
     match link {
-        Link::Own { hub, runtime } => {
-            let starting = hub.clone();
-            let shown = runtime.block_on(async {
+        Link::Own(own) => {
+            let starting = own.hub.clone();
+            let shown = own.wait_until_pressed(async |pressed| {
                 tokio::spawn(async move { starting.boot().await });
-                watch(&hub, &pressed, &mut screen).await
+                watch(&own.hub, pressed, &mut screen).await
             });
-            Link::Own { hub, runtime }.close();
+            Link::Own(own).close();
             shown
         }
         #[cfg(unix)]
         Link::Running(mut client) => {
-            std::thread::spawn(move || {
-                let _ = runtime().map(|runtime| runtime.block_on(pressed.notified()));
-                // What is shown is whole at any time.
-                std::process::exit(0);
-            });
+            // What is shown is whole at any time.
+            let _ = ctrlc::set_handler(|| std::process::exit(0));
             loop {
                 let rows = client.ask(&Request::Status).map_err(of)?;
                 let rows: Vec<Row> = rows.decode().map_err(|error| Failure::usage("hub", error.to_string()))?;
