@@ -55,8 +55,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tools = hub.available_tools().len();
     println!("available_tools with {tools} tools: {:?}", per_turn(|| hub.available_tools().len()));
     let offered = hub.available_tools();
-    let last = offered.iter().last().ok_or("there are no tools")?.name.clone();
-    println!("find_tool_provider among them: {:?}", per_turn(|| hub.find_tool_provider(&last)));
+    let last = offered.iter().last().ok_or("there are no tools")?.name;
+    println!("find_tool_provider among them: {:?}", per_turn(|| hub.find_tool_provider(last)));
     println!(
         "all names read: {:?}",
         per_turn(|| hub.available_tools().iter().map(|tool| tool.name.len()).sum::<usize>())
