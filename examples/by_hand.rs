@@ -22,7 +22,7 @@ use mcpwire_core::{
 fn main() -> Result<(), Box<dyn Error>> {
     let demo = demo::server();
     let mut command = Command::new(&demo.command);
-    command.args(&demo.args).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(&demo.args).env_clear().envs(&demo.env).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn()?;
     let to_server = server.stdin.take().ok_or("the server has no input")?;
     let from_server = server.stdout.take().ok_or("the server has no output")?;

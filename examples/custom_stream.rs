@@ -45,7 +45,8 @@ async fn bridge(listener: TcpListener) -> io::Result<(u64, u64)> {
     let (mut client, _) = listener.accept().await?;
     let demo = demo::server();
     let mut command = Command::new(&demo.command);
-    let mut server = command.args(&demo.args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut server =
+        command.args(&demo.args).env_clear().envs(&demo.env).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let (Some(mut input), Some(mut output)) = (server.stdin.take(), server.stdout.take()) else {
         return Err(io::ErrorKind::BrokenPipe.into());
     };
