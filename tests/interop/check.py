@@ -200,16 +200,14 @@ def http_servers():
         pings(),
         asks("trigger-elicitation-request", {}, {"elicitation": [ACCEPTED | {"content": {"name": "ada"}}]}, "ada"),
         asks("trigger-sampling-request", {"prompt": "x"}, {"sampling": [{"model": "m", "text": "answered"}]}, "answered"),
+        asks("get-roots-list", {}, {"roots": ["file:///tmp"]}, "file:///tmp"),
         listens(),
         cannot_connect("modern"),
     ]
-    # It asks on the stream that belongs to no request. By Streamable HTTP that is another one than that of the call, and what it
-    # asks before the client has opened it is lost.
-    roots = asks("get-roots-list", {}, {"roots": ["file:///tmp"]}, "file:///tmp")
     return [
         everything_by("streamableHttp", "/mcp", of_the_tool),
         everything_by("streamableHttp", "/mcp", [], TOKIO),
-        everything_by("sse", "/sse", [*of_the_tool, roots]),
+        everything_by("sse", "/sse", of_the_tool),
         everything_by("sse", "/sse", [], TOKIO),
         python_by(
             [

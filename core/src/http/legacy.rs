@@ -3,9 +3,10 @@
 //! Redelivery").
 //!
 //! ```text
-//! initialize answered ──▶ POST notifications/initialized ──▶ taken: requests may go, GET opens the stream
-//!                          (requests wait: servers refuse        │
-//!                           those that overtake it)              ▼
+//! initialize answered ──▶ POST notifications/initialized ──▶ taken: GET opens the stream, requests may go
+//!                          (requests wait: servers refuse        │  (they wait for the head of the stream, for a
+//!                           those that overtake it)              │   moment, if the server may ask something)
+//!                                                                ▼
 //!                                                     404 to a request of this session
 //!                                                                │  once, whoever notices first
 //!                                                                ▼
@@ -37,6 +38,11 @@ use crate::types::InitializeResult;
 /// connection.
 const LEAVE: Duration = Duration::from_secs(1);
 
+/// How long requests wait for the server's own stream. Servers ask on it what a call makes them ask, and what they ask before it
+/// is there is lost: the call then waits for ever. 1 s: a connection with TLS and a round trip on slow networks; only what holds
+/// back the head of a stream until the first event uses it up.
+const LISTEN_FIRST: Duration = Duration::from_secs(1);
+
 /// How often in a row there may be nobody to take a stream up with. 2, some 3 s with the waits before them: those who wait for a
 /// server that has crashed learn it soon, and one that is started again has seldom kept its sessions.
 const MAX_UNREACHABLE: u32 = 2;
@@ -52,6 +58,8 @@ pub(super) struct Legacy {
     pub(super) opening: Vec<u8>,
     /// Requests wait until the server has taken `notifications/initialized`, but not beyond this.
     held_until: Option<Timestamp>,
+    /// Requests wait until it is known whether the server has a stream of its own, but not beyond this.
+    listening_until: Option<Timestamp>,
     renewing: Option<(ExchangeId, Timestamp)>,
     /// The session is gone and could not be renewed.
     is_lost: bool,
@@ -90,6 +98,7 @@ impl Legacy {
             generation: 0,
             opening: Vec::new(),
             held_until: None,
+            listening_until: None,
             renewing: None,
             is_lost: false,
             broken: Vec::new(),
@@ -102,7 +111,7 @@ impl Legacy {
 
     /// Whether requests have to wait.
     pub(super) fn is_held(&self) -> bool {
-        self.held_until.is_some() || self.renewing.is_some()
+        self.held_until.is_some() || self.listening_until.is_some() || self.renewing.is_some()
     }
 
     pub(super) fn hold(&mut self, until: Timestamp) {
@@ -117,7 +126,7 @@ impl Legacy {
         let broken = self.broken.iter().map(|broken| broken.at).min();
         let leaving = self.leaving.front().map(|(at, _)| *at);
         let renewing = self.renewing.map(|(_, by)| by);
-        [self.held_until, renewing, broken, listen, leaving].into_iter().flatten().min()
+        [self.held_until, self.listening_until, renewing, broken, listen, leaving].into_iter().flatten().min()
     }
 
     /// A request is not waited for any more.
@@ -141,6 +150,9 @@ impl Engine {
         let now = self.now;
         if self.legacy.held_until.is_some_and(|at| at <= now) {
             self.release();
+        }
+        if self.legacy.listening_until.is_some_and(|at| at <= now) {
+            self.legacy.listening_until = None;
         }
         if let Some((id, _)) = self.legacy.renewing.filter(|(_, by)| *by <= now) {
             self.abort(id);
@@ -167,7 +179,14 @@ impl Engine {
         let wanted = self.settings.listen && self.legacy.listen == Listen::NotYet;
         if was_held && wanted && !self.way.is_sse() && !self.is_modern() && self.phase() == Phase::Ready {
             self.listen();
+            self.legacy.listening_until = self.may_be_asked().then(|| self.now + LISTEN_FIRST);
         }
+    }
+
+    /// Whether the server was told that it may ask something.
+    fn may_be_asked(&self) -> bool {
+        let capabilities = &self.session.config().capabilities;
+        capabilities.roots.is_some() || capabilities.sampling.is_some() || capabilities.elicitation.is_some()
     }
 
     fn listen(&mut self) {
@@ -179,6 +198,7 @@ impl Engine {
     /// The head of the stream is there: whether it is one. A server that has none says 405, or whatever it says to what it does
     /// not know; one that has trouble at the moment is asked again.
     pub(super) fn listening(&mut self, is_stream: bool, status: u16) {
+        self.legacy.listening_until = None;
         match self.legacy.listen {
             Listen::Asking(id) if is_stream => self.legacy.listen = Listen::Open(id),
             Listen::Asking(_) if status < 500 => self.legacy.listen = Listen::Off,
@@ -192,6 +212,7 @@ impl Engine {
         if was != Listen::Asking(id) && was != Listen::Open(id) {
             return;
         }
+        self.legacy.listening_until = None;
         let cursor = &mut self.legacy.cursor;
         self.legacy.listen = if cursor.attempts >= self.settings.max_attempts {
             Listen::Off
@@ -290,6 +311,7 @@ impl Engine {
         self.legacy.generation += 1;
         self.legacy.session = None;
         self.legacy.held_until = None;
+        self.legacy.listening_until = None;
         self.legacy.cursor = Cursor::default();
         if let Listen::Asking(id) | Listen::Open(id) = self.legacy.listen {
             self.abort(id);

@@ -28,7 +28,9 @@ pub struct Settings {
     /// The shape of the transport; `None`, the default, to find out. For hosts that remember it.
     pub flavour: Option<Flavour>,
     /// Whether to open a stream on which legacy servers say what belongs to no request, such as that a list has changed; true
-    /// by default. It is opened once the connection is, and a server that has none is none the worse for it.
+    /// by default. It is opened once the connection is, and a server that has none is none the worse for it. Where the client can
+    /// be asked something (roots, sampling, elicitation), its first request waits until the stream is there, for a second at most:
+    /// what a server asks before that is lost.
     pub listen: bool,
     /// Chance, for waits that shall not be those of all other clients. 0 by default; any number of the embedder's does.
     pub seed: u64,
