@@ -11,6 +11,8 @@ use futures_io::AsyncRead;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
+use crate::pool::Lent;
+
 /// The body of a request.
 pub(crate) struct Whole(pub(crate) Bytes);
 
@@ -34,8 +36,26 @@ impl Body for Whole {
 
 /// The body of a response. What was read and not taken is at most what hyper reads at once.
 pub(crate) struct Rest {
-    pub(crate) body: Incoming,
-    pub(crate) piece: Bytes,
+    body: Incoming,
+    piece: Bytes,
+    /// The connection that it comes by, until its end.
+    lent: Option<Lent>,
+}
+
+impl Rest {
+    pub(crate) fn new(body: Incoming, lent: Option<Lent>) -> Self {
+        let mut rest = Rest { body, piece: Bytes::new(), lent };
+        if rest.body.is_end_stream() {
+            rest.ended();
+        }
+        rest
+    }
+
+    fn ended(&mut self) {
+        if let Some(lent) = self.lent.take() {
+            lent.give_back();
+        }
+    }
 }
 
 impl AsyncRead for Rest {
@@ -43,7 +63,10 @@ impl AsyncRead for Rest {
         let this = self.get_mut();
         while this.piece.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
-                None => return Poll::Ready(Ok(0)),
+                None => {
+                    this.ended();
+                    return Poll::Ready(Ok(0));
+                }
                 // Trailers say nothing to this protocol.
                 Some(Ok(frame)) => this.piece = frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Poll::Ready(Err(read_error(&error))),

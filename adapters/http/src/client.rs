@@ -1,30 +1,25 @@
 //! [`Client`]: makes the requests.
 
-use std::error::Error;
 use std::fmt;
-use std::future::Future;
-use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::LOCATION;
-use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, Version};
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
 use hyper::body::Incoming;
-use hyper_util::client::legacy;
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{Begun, HttpClient, HttpResponse};
 use mcpwire_driver::{HttpSetupError, McpServerDef};
 
-use crate::body::{Rest, Whole, all_of};
-use crate::connect::{ConnectFailure, Connector, Shared};
-use crate::net::{Net, Task};
+use crate::body::{Rest, Whole};
+use crate::connect::Connector;
+use crate::line::Lines;
+use crate::net::Net;
+use crate::pool::{Lent, Pool};
 use crate::proxy::Proxies;
 use crate::redirect;
-use crate::time::Timer;
 use crate::tls::Tls;
 
 /// How many requests are under way over one HTTP/2 connection. 1,024: a server says itself how many it takes, mostly 100 to 250, and
@@ -115,9 +110,8 @@ pub struct Client<N> {
 }
 
 struct Inner<N> {
-    hyper: legacy::Client<Connector<N>, Whole>,
+    pool: Pool<N>,
     proxies: Arc<Proxies>,
-    speaks_http2: AtomicBool,
 }
 
 impl<N: Net> Client<N> {
@@ -130,23 +124,16 @@ impl<N: Net> Client<N> {
             Some(_) => Proxies::none(),
             None => Proxies::new(options.proxy),
         });
-        let connector = Connector::new(Shared {
+        let connector = Connector {
             proxies: Arc::clone(&proxies),
             tls: Tls::new(options.trusted).map_err(HttpSetupError::Client)?,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
             unix_socket: options.unix_socket,
-        });
-        let max_head = options.max_head.max(8 * 1024);
-        let hyper = legacy::Client::builder(Spawn::<N>(PhantomData))
-            .timer(Timer::<N>::new())
-            .pool_timer(Timer::<N>::new())
-            .pool_idle_timeout(options.idle_timeout)
-            .pool_max_idle_per_host(options.max_connections)
-            .http1_max_buf_size(max_head)
-            .http2_max_header_list_size(u32::try_from(max_head).unwrap_or(u32::MAX))
-            .build(connector);
-        let shared = Arc::new(Inner { hyper, proxies, speaks_http2: AtomicBool::new(false) });
+        };
+        let lines = Lines::new(options.max_head.max(8 * 1024));
+        let pool = Pool::new(connector, lines, options.max_connections, options.idle_timeout);
+        let shared = Arc::new(Inner { pool, proxies });
         Ok(Client { shared, max_connections: options.max_connections })
     }
 }
@@ -158,7 +145,7 @@ impl<N: Net> HttpClient for Client<N> {
     }
 
     fn capacity(&self) -> usize {
-        if self.shared.speaks_http2.load(Ordering::Relaxed) { STREAMS } else { self.max_connections }
+        if self.shared.pool.speaks_http2() { STREAMS } else { self.max_connections }
     }
 }
 
@@ -169,11 +156,15 @@ impl<N: Net> Inner<N> {
         let mut uri: Uri = uri.parse().map_err(|error| not_made(format!("{uri} is no address: {error}")))?;
         for _ in 0..=redirect::MOST {
             let request = self.request(verb, &uri, &headers, body.clone())?;
-            let response = self.hyper.request(request).await.map_err(|error| failure(&error))?;
+            let (response, lent) = self.pool.send(request).await?;
             let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
             match redirect::target(verb, &uri, response.status(), location) {
-                Ok(None) => return Ok(self.head(response)),
-                Ok(Some(target)) => uri = target,
+                Ok(None) => return Ok(head(response, lent)),
+                Ok(Some(target)) => {
+                    // One without a body leaves its connection to the next.
+                    drop(head(response, lent));
+                    uri = target;
+                }
                 Err(detail) => return Err(Failure::new(FailureKind::Redirect, detail)),
             }
         }
@@ -207,52 +198,17 @@ impl<N: Net> Inner<N> {
         }
         Ok(request)
     }
+}
 
-    fn head(&self, response: Response<Incoming>) -> HttpResponse {
-        if response.version() == Version::HTTP_2 {
-            self.speaks_http2.store(true, Ordering::Relaxed);
-        }
-        let (head, body) = response.into_parts();
-        let headers =
-            head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-        HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(Rest { body, piece: Bytes::new() }) }
-    }
+fn head(response: Response<Incoming>, lent: Option<Lent>) -> HttpResponse {
+    let (head, body) = response.into_parts();
+    let headers =
+        head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
+    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(Rest::new(body, lent)) }
 }
 
 fn not_made(detail: String) -> Failure {
     Failure::new(FailureKind::NotMade, detail)
-}
-
-/// What hyper's error means.
-fn failure(error: &legacy::Error) -> Failure {
-    let mut kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Broken };
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        if let Some(failure) = error.downcast_ref::<ConnectFailure>() {
-            return Failure::new(failure.kind, failure.detail.clone());
-        }
-        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
-            kind = FailureKind::Invalid;
-        }
-        next = error.source();
-    }
-    Failure::new(kind, all_of(error))
-}
-
-/// The runtime's tasks, for hyper.
-struct Spawn<N>(PhantomData<fn() -> N>);
-
-impl<N> Clone for Spawn<N> {
-    fn clone(&self) -> Self {
-        Spawn(PhantomData)
-    }
-}
-
-impl<N: Net, F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawn<N> {
-    fn execute(&self, task: F) {
-        let task: Task = Box::pin(task) as Pin<Box<dyn Future<Output = ()> + Send>>;
-        N::spawn(task);
-    }
 }
 
 impl<N> fmt::Debug for Client<N> {

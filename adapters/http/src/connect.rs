@@ -1,31 +1,20 @@
 //! From an address to a connection: TCP or a Unix socket, a proxy if there is one, TLS.
 
 use std::fmt;
-use std::future::Future;
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Uri;
-use mcpwire_driver::core::http::FailureKind;
-use tower_service::Service;
-
-use crate::io::Line;
+use crate::io::Wire;
 use crate::net::{Connecting, Net, Socket};
 use crate::proxy::{self, Proxies};
 use crate::time::within;
 use crate::tls::Tls;
+use http::Uri;
+use mcpwire_driver::core::http::{Failure, FailureKind};
 
-/// Makes connections. Cheap to clone, as hyper wants it.
-pub(crate) struct Connector<N> {
-    shared: Arc<Shared>,
-    runtime: PhantomData<fn() -> N>,
-}
-
-pub(crate) struct Shared {
+/// Makes connections.
+pub(crate) struct Connector {
     pub(crate) proxies: Arc<Proxies>,
     pub(crate) tls: Tls,
     pub(crate) connect_timeout: Duration,
@@ -33,35 +22,8 @@ pub(crate) struct Shared {
     pub(crate) unix_socket: Option<PathBuf>,
 }
 
-impl<N> Connector<N> {
-    pub(crate) fn new(shared: Shared) -> Self {
-        Connector { shared: Arc::new(shared), runtime: PhantomData }
-    }
-}
-
-impl<N> Clone for Connector<N> {
-    fn clone(&self) -> Self {
-        Connector { shared: Arc::clone(&self.shared), runtime: PhantomData }
-    }
-}
-
-impl<N: Net> Service<Uri> for Connector<N> {
-    type Response = Line;
-    type Error = ConnectFailure;
-    type Future = Pin<Box<dyn Future<Output = Result<Line, ConnectFailure>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectFailure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let shared = Arc::clone(&self.shared);
-        Box::pin(async move { shared.connect::<N>(&uri).await })
-    }
-}
-
-impl Shared {
-    async fn connect<N: Net>(&self, uri: &Uri) -> Result<Line, ConnectFailure> {
+impl Connector {
+    pub(crate) async fn connect<N: Net>(&self, uri: &Uri) -> Result<Wire, ConnectFailure> {
         let is_secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or_else(|| ConnectFailure::unreachable("the address has no host".into()))?;
         let port = port(uri);
@@ -94,10 +56,10 @@ impl Shared {
             }
             let is_proxied = through.is_some() && !is_secure;
             if !is_secure {
-                return Ok(Line { socket, is_http2: false, is_proxied });
+                return Ok(Wire { socket, is_http2: false, is_proxied });
             }
             let (socket, is_http2) = self.tls.server(host, socket).await?;
-            Ok(Line { socket, is_http2, is_proxied })
+            Ok(Wire { socket, is_http2, is_proxied })
         };
         within::<N, _>(self.handshake_timeout, handshake).await.unwrap_or_else(|| {
             let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);
@@ -128,7 +90,12 @@ impl Shared {
 
 /// The port of an address, which that of its scheme is where it names none.
 pub(crate) fn port(uri: &Uri) -> u16 {
-    uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
+    uri.port_u16().unwrap_or(default_port(uri))
+}
+
+/// The port of the scheme of an address.
+pub(crate) fn default_port(uri: &Uri) -> u16 {
+    if uri.scheme_str() == Some("https") { 443 } else { 80 }
 }
 
 /// Why no connection came about.
@@ -159,3 +126,9 @@ impl fmt::Display for ConnectFailure {
 }
 
 impl std::error::Error for ConnectFailure {}
+
+impl From<ConnectFailure> for Failure {
+    fn from(failure: ConnectFailure) -> Self {
+        Failure::new(failure.kind, failure.detail)
+    }
+}

@@ -5,26 +5,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::ReadBufCursor;
-use hyper_util::client::legacy::connect::{Connected, Connection};
 
 use crate::net::Socket;
 
 /// A connection to a server, TLS and all.
-pub(crate) struct Line {
+pub(crate) struct Wire {
     pub(crate) socket: Socket,
     pub(crate) is_http2: bool,
     /// What stands at its other end is a proxy, which wants to be told whole addresses.
     pub(crate) is_proxied: bool,
 }
 
-impl Connection for Line {
-    fn connected(&self) -> Connected {
-        let connected = Connected::new().proxy(self.is_proxied);
-        if self.is_http2 { connected.negotiated_h2() } else { connected }
-    }
-}
-
-impl hyper::rt::Read for Line {
+impl hyper::rt::Read for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         // On the stack and copied once: hyper gives no space that could be filled in place without unsafe code.
         let mut space = [0; 16 * 1024];
@@ -35,7 +27,7 @@ impl hyper::rt::Read for Line {
     }
 }
 
-impl hyper::rt::Write for Line {
+impl hyper::rt::Write for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.socket.as_mut().poll_write(cx, buf)
     }

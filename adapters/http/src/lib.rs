@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `client` | [`Client`]: makes the requests |
 //! | `connect`, `proxy`, `tls` | from an address to a connection |
+//! | `pool`, `line` | which connection carries a request, and how |
 //! | `redirect` | where requests may be sent on to |
 //! | `net` | [`Net`]: what a runtime gives |
 //! | `body`, `io`, `time` | hyper's words for bytes and time |
@@ -22,7 +23,9 @@ mod body;
 mod client;
 mod connect;
 mod io;
+mod line;
 mod net;
+mod pool;
 mod proxy;
 mod redirect;
 #[cfg(test)]

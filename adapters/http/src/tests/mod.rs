@@ -1,5 +1,7 @@
 //! TLS, HTTP/2 and proxies, against servers of hyper's own.
 
+mod pool;
+
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,7 +26,7 @@ use mcpwire_driver::core::{Config, Timestamp};
 use mcpwire_driver::http::HttpClient;
 
 use crate::body::Whole;
-use crate::io::Line;
+use crate::io::Wire;
 use crate::net::{Connecting, Net, Socket, Task};
 use crate::{Client, ClientOptions};
 
@@ -94,7 +96,7 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, counted: &AtomicUsize) 
     let Ok(stream) = acceptor.accept(Async::new(stream).unwrap()).await else { return };
     counted.fetch_add(1, Ordering::SeqCst);
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let line = Line { socket: Box::pin(stream), is_http2, is_proxied: false };
+    let line = Wire { socket: Box::pin(stream), is_http2, is_proxied: false };
     let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
         Ok::<_, Infallible>(Response::new(Whole(Bytes::from(format!("{:?}", request.version())))))
     });
@@ -116,7 +118,11 @@ fn exchange(url: &str) -> Exchange {
 }
 
 async fn fetch(client: &Client<Threads>, url: &str) -> Result<String, Failure> {
-    let mut response = client.begin(exchange(url)).await?;
+    send(client, exchange(url)).await
+}
+
+async fn send(client: &Client<Threads>, exchange: Exchange) -> Result<String, Failure> {
+    let mut response = client.begin(exchange).await?;
     let mut text = Vec::new();
     loop {
         let mut piece = [0; 64];

@@ -1,0 +1,167 @@
+//! [`Line`]: a connection that speaks HTTP.
+
+use std::future::Future;
+use std::marker::PhantomData;
+
+use http::header::HOST;
+use http::uri::PathAndQuery;
+use http::{HeaderValue, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use mcpwire_driver::core::http::{Failure, FailureKind};
+
+use crate::body::{Whole, all_of};
+use crate::connect::default_port;
+use crate::io::Wire;
+use crate::net::{Net, Task};
+use crate::time::Timer;
+
+/// Makes HTTP of connections.
+pub(crate) struct Lines<N> {
+    /// How large the head of a response may be, in bytes.
+    max_head: usize,
+    runtime: PhantomData<fn() -> N>,
+}
+
+/// A connection on which requests can be sent: by HTTP/1.1 one after the other, by HTTP/2 beside one another.
+pub(crate) enum Line {
+    One {
+        sender: http1::SendRequest<Whole>,
+        /// What stands at its other end is a proxy, which wants to be told whole addresses.
+        is_proxied: bool,
+    },
+    Many(http2::SendRequest<Whole>),
+}
+
+/// Why a request has no answer.
+pub(crate) enum NotSent {
+    /// The connection was closed before anything of the request went over it: here it is back.
+    Closed(Box<Request<Whole>>),
+    Failed(Failure),
+}
+
+impl NotSent {
+    pub(crate) fn failure(self) -> Failure {
+        match self {
+            NotSent::Closed(_) => Failure::new(FailureKind::Broken, "the connection was closed at once"),
+            NotSent::Failed(failure) => failure,
+        }
+    }
+}
+
+impl<N: Net> Lines<N> {
+    pub(crate) fn new(max_head: usize) -> Self {
+        Lines { max_head, runtime: PhantomData }
+    }
+
+    pub(crate) async fn open(&self, wire: Wire) -> Result<Line, Failure> {
+        if wire.is_http2 {
+            let made = http2::Builder::new(Spawn::<N>(PhantomData))
+                .timer(Timer::<N>::new())
+                .max_header_list_size(u32::try_from(self.max_head).unwrap_or(u32::MAX))
+                .handshake(wire)
+                .await;
+            let (sender, connection) = made.map_err(|error| failure(&error))?;
+            // Its errors are those of its requests.
+            N::spawn(Box::pin(async { drop(connection.await) }));
+            return Ok(Line::Many(sender));
+        }
+        let is_proxied = wire.is_proxied;
+        let made = http1::Builder::new().max_buf_size(self.max_head).handshake(wire).await;
+        let (sender, connection) = made.map_err(|error| failure(&error))?;
+        N::spawn(Box::pin(async { drop(connection.await) }));
+        Ok(Line::One { sender, is_proxied })
+    }
+}
+
+impl Line {
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Line::Many(_))
+    }
+
+    /// Another handle of the same connection, if it carries many requests at once.
+    pub(crate) fn share(&self) -> Option<Line> {
+        match self {
+            Line::One { .. } => None,
+            Line::Many(sender) => Some(Line::Many(sender.clone())),
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        match self {
+            Line::One { sender, .. } => sender.is_closed(),
+            Line::Many(sender) => sender.is_closed(),
+        }
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        match self {
+            Line::One { sender, .. } => sender.is_ready(),
+            Line::Many(sender) => sender.is_ready(),
+        }
+    }
+
+    /// Waits until a request can be sent; `false` if none ever can.
+    pub(crate) async fn ready(&mut self) -> bool {
+        match self {
+            Line::One { sender, .. } => sender.ready().await.is_ok(),
+            Line::Many(sender) => sender.ready().await.is_ok(),
+        }
+    }
+
+    /// Sends a request, and waits for the head of its answer.
+    pub(crate) async fn send(&mut self, mut request: Request<Whole>) -> Result<Response<Incoming>, NotSent> {
+        let uri = request.uri().clone();
+        let sent = match self {
+            Line::One { sender, is_proxied } => {
+                address(&mut request, *is_proxied);
+                sender.try_send_request(request).await
+            }
+            Line::Many(sender) => sender.try_send_request(request).await,
+        };
+        sent.map_err(|mut error| match error.take_message() {
+            Some(mut same) => {
+                *same.uri_mut() = uri;
+                NotSent::Closed(Box::new(same))
+            }
+            None => NotSent::Failed(failure(error.error())),
+        })
+    }
+}
+
+/// Says where a request goes as HTTP/1.1 does: host and path apart, but to a proxy also as one (RFC 9112, 3.2).
+fn address(request: &mut Request<Whole>, is_proxied: bool) {
+    let uri = request.uri().clone();
+    let host = uri.host().unwrap_or_default();
+    let named = uri.port_u16().filter(|port| *port != default_port(&uri));
+    let host = named.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    if let Ok(value) = HeaderValue::from_str(&host) {
+        request.headers_mut().entry(HOST).or_insert(value);
+    }
+    if !is_proxied {
+        let path = uri.into_parts().path_and_query.unwrap_or_else(|| PathAndQuery::from_static("/"));
+        *request.uri_mut() = Uri::from(path);
+    }
+}
+
+/// What hyper's error means.
+fn failure(error: &hyper::Error) -> Failure {
+    let kind = if error.is_parse() { FailureKind::Invalid } else { FailureKind::Broken };
+    Failure::new(kind, all_of(error))
+}
+
+/// The runtime's tasks, for hyper.
+struct Spawn<N>(PhantomData<fn() -> N>);
+
+impl<N> Clone for Spawn<N> {
+    fn clone(&self) -> Self {
+        Spawn(PhantomData)
+    }
+}
+
+impl<N: Net, F: Future<Output = ()> + Send + 'static> hyper::rt::Executor<F> for Spawn<N> {
+    fn execute(&self, task: F) {
+        let task: Task = Box::pin(task);
+        N::spawn(task);
+    }
+}

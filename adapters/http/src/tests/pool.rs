@@ -1,0 +1,143 @@
+//! Which connection carries a request, against servers of the standard library.
+
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use super::*;
+
+/// A server that handles each connection so, on a thread of its own, and tells of the end of each.
+struct Plain {
+    url: String,
+    connections: Arc<AtomicUsize>,
+    ended: Mutex<Receiver<()>>,
+}
+
+fn plain(handle: impl Fn(TcpStream) + Send + Sync + 'static) -> Plain {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let (connections, handle): (Arc<AtomicUsize>, _) = (Arc::default(), Arc::new(handle));
+    let (counted, (tell, ended)) = (Arc::clone(&connections), channel());
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let (handle, tell): (_, Sender<()>) = (Arc::clone(&handle), tell.clone());
+            thread::spawn(move || {
+                handle(stream);
+                let _ = tell.send(());
+            });
+        }
+    });
+    Plain { url, connections, ended: Mutex::new(ended) }
+}
+
+/// Reads requests until the client closes the connection, and answers each with this.
+fn answer_all(stream: &TcpStream, headers: &str) {
+    let mut reader = BufReader::new(stream);
+    while let Some(length) = read_head(&mut reader) {
+        if std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink()).is_err() {
+            return;
+        }
+        let answer = format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: 5\r\n\r\nhello");
+        if (&mut &*stream).write_all(answer.as_bytes()).is_err() || headers.contains("close") {
+            return;
+        }
+    }
+}
+
+/// How long the body is that follows.
+fn read_head(reader: &mut impl BufRead) -> Option<u64> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end().to_ascii_lowercase();
+        match line.strip_prefix("content-length:") {
+            Some(value) => length = value.trim().parse().ok()?,
+            None if line.is_empty() => return Some(length),
+            None => {}
+        }
+    }
+}
+
+fn client(options: ClientOptions) -> Client<Threads> {
+    Client::new(options).unwrap()
+}
+
+#[test]
+fn a_request_that_follows_at_once_goes_by_the_same_connection() {
+    let server = plain(|stream| answer_all(&stream, ""));
+    let client = client(ClientOptions::default());
+    for _ in 0..200 {
+        assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
+    }
+    assert_eq!(server.connections.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_connection_that_the_server_ends_is_followed_by_another() {
+    let server = plain(|stream| answer_all(&stream, "Connection: close\r\n"));
+    let client = client(ClientOptions::default());
+    for _ in 0..5 {
+        assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
+    }
+    assert_eq!(server.connections.load(Ordering::SeqCst), 5);
+}
+
+#[test]
+fn connections_that_carry_nothing_are_closed_after_a_while() {
+    let server = plain(|stream| answer_all(&stream, ""));
+    let mut options = ClientOptions::default();
+    options.idle_timeout = Duration::from_millis(1);
+    let client = client(options);
+    for _ in 0..3 {
+        assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
+        server.ended.lock().unwrap().recv().unwrap();
+    }
+    assert_eq!(server.connections.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn a_client_that_is_dropped_closes_its_connections() {
+    let server = plain(|stream| answer_all(&stream, ""));
+    let client = client(ClientOptions::default());
+    block_on(fetch(&client, &server.url)).unwrap();
+    drop(client);
+    server.ended.lock().unwrap().recv().unwrap();
+}
+
+#[test]
+fn a_response_that_is_given_up_ends_its_connection() {
+    let server = plain(|stream| {
+        read_head(&mut BufReader::new(&stream));
+        (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\n\r\nhello").unwrap();
+        while (&stream).read(&mut [0; 4096]).is_ok_and(|n| n > 0) {}
+    });
+    let client = client(ClientOptions::default());
+    drop(block_on(client.begin(exchange(&server.url))).unwrap());
+    server.ended.lock().unwrap().recv().unwrap();
+}
+
+#[test]
+fn a_server_that_answers_before_it_has_read_holds_up_nothing_that_follows() {
+    let (is_over, until_over) = channel::<()>();
+    let until_over = Mutex::new(until_over);
+    let is_first = std::sync::atomic::AtomicBool::new(true);
+    let server = plain(move |stream| {
+        if is_first.swap(false, Ordering::SeqCst) {
+            read_head(&mut BufReader::with_capacity(1024, &stream));
+            (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nenough").unwrap();
+            let _ = until_over.lock().unwrap().recv();
+        } else {
+            answer_all(&stream, "");
+        }
+    });
+    let client = client(ClientOptions::default());
+    let mut long = exchange(&server.url);
+    long.body.resize(32 << 20, b' ');
+    assert_eq!(block_on(send(&client, long)).unwrap(), "enoug");
+    assert_eq!(block_on(fetch(&client, &server.url)).unwrap(), "hello");
+    assert_eq!(server.connections.load(Ordering::SeqCst), 2);
+    drop(is_over);
+}
