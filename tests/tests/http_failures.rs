@@ -163,6 +163,30 @@ fn a_server_that_crashes_fails_what_is_under_way_and_what_follows<A: Adapter>() 
     client.shutdown().expect("there is nothing to wait for");
 }
 
+/// A stream with an id could be taken up again, but not where nobody is any more.
+fn a_server_that_crashes_is_not_waited_for_because_of_its_streams<A: Adapter>() {
+    let streams = Arc::new(AtomicUsize::new(0));
+    let begun = Arc::clone(&streams);
+    let web = Arc::new(Web::legacy(move |_, reply| {
+        reply.stream();
+        reply.chunk("id: 1\nretry: 1\ndata: \n\n");
+        begun.fetch_add(1, Ordering::SeqCst);
+        reply.until_closed();
+    }));
+    let mut client = open::<A>(&web);
+    let dying = Arc::clone(&web);
+    let killer = std::thread::spawn(move || {
+        while streams.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        dying.die();
+    });
+    let failure = client.call(Call::new("echo")).expect_err("it has crashed");
+    assert_eq!(failure.kind, ErrorKind::Network, "{failure}");
+    killer.join().expect("it dies");
+    client.shutdown().expect("there is nothing to wait for");
+}
+
 /// One that is busy says so, and the next call is another matter: nothing is sent twice by itself.
 fn a_call_is_sent_once<A: Adapter>() {
     let calls = Arc::new(AtomicUsize::new(0));
@@ -189,5 +213,6 @@ on_every_adapter!(
     an_encoding_that_was_not_asked_for_is_named,
     an_event_of_64_mib_comes_through,
     a_server_that_crashes_fails_what_is_under_way_and_what_follows,
+    a_server_that_crashes_is_not_waited_for_because_of_its_streams,
     a_call_is_sent_once,
 );
