@@ -3,12 +3,11 @@
 
 use core::time::Duration;
 
-use mcpwire_core::http::{FailureKind, HttpError, Settings};
-use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Negotiate, Notification, RequestOptions};
-use mcpwire_tests::sim::web::{self, Asked, Says, URI, Web};
+use mcpwire_core::http::{FailureKind, HttpError};
+use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Negotiate, RequestOptions};
+use mcpwire_tests::sim::web::{self, Asked, Says, Web};
 
 const MS: Duration = Duration::from_millis(1);
-const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
 fn config() -> Config {
     let mut config = Config::default();
