@@ -55,7 +55,7 @@ fn follow(link: Link, options: &Options) -> Result<u8, Failure> {
             // What is shown is whole at any time.
             let _ = ctrlc::set_handler(|| std::process::exit(0));
             loop {
-                let rows = client.ask(&Request::Status).map_err(of)?;
+                let rows = client.ask(&Request::Status, &mut |_| {}).map_err(of)?;
                 let rows: Vec<Row> = rows.decode().map_err(|error| Failure::usage("hub", error.to_string()))?;
                 screen.show(&rows)?;
                 std::thread::sleep(TICK);
