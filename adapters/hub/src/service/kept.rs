@@ -37,7 +37,7 @@ impl Shared {
         let wanted = config.clone();
         self.add(config)?;
         if is_lazy {
-            let tools = self.runtime.spawn_blocking(move || read(&layout, &wanted)).await;
+            let tools = self.tasks.block(move || read(&layout, &wanted)).await;
             if let Ok(Some(tools)) = tools {
                 self.remember(id, tools);
             }
@@ -52,7 +52,7 @@ impl Shared {
     /// Keeps the tools of a server. If that fails, they are listed the next time.
     pub(super) async fn keep_tools(&self, target: &Target, tools: &Arc<ToolList>) {
         let (layout, config, tools) = (self.settings.layout.clone(), Arc::clone(&target.config), Arc::clone(tools));
-        let _ = self.runtime.spawn_blocking(move || write(&layout, &config, &tools)).await;
+        let _ = self.tasks.block(move || write(&layout, &config, &tools)).await;
     }
 }
 
