@@ -30,7 +30,7 @@ pub mod service;
 pub mod store;
 
 pub use mcpwire_core as core;
-pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract};
+pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract, ToolChange, ToolPart};
 pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_process::McpServerDef;
 pub use service::{Hub, HubOptions, McpService, McpStatus};

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use mcpwire_blocking::core::{CallToolResult, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
-use mcpwire_hub::{Hub, McpService, McpStatus};
+use mcpwire_hub::service::StatusDetail;
+use mcpwire_hub::{Hub, McpService, McpStatus, ToolChange};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -85,7 +86,9 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
         None => tool.and_then(|tool| named_in(hub, tool)),
     };
     if let Some(config) = only {
-        return own.wait(hub.start(config.id)).map_err(of);
+        own.wait(hub.start(config.id)).map_err(of)?;
+        note_changes(&hub.details(), options);
+        return Ok(());
     }
     if hub.list().is_empty() {
         let failure = Failure::no_server();
@@ -97,7 +100,26 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
             note(options, &format!("{}: {}", text::line(&config.name), text::line(&message)));
         }
     }
+    note_changes(&hub.details(), options);
     Ok(())
+}
+
+/// Says which tools are not what they were when they were last listed.
+pub(super) fn note_changes<'a>(details: impl IntoIterator<Item = &'a StatusDetail>, options: &Options) {
+    for detail in details {
+        for change in &detail.changed_tools {
+            note(options, &changed(&detail.name, change));
+        }
+    }
+}
+
+/// It is all of a server's making but the words in between.
+pub(super) fn changed(server: &str, change: &ToolChange) -> String {
+    let change = text::line(&change.to_string());
+    format!(
+        "{}: a tool is described in another way than before: {change}; look at it again before you use it",
+        text::line(server)
+    )
 }
 
 /// The server whose name begins the name of a tool, if that is only one.

@@ -43,7 +43,7 @@ mod unix {
     use super::super::requests::{OnProgress, Request, Response, answer, json, rows};
     use super::Layout;
     use crate::args::Options;
-    use crate::hub::call::note;
+    use crate::hub::call::{changed, note};
 
     /// A longer request is none of ours. 64 MiB: more than any server takes as arguments.
     const LONGEST: u64 = 64 << 20;
@@ -178,10 +178,19 @@ mod unix {
     async fn tell(hub: Hub, quiet: bool) {
         let mut events = hub.events();
         while let Some(event) = events.next().await {
-            if let (HubEvent::Status { name, state, error, .. }, false) = (event, quiet) {
-                let why = error.map(|error| format!(": {error}")).unwrap_or_default();
-                let line = format!("{}: {state}{}\n", crate::text::line(&name), crate::text::line(&why));
-                let _ = anstream::stderr().write_all(line.as_bytes());
+            let lines = match event {
+                HubEvent::Status { name, state, error, .. } => {
+                    let why = error.map(|error| format!(": {error}")).unwrap_or_default();
+                    vec![format!("{}: {state}{}", crate::text::line(&name), crate::text::line(&why))]
+                }
+                HubEvent::ToolChanged { name, changes, more, .. } => {
+                    let rest = (more > 0).then(|| format!("{}: and {more} more", crate::text::line(&name)));
+                    changes.iter().map(|change| changed(&name, change)).chain(rest).collect()
+                }
+                _ => continue,
+            };
+            if !quiet {
+                let _ = anstream::stderr().write_all(format!("{}\n", lines.join("\n")).as_bytes());
             }
         }
     }

@@ -10,7 +10,7 @@ use super::attempt::Attempt;
 use super::events::HubEvent;
 use super::shared::{Core, Shared};
 use super::snapshot::uuid;
-use super::{containers, failures};
+use super::{containers, failures, kept};
 use crate::ErrorContract;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
@@ -66,6 +66,7 @@ impl Shared {
         // What was resolved before and never started never will be.
         managed.attempts.retain(|_, attempt| attempt.is_alive());
         managed.attempts.insert(generation, Attempt::new());
+        let is_compared = std::mem::replace(&mut managed.is_compared, true);
         let (shared, config) = (Arc::clone(self), Arc::clone(&managed.config));
         self.tasks.block_detached(move || {
             let settings = &shared.settings;
@@ -75,7 +76,11 @@ impl Shared {
                 is_first: !settings.layout.catalog(config.id).exists(),
             };
             let launch = Launch::compose(&config, &*settings.secrets, &instance);
+            let before = if is_compared { None } else { kept::read(&settings.layout, &config) };
             shared.act(|core, now| {
+                if let Some(tools) = before {
+                    core.supervisor.expect_tools(id, &tools);
+                }
                 let event = match launch {
                     Ok(launch) => {
                         if let Some(attempt) = core.attempt(id, generation) {

@@ -124,6 +124,11 @@ impl Hub {
         ids.into_iter().filter_map(|id| self.status_detail(uuid(id))).collect()
     }
 
+    /// Notes that somebody has looked at [`StatusDetail::changed_tools`] of a server: they are not shown there any more.
+    pub fn changes_seen(&self, id: Uuid) {
+        self.shared().lock().supervisor.changes_seen(server_id(id));
+    }
+
     fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
     }
@@ -158,6 +163,7 @@ impl McpService for Hub {
         let server = server_id(id);
         let detail = core.supervisor.detail(server)?;
         let client = core.attempt(server, detail.generation).and_then(|attempt| attempt.client.clone());
+        let changed_tools = core.supervisor.changes(server);
         let managed = core.managed.get(&server)?;
         let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
@@ -173,6 +179,7 @@ impl McpService for Hub {
             era,
             pid: client.as_ref().and_then(Client::pid).or(detail.pid),
             tools: detail.tools,
+            changed_tools,
             calls: detail.calls,
             calls_in_flight: detail.calls_in_flight,
             restarts: detail.restarts,

@@ -1,4 +1,5 @@
-//! The tools that servers had, on disk: those of a server that is started only when it is called are known from there.
+//! The tools that servers had, on disk: those of a server that is started only when it is called are known from there, and
+//! what a server says of its tools now is compared with them.
 
 use std::io;
 use std::sync::Arc;
@@ -65,7 +66,8 @@ fn write(layout: &Layout, config: &McpConfig, tools: &ToolList) -> io::Result<()
     replace(&SystemFs, &path, &serde_json::to_vec(&kept)?, None)
 }
 
-fn read(layout: &Layout, config: &McpConfig) -> Option<ToolList> {
+/// The tools that the server had when it was last asked, if it is configured as it was then.
+pub(super) fn read(layout: &Layout, config: &McpConfig) -> Option<ToolList> {
     let bytes = std::fs::read(layout.catalog(config.id)).ok()?;
     let kept: Read = serde_json::from_slice(&bytes).ok()?;
     if kept.config_hash != config.hash() {

@@ -67,6 +67,8 @@ pub(super) struct Managed {
     pub(super) revision: u64,
     pub(super) logs: Logs,
     pub(super) attempts: BTreeMap<Generation, Attempt>,
+    /// The supervisor knows what its tools were before this hub began.
+    pub(super) is_compared: bool,
 }
 
 impl Shared {
@@ -136,6 +138,13 @@ impl Shared {
                 *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
                 self.listeners.tell(&HubEvent::Tools { count });
             }
+            Action::ToolsRedefined { server, changes } => {
+                let Some(managed) = core.managed.get(&server) else { return };
+                let name = managed.config.name.trim().to_owned();
+                let event =
+                    HubEvent::ToolChanged { id: uuid(server), name, changes: changes.tools, more: changes.more };
+                self.listeners.tell(&event);
+            }
             Action::Booted { ready, failed, cancelled } => {
                 self.listeners.tell(&HubEvent::Booted { ready, failed, cancelled });
                 for waiting in core.booting.drain(..) {
@@ -196,7 +205,8 @@ impl Shared {
         let logs = Logs::new(Some(self.settings.layout.log(config.id)));
         self.act(|core, now| {
             core.supervisor.add(id, spec, now)?;
-            let managed = Managed { config: Arc::new(config), revision: 1, logs, attempts: BTreeMap::new() };
+            let (config, attempts) = (Arc::new(config), BTreeMap::new());
+            let managed = Managed { config, revision: 1, logs, attempts, is_compared: false };
             core.managed.insert(id, managed);
             core.order.push(id);
             self.listeners.tell(&HubEvent::Configured { id: uuid(id) });

@@ -4,6 +4,7 @@
 mod acceptance;
 mod config;
 mod lifecycle;
+mod redefined;
 mod required;
 mod secrets;
 mod server;

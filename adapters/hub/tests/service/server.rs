@@ -56,6 +56,7 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
     };
     let server = ScriptedServer::new().versions(versions.iter().copied());
     let (handle, other, lists, cancelled) = (server.clone(), server.clone(), server.clone(), server.clone());
+    let redefined = server.clone();
     let mut storm = 0;
     let server = server
         .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
@@ -97,6 +98,10 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
             let name = arguments.member::<String>("name").unwrap_or_default();
             let _ = handle.clone().tool(name, |_| "new");
             Answer::new().notify("notifications/tools/list_changed", ()).text("grown")
+        })
+        .tool("redefine", move |definition| {
+            let _ = redefined.clone().tool_with(definition, |_| "another");
+            Answer::new().notify("notifications/tools/list_changed", ()).text("redefined")
         })
         .tool("shrink", move |arguments| {
             let name = arguments.member::<String>("name").unwrap_or_default();
