@@ -10,7 +10,7 @@ use super::attempt::Attempt;
 use super::events::HubEvent;
 use super::shared::{Core, Shared};
 use super::snapshot::uuid;
-use super::{containers, failures, kept};
+use super::{containers, failures, freshness, kept};
 use crate::ErrorContract;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
@@ -239,25 +239,30 @@ impl Shared {
     }
 
     async fn list(self: Arc<Self>, target: Target, client: Client) {
-        let event = match tools(&client).await {
-            Ok(tools) => {
-                self.keep_tools(&target, &tools).await;
-                Event::Listed { tools, ttl: None }
-            }
+        let event = match self.ask_for_tools(&target, &client).await {
+            Ok(listed) => listed,
             Err(error) => Event::Failed(target.failure(&error, Stage::List)),
         };
-        self.event(target.id, target.generation, event);
+        self.listed(&target, event);
     }
 
     async fn refresh(self: Arc<Self>, target: Target, client: Client) {
-        let event = match tools(&client).await {
-            Ok(tools) => {
-                self.keep_tools(&target, &tools).await;
-                Event::Listed { tools, ttl: None }
-            }
-            Err(_) => Event::RefreshFailed,
-        };
-        self.event(target.id, target.generation, event);
+        let event = self.ask_for_tools(&target, &client).await;
+        self.listed(&target, event.unwrap_or(Event::RefreshFailed));
+    }
+
+    async fn ask_for_tools(&self, target: &Target, client: &Client) -> Result<Event, mcpwire_driver::Error> {
+        let tools = tools(client).await?;
+        let ttl = freshness::ttl(client, &tools);
+        self.keep_tools(target, &tools).await;
+        Ok(Event::Listed { tools, ttl })
+    }
+
+    fn listed(self: &Arc<Self>, target: &Target, event: Event) {
+        self.act(|core, now| {
+            core.supervisor.event(target.id, target.generation, event, now);
+            self.note_stale(core);
+        });
     }
 
     async fn probe(self: Arc<Self>, target: Target, client: Client) {

@@ -205,6 +205,7 @@ impl McpService for Hub {
     }
 
     fn available_tools(&self) -> AvailableTools {
+        self.shared().looked_at();
         AvailableTools(self.shared().catalogue())
     }
 

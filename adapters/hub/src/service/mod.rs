@@ -31,6 +31,7 @@ mod detail;
 mod effects;
 mod events;
 mod failures;
+mod freshness;
 mod hub;
 mod interface;
 mod kept;

@@ -11,6 +11,7 @@ use mcpwire_core::supervisor::{Action, Catalogue, Command, CommandId, Event, Gen
 
 use super::attempt::Attempt;
 use super::events::{HubEvent, Listeners};
+use super::freshness::StaleAt;
 use super::logs::Logs;
 use super::options::Settings;
 use super::plan;
@@ -29,6 +30,7 @@ pub(super) struct Shared {
     /// One change of the file at a time, so that memory follows it in order.
     pub(super) changing: AsyncMutex<()>,
     clock: Clock,
+    pub(super) stale_at: StaleAt,
     /// There is something new for the clock.
     rearm: Arc<Alarm>,
 }
@@ -90,6 +92,7 @@ impl Shared {
             clock: settings.tasks.clock(),
             settings,
             changing: AsyncMutex::new(()),
+            stale_at: StaleAt::default(),
             rearm: Arc::default(),
         });
         let (timed, rearm) = (Arc::downgrade(&shared), Arc::clone(&shared.rearm));
@@ -107,7 +110,17 @@ impl Shared {
 
     /// Tells the supervisor something, and begins all that it wants done for it.
     pub(super) fn act<T>(self: &Arc<Self>, f: impl FnOnce(&mut Core, Timestamp) -> T) -> T {
-        let mut core = self.lock();
+        self.act_on(self.lock(), f)
+    }
+
+    /// The same, unless that would have to wait for somebody else.
+    pub(super) fn try_act(self: &Arc<Self>, f: impl FnOnce(&mut Core, Timestamp)) {
+        if let Ok(core) = self.core.try_lock() {
+            self.act_on(core, f);
+        }
+    }
+
+    fn act_on<T>(self: &Arc<Self>, mut core: MutexGuard<'_, Core>, f: impl FnOnce(&mut Core, Timestamp) -> T) -> T {
         let value = f(&mut core, self.now());
         while let Some(action) = core.supervisor.poll_action() {
             self.perform(&mut core, action);

@@ -373,6 +373,12 @@ impl Supervisor {
         }
     }
 
+    /// From when on [`touch`](Self::touch) is of any effect; `None` if it is of none until a list has come, or could not be had
+    /// again. Looks at all servers: to be asked for when that has happened, and not at each look at the tools.
+    pub fn stale_at(&self) -> Option<Timestamp> {
+        self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
+    }
+
     /// The tools that are offered now.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         self.catalogue.catalogue()
