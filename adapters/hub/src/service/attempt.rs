@@ -1,9 +1,12 @@
 //! [`Attempt`]: what there is of one attempt to run a server.
 
+use std::sync::Arc;
+
 use futures_channel::oneshot;
 use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, Shared};
 
+use super::noted::Noted;
 use crate::ErrorContract;
 use crate::launch::{Container, Launch};
 use crate::redact::Redactor;
@@ -22,6 +25,8 @@ pub(super) struct Attempt {
     pub(super) client: Option<Client>,
     /// What opens the connection, until it is begun.
     pub(super) opening: Option<Opening>,
+    /// Its process, as the ledger knows it.
+    pub(super) noted: Option<Arc<Noted>>,
     pub(super) redactor: Redactor,
     fail: Option<oneshot::Sender<ErrorContract>>,
     pub(super) failing: Failing,
@@ -38,6 +43,7 @@ impl Attempt {
             container: None,
             client: None,
             opening: None,
+            noted: None,
             redactor: Redactor::default(),
             fail: Some(fail),
             failing: failing.shared(),
@@ -57,8 +63,9 @@ impl Attempt {
     }
 
     /// The launch has ended: with a connection, or with nothing.
-    pub(super) fn launched(&mut self, connection: Option<Connection>) {
+    pub(super) fn launched(&mut self, connection: Option<Connection>, noted: Option<Arc<Noted>>) {
         self.launching = false;
+        self.noted = noted;
         if let Some(Connection { client, opening }) = connection {
             self.client = Some(client);
             self.opening = Some(opening);

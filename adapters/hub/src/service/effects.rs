@@ -1,5 +1,6 @@
 //! Doing what the supervisor wants done: each effect leads to exactly one event.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,13 +9,14 @@ use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, Too
 
 use super::attempt::Attempt;
 use super::events::HubEvent;
+use super::noted::Noted;
 use super::shared::{Core, Shared};
 use super::snapshot::uuid;
 use super::{containers, failures, freshness, kept};
 use crate::ErrorContract;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
-use crate::runtime::Client;
+use crate::runtime::{Client, Connection};
 
 /// How much longer than the supervisor the connection itself waits: it is the supervisor who knows what to say.
 const LEEWAY: Duration = Duration::from_secs(5);
@@ -121,8 +123,10 @@ impl Shared {
                 }
             });
             let launched = shared.tasks.connect(&launch.def, options);
-            if let Ok(connection) = &launched {
-                shared.record(id, generation, &connection.client, &launch);
+            let child = Child { id: uuid(id), generation: generation.0, pid: 0, container: launch.container.clone() };
+            let noted = Arc::new(Noted::new(Arc::clone(&shared.settings.ledger), child));
+            if let Ok(Connection { client, .. }) = &launched {
+                shared.note(id, &noted, client.pid());
             }
             shared.act(|core, now| {
                 let ended = core.ended;
@@ -130,15 +134,17 @@ impl Shared {
                 let event = match launched {
                     Ok(connection) => {
                         let pid = connection.client.pid();
-                        match attempt {
-                            Some(attempt) => attempt.launched(Some(connection)),
-                            None => connection.client.kill(),
+                        if let Some(attempt) = attempt {
+                            attempt.launched(Some(connection), Some(noted));
+                        } else {
+                            connection.client.kill();
+                            shared.tasks.block_detached(move || noted.strike_out());
                         }
                         Event::Launched { pid }
                     }
                     Err(error) => {
                         if let Some(attempt) = attempt {
-                            attempt.launched(None);
+                            attempt.launched(None, None);
                         }
                         Event::Failed(failures::of(&error, Stage::Launch, &config, &launch.redactor))
                     }
@@ -149,10 +155,9 @@ impl Shared {
     }
 
     /// Notes who runs, for the next start to find if this process does not come to end it.
-    fn record(&self, id: ServerId, generation: Generation, client: &Client, launch: &Launch) {
-        let Some(pid) = client.pid() else { return };
-        let child = Child { id: uuid(id), generation: generation.0, pid, container: launch.container.clone() };
-        if let Err(error) = self.settings.ledger.record(&child)
+    fn note(&self, id: ServerId, noted: &Noted, pid: Option<u32>) {
+        if let Some(pid) = pid
+            && let Err(error) = noted.note(pid)
             && let Some(managed) = self.lock().managed.get(&id)
         {
             managed.logs.push(&format!("it will not be found if the hub is killed: {error}"));
@@ -184,10 +189,25 @@ impl Shared {
     }
 
     async fn negotiate(self: Arc<Self>, target: Target, client: Client) {
-        let opening = self.lock().attempt(target.id, target.generation).and_then(|attempt| attempt.opening.take());
-        // Without one the attempt is over.
-        let Some(opening) = opening else { return };
-        let event = match opening.await {
+        let begun = |attempt: &mut Attempt| Some((attempt.opening.take()?, attempt.noted.clone()));
+        let begun = self.lock().attempt(target.id, target.generation).and_then(begun);
+        // Without an opening the attempt is over.
+        let Some((mut opening, noted)) = begun else { return };
+        let mut pid = client.pid();
+        let opened = poll_fn(|cx| {
+            let opened = opening.as_mut().poll(cx);
+            // One that ends when it is asked for its era has been started once more.
+            let now = client.pid();
+            if pid != now
+                && let Some(noted) = noted.clone()
+            {
+                pid = now;
+                let (shared, id) = (Arc::clone(&self), target.id);
+                self.tasks.block_detached(move || shared.note(id, &noted, now));
+            }
+            opened
+        });
+        let event = match opened.await {
             Ok(()) => {
                 let version = client.protocol_version();
                 Event::Negotiated { version: version.map(|version| version.to_string()).unwrap_or_default() }
@@ -275,12 +295,11 @@ impl Shared {
     }
 
     fn stop(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
-        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation, None) };
+        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation) };
         attempt.deafen();
         let (client, container) = (attempt.client.clone(), attempt.container.clone());
         let shared = Arc::clone(self);
         self.tasks.spawn(async move {
-            let pid = client.as_ref().and_then(Client::pid);
             if let Some(client) = client {
                 // How it ended does not matter here.
                 let _ = client.shutdown().await;
@@ -288,36 +307,35 @@ impl Shared {
             if let Some(container) = container {
                 containers::stop(container, &shared.tasks).await;
             }
-            shared.gone(id, generation, pid).await;
+            shared.gone(id, generation).await;
         });
     }
 
     fn kill(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
-        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation, None) };
+        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation) };
         attempt.kill();
         let (client, container) = (attempt.client.clone(), attempt.container.clone());
         let shared = Arc::clone(self);
         self.tasks.spawn(async move {
-            let pid = client.as_ref().and_then(Client::pid);
             if let Some(client) = client {
                 let _ = shared.tasks.within(AFTER_KILL, client.shutdown()).await;
             }
             if let Some(container) = container {
                 containers::remove(container, &shared.tasks).await;
             }
-            shared.gone(id, generation, pid).await;
+            shared.gone(id, generation).await;
         });
     }
 
-    fn gone_later(self: &Arc<Self>, id: ServerId, generation: Generation, pid: Option<u32>) {
+    fn gone_later(self: &Arc<Self>, id: ServerId, generation: Generation) {
         let shared = Arc::clone(self);
-        self.tasks.spawn(async move { shared.gone(id, generation, pid).await });
+        self.tasks.spawn(async move { shared.gone(id, generation).await });
     }
 
-    async fn gone(self: Arc<Self>, id: ServerId, generation: Generation, pid: Option<u32>) {
-        if let Some(pid) = pid {
-            let shared = Arc::clone(&self);
-            let _ = self.tasks.block(move || shared.settings.ledger.forget(pid)).await;
+    async fn gone(self: Arc<Self>, id: ServerId, generation: Generation) {
+        let noted = self.lock().attempt(id, generation).and_then(|attempt| attempt.noted.clone());
+        if let Some(noted) = noted {
+            let _ = self.tasks.block(move || noted.strike_out()).await;
         }
         self.act(|core, now| {
             if let Some(managed) = core.managed.get_mut(&id) {

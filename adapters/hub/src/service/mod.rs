@@ -37,6 +37,7 @@ mod interface;
 mod kept;
 mod limits;
 mod logs;
+mod noted;
 mod options;
 mod outcome;
 mod plan;

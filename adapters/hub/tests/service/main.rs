@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod config;
+mod ledgered;
 mod lifecycle;
 mod redefined;
 mod required;
