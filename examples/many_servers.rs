@@ -1,4 +1,5 @@
-//! How much many servers cost: starts 200 (or as many as are asked for) with 50 tools each, and measures.
+//! How much many servers cost: starts 200 (or as many as are asked for) with 50 tools each, and measures. What a look at so many
+//! tools costs is in `cargo bench -p mcpwire-tests --bench hub`.
 //!
 //! ```text
 //! cargo run --release -p mcpwire-hub --example many_servers -- 200
@@ -9,8 +10,7 @@
 
 use std::env;
 use std::fs;
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::core::supervisor::SupervisorSettings;
@@ -52,31 +52,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let of_servers: u64 = hub.usage().iter().map(|(_, usage)| usage.memory).sum();
     println!("the memory of a server's process: {} KiB", of_servers / 1024 / count.max(1) as u64);
 
-    let tools = hub.available_tools().len();
-    println!("available_tools with {tools} tools: {:?}", per_turn(|| hub.available_tools().len()));
-    let offered = hub.available_tools();
-    let last = offered.iter().last().ok_or("there are no tools")?.name;
-    println!("find_tool_provider among them: {:?}", per_turn(|| hub.find_tool_provider(last)));
-    println!(
-        "all names read: {:?}",
-        per_turn(|| hub.available_tools().iter().map(|tool| tool.name.len()).sum::<usize>())
-    );
-
+    println!("tools: {}", hub.available_tools().len());
     let begun = Instant::now();
     hub.shutdown_all().await?;
     println!("all ended in {:?}", begun.elapsed());
     Ok(())
-}
-
-/// How long it takes, on average over a tenth of a second.
-fn per_turn<T>(mut f: impl FnMut() -> T) -> Duration {
-    let begun = Instant::now();
-    let mut turns = 0;
-    while begun.elapsed() < Duration::from_millis(100) {
-        black_box(f());
-        turns += 1;
-    }
-    begun.elapsed() / turns
 }
 
 /// The resident memory of this process, in KiB.

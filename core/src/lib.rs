@@ -133,5 +133,5 @@ pub use session::{
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;
-pub use tool_list::ToolList;
+pub use tool_list::{CacheHints, ToolList};
 pub use types::*;

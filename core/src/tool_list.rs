@@ -4,10 +4,11 @@ use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
 use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 
 use crate::rpc::RpcError;
 use crate::session::{CallError, ServerInfo, TaskMode};
-use crate::types::{Listed, Rejected, TaskSupport, Tool};
+use crate::types::{ListToolsResult, Listed, Rejected, TaskSupport, Tool};
 
 /// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
 #[derive(Debug, Default)]
@@ -15,13 +16,55 @@ pub struct ToolList {
     tools: Listed<Tool>,
     /// Hashes of the names and places in that list, sorted: a call looks its tool up, and lists can be long.
     by_name: Vec<(u32, u32)>,
+    hints: CacheHints,
     fresh: AtomicBool,
 }
+
+/// What a modern server says of how its list may be kept (2026-07-28, server/utilities/caching, "Cacheable Model"). The
+/// default is what one says that says nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheHints {
+    /// For how long the list holds from when it came. Of several pages, the shortest; `None` where no page says so.
+    pub ttl: Option<Duration>,
+    /// Whether it may be shown to anybody, and not only to those with the same authorisation. All pages must say so.
+    pub is_public: bool,
+}
+
+impl CacheHints {
+    /// Those of one page of a list.
+    pub fn of(page: &ListToolsResult) -> Self {
+        let is_public = page.cache_scope.as_deref() == Some("public");
+        CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
+    }
+
+    /// Those of a list with these pages.
+    #[must_use]
+    pub fn and(self, page: CacheHints) -> Self {
+        let ttl = [self.ttl, page.ttl].into_iter().flatten().min();
+        CacheHints { ttl, is_public: self.is_public && page.is_public }
+    }
+
+    /// After how long the list should be asked for again, when it is next looked at; `None` if only a word of the server's is
+    /// reason to. `tells` says whether it tells when its tools change.
+    ///
+    /// A list that holds for no time at all may be asked for "every time the result is needed": of a server that tells of
+    /// changes that would be for nothing, and of another, once a minute will do.
+    pub fn stale_after(self, tells: bool) -> Option<Duration> {
+        match self.ttl {
+            Some(Duration::ZERO) => (!tells).then_some(NO_TIME_AT_ALL),
+            ttl => ttl,
+        }
+    }
+}
+
+/// For how long a list is believed of which its server says that it does not hold, and of which it will not tell more.
+const NO_TIME_AT_ALL: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {
     fn clone(&self) -> Self {
         let fresh = AtomicBool::new(self.is_fresh());
-        ToolList { tools: self.tools.clone(), by_name: self.by_name.clone(), fresh }
+        ToolList { tools: self.tools.clone(), by_name: self.by_name.clone(), hints: self.hints, fresh }
     }
 }
 
@@ -37,7 +80,18 @@ impl ToolList {
         }
         self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
         self.tools = tools;
+        self.hints = CacheHints::default();
         self.fresh = AtomicBool::new(true);
+    }
+
+    /// What the server says of how the list may be kept. To be set after [`ToolList::replace`].
+    pub fn set_hints(&mut self, hints: CacheHints) {
+        self.hints = hints;
+    }
+
+    /// What the server says of how the list may be kept.
+    pub fn hints(&self) -> CacheHints {
+        self.hints
     }
 
     /// The server says that the list has changed: it is still shown, and no longer believed. Those who share the list need
@@ -170,6 +224,29 @@ fn hash(name: &str) -> u32 {
 mod tests {
     use super::*;
     use crate::json::Json;
+
+    #[test]
+    fn a_list_holds_as_long_as_the_page_that_holds_least_and_is_public_if_all_are() {
+        let page = |hints: &str| {
+            let page = Json::parse(alloc::format!(r#"{{"tools":[]{hints}}}"#)).unwrap();
+            CacheHints::of(&page.decode::<ListToolsResult>().unwrap())
+        };
+        let hints = |ttl: Option<u64>, is_public| CacheHints { ttl: ttl.map(Duration::from_millis), is_public };
+        let long = page(r#","ttlMs":5000,"cacheScope":"public""#);
+        assert_eq!(long, hints(Some(5_000), true));
+        assert_eq!(long.and(page(r#","ttlMs":7,"cacheScope":"private""#)), hints(Some(7), false));
+        assert_eq!(page("").and(long), hints(Some(5_000), false));
+        assert_eq!(page(r#","ttlMs":null,"cacheScope":7"#), hints(None, false));
+        for (ttl, tells, after) in [
+            (None, false, None),
+            (Some(0), true, None),
+            (Some(0), false, Some(60_000)),
+            (Some(1), true, Some(1)),
+            (Some(u64::MAX), false, Some(u64::MAX)),
+        ] {
+            assert_eq!(hints(ttl, true).stale_after(tells), after.map(Duration::from_millis), "{ttl:?} {tells}");
+        }
+    }
 
     #[test]
     fn a_list_that_is_not_all_excludes_no_tool() {

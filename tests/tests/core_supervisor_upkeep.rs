@@ -177,6 +177,28 @@ fn a_list_that_has_passed_its_time_is_shown_and_asked_for_again_when_it_is_looke
     assert!(matches!(fleet.next_open().1, Effect::Refresh { .. }));
 }
 
+#[test]
+fn it_is_said_when_the_first_list_passes_its_time() {
+    let (mut fleet, id) = one();
+    fleet.run(id, &tools(["a"]));
+    assert_eq!(fleet.supervisor.stale_at(), None, "the server has not said for how long it holds");
+    let generation = fleet.generation(id);
+    fleet.event(id, generation, Event::ListChanged);
+    fleet.pass(SECOND);
+    fleet.open.clear();
+    let at = fleet.now + 30 * SECOND;
+    fleet.event(id, generation, Event::Listed { tools: tools(["b"]), ttl: Some(30 * SECOND) });
+    assert_eq!(fleet.supervisor.stale_at(), Some(at));
+    fleet.pass(40 * SECOND);
+    assert_eq!(fleet.refreshes, 1, "that alone is no reason to ask");
+    fleet.supervisor.touch(fleet.now);
+    assert_eq!(fleet.supervisor.stale_at(), None, "it will be asked for");
+    fleet.pass(SECOND);
+    assert_eq!(fleet.refreshes, 2);
+    fleet.command(id, Command::Stop);
+    assert_eq!(fleet.supervisor.stale_at(), None);
+}
+
 fn watched() -> (Fleet, ServerId) {
     Fleet::of_one(|policy| policy.health.every = Some(60 * SECOND))
 }

@@ -1,17 +1,19 @@
 //! The command line: what can be asked, and in which words.
 
+mod options;
+mod values;
+
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use mcpwire_blocking::core::{Negotiate, ProtocolVersion};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub(crate) use self::options::{Completed, Connection, Options, Saving, Stderr, TaskAction};
+use self::values::parse_pair;
+pub(crate) use self::values::{Pair, Variable};
 use crate::failure::Failure;
 use crate::hub::args::{Configured, HubCommand, Place, SecretCommand, ServerCommand};
-use crate::remote::Header;
 
 /// Talk to MCP servers: see what they are, list their tools, call them.
 #[derive(Debug, Parser)]
@@ -205,134 +207,6 @@ pub(crate) enum Command {
     },
 }
 
-/// Where to what is no text.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Saving {
-    /// Save images, audio and other binary content as files in DIR; files that are there are left alone
-    #[arg(long = "save", value_name = "DIR")]
-    pub(crate) directory: Option<PathBuf>,
-}
-
-/// Whose arguments can be completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Completed {
-    Prompt,
-    Resource,
-}
-
-/// What to do about a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TaskAction {
-    /// Show how it stands
-    Get,
-    /// Wait for its result
-    Result,
-    /// Ask the server to end it
-    Cancel,
-}
-
-/// An argument with its value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pair {
-    pub(crate) name: String,
-    pub(crate) value: String,
-}
-
-/// What stands for servers that have no address.
-const NOT_AT_AN_ADDRESS: [&str; 2] = ["demo", "command"];
-
-/// Which server to talk to.
-#[derive(Clone, Debug, Default, clap::Args)]
-#[group(skip)]
-#[command(group = clap::ArgGroup::new("server").args(["demo", "url", "command"]).required(true))]
-pub(crate) struct Connection {
-    /// Talk to the built-in demo server
-    #[arg(long)]
-    pub(crate) demo: bool,
-    /// Talk to the server at this address, by HTTP
-    #[arg(long, value_name = "URL")]
-    pub(crate) url: Option<String>,
-    /// The command that starts the server, with its arguments
-    #[arg(last = true, num_args = 1.., value_name = "COMMAND")]
-    pub(crate) command: Vec<String>,
-    /// Send a header with each request to --url; can be repeated
-    #[arg(long = "header", value_name = "NAME:VALUE", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]
-    pub(crate) headers: Vec<Header>,
-    /// Send the token that this variable has with each request to --url, as `Authorization: Bearer`
-    #[arg(long, value_name = "NAME", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]
-    pub(crate) bearer_env: Option<String>,
-    /// Reach the server of --url through this Unix socket; the address says the rest
-    #[arg(long, value_name = "PATH", requires = "url", conflicts_with_all = NOT_AT_AN_ADDRESS)]
-    pub(crate) unix_socket: Option<PathBuf>,
-}
-
-impl Connection {
-    /// Whether no server is named.
-    pub(crate) fn is_none(&self) -> bool {
-        !self.demo && self.url.is_none() && self.command.is_empty()
-    }
-
-    /// The connection of `--demo`.
-    pub(crate) fn to_demo() -> Self {
-        Self { demo: true, ..Self::default() }
-    }
-}
-
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Common options")]
-pub(crate) struct Options {
-    /// Give up on connecting, and on each request, after so long: 30s, 500ms, 2m, or plain seconds
-    #[arg(long, global = true, value_name = "DURATION", value_parser = parse_duration)]
-    pub(crate) timeout: Option<Duration>,
-    /// The protocol to speak: auto, modern, legacy, or a revision such as 2025-11-25
-    #[arg(long, global = true, value_name = "PROTOCOL", default_value = "auto", value_parser = parse_protocol)]
-    pub(crate) protocol: Negotiate,
-    /// Set a variable of the server's environment, or pass on one of ours; can be repeated
-    #[arg(long = "env", global = true, value_name = "NAME[=VALUE]", value_parser = parse_variable)]
-    pub(crate) variables: Vec<Variable>,
-    /// Start the server in this directory
-    #[arg(long, global = true, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Refuse longer messages from the server: 1000000, 16MiB
-    #[arg(long, global = true, value_name = "BYTES", value_parser = parse_bytes)]
-    pub(crate) max_message: Option<usize>,
-    /// What becomes of the server's standard error: shown, hidden, or its tail added to error messages
-    #[arg(long, global = true, value_name = "WHEN", default_value = "tail")]
-    pub(crate) stderr: Stderr,
-    /// Write every message to FILE as JSON Lines, with its time and direction
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
-    /// Answer what the server asks from FILE, not at the terminal (a JSON object of elicitation, sampling and roots)
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) answers: Option<PathBuf>,
-    /// Tell the server that this folder matters; can be repeated
-    #[arg(long = "root", global = true, value_name = "DIR")]
-    pub(crate) roots: Vec<String>,
-    /// Print one JSON document on stdout; an error is one JSON object on stderr
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-    /// Do not colour anything
-    #[arg(long, global = true)]
-    pub(crate) no_color: bool,
-    /// No progress and no log messages of the server on stderr
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Stderr {
-    Show,
-    Hide,
-    Tail,
-}
-
-/// A variable of the server's environment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Variable {
-    Set(String, String),
-    Inherit(String),
-}
-
 impl Args {
     /// Reads the command line of this process. Help, the version, and errors for people are printed here, and end it;
     /// an error is returned where JSON is wanted.
@@ -377,71 +251,10 @@ fn bare_name(shown: &str) -> &str {
     shown.split([' ', '=', '>', ']']).next().unwrap_or(shown)
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is not a duration; try 30s, 500ms or 2m");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let seconds_in_unit = match unit.trim_start() {
-        "ms" => 0.001,
-        "s" | "" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    match Duration::try_from_secs_f64(number * seconds_in_unit) {
-        Ok(Duration::ZERO) => Err("no time at all is too short".to_owned()),
-        Ok(duration) => Ok(duration),
-        Err(_) => Err(wrong()),
-    }
-}
-
-fn parse_protocol(text: &str) -> Result<Negotiate, String> {
-    match text {
-        "auto" => Ok(Negotiate::Auto),
-        "modern" => Ok(Negotiate::Modern),
-        "legacy" => Ok(Negotiate::Legacy),
-        revision => revision.parse::<ProtocolVersion>().map(Negotiate::Version).map_err(|error| error.to_string()),
-    }
-}
-
-fn parse_variable(text: &str) -> Result<Variable, String> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, Some(value)),
-        None => (text, None),
-    };
-    match value {
-        _ if name.is_empty() => Err("a variable must have a name".to_owned()),
-        Some(value) => Ok(Variable::Set(name.to_owned(), value.to_owned())),
-        None if std::env::var_os(name).is_none() => Err(format!("{name} is not set here, so it cannot be passed on")),
-        None => Ok(Variable::Inherit(name.to_owned())),
-    }
-}
-
-fn parse_pair(text: &str) -> Result<Pair, String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok(Pair { name: name.to_owned(), value: value.to_owned() }),
-        _ => Err(format!("{text:?} is not NAME=VALUE")),
-    }
-}
-
-fn parse_bytes(text: &str) -> Result<usize, String> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = match unit.trim_start() {
-        "" | "B" => Some(1),
-        "K" | "KiB" => Some(1 << 10),
-        "M" | "MiB" => Some(1 << 20),
-        "G" | "GiB" => Some(1 << 30),
-        _ => None,
-    };
-    let number: Option<usize> = number.parse().ok().filter(|number| *number > 0);
-    let bytes = number.zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    bytes.ok_or_else(|| format!("{text:?} is not a size; try 1000000 or 16MiB"))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use clap::CommandFactory;
 
     use super::*;
@@ -515,43 +328,6 @@ mod tests {
             panic!("not a call");
         };
         assert_eq!(arguments.as_deref(), Some("-"));
-    }
-
-    #[test]
-    fn durations() {
-        for (text, millis) in [
-            ("30s", 30_000),
-            ("500ms", 500),
-            ("2m", 120_000),
-            ("2min", 120_000),
-            ("1h", 3_600_000),
-            ("7", 7_000),
-            ("1.5", 1_500),
-            ("0.5 s", 500),
-        ] {
-            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
-        }
-        for text in ["", "s", "-1", "0", "0ms", "1d", "1e9", "1s2", "..", "inf", "NaN", "99999999999999999999999"] {
-            assert!(parse_duration(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_bytes("1000"), Ok(1_000));
-        assert_eq!(parse_bytes("16MiB"), Ok(16 << 20));
-        for text in ["", "0", "-1", "MiB", "1.5MiB", "1TB", "99999999999GiB"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn variables() {
-        assert_eq!(parse_variable("A=b=c"), Ok(Variable::Set("A".into(), "b=c".into())));
-        assert_eq!(parse_variable("A="), Ok(Variable::Set("A".into(), String::new())));
-        assert_eq!(parse_variable("PATH"), Ok(Variable::Inherit("PATH".into())));
-        assert!(parse_variable("=x").is_err());
-        assert!(parse_variable("MCPWIRE_SURELY_NOT_SET").is_err());
     }
 
     #[test]

@@ -61,8 +61,15 @@ impl Notes {
         *self.running() = Some(Running { bar, what: what.to_owned(), _over: over });
     }
 
+    /// Shows that a call of a tool is waited for; gives who is told how far it is.
+    pub(crate) fn watch_call(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
+        self.start(&format!("calling {tool}"));
+        let notes = self.clone();
+        move |progress| notes.progress(progress)
+    }
+
     /// Shows how far it is.
-    pub(crate) fn progress(&self, progress: &Progress) {
+    fn progress(&self, progress: &Progress) {
         let running = self.running();
         let Some(Running { bar, .. }) = &*running else {
             return;

@@ -137,12 +137,11 @@ impl<'a> Session<'a> {
     }
 
     fn progress_of(&self, tool: &str) -> impl FnMut(&Progress) + Send + 'static {
-        let (notes, reports) = (self.notes.clone(), Arc::clone(&self.reports));
+        let (mut shown, reports) = (self.notes.watch_call(tool), Arc::clone(&self.reports));
         reports.store(0, Ordering::Relaxed);
-        notes.start(&format!("calling {tool}"));
         move |progress| {
             reports.fetch_add(1, Ordering::Relaxed);
-            notes.progress(progress);
+            shown(progress);
         }
     }
 

@@ -103,33 +103,23 @@ fn roots_are_declared_and_must_be_there() {
 
 #[cfg(target_os = "linux")]
 mod at_a_terminal {
-    use std::fs::File;
     use std::io::{Read, Write};
-    use std::os::fd::OwnedFd;
     use std::process::Stdio;
     use std::thread;
 
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
     use super::support::command;
+    use super::support::terminal::Terminal;
 
     /// Runs the program with a terminal for standard input and standard error, and types these lines. The exit status,
     /// standard output, and what the terminal showed.
     fn typed(arguments: &[&str], lines: &str) -> (Option<i32>, String, String) {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&master).expect("it is granted");
-        unlockpt(&master).expect("it is unlocked");
-        let name = ptsname(&master, Vec::new()).expect("it has a name");
-        let slave = || {
-            let path = name.to_str().expect("a path of text");
-            OwnedFd::from(File::options().read(true).write(true).open(path).expect("it opens"))
-        };
+        let terminal = Terminal::open();
         let mut program = command(arguments);
-        program.stdin(Stdio::from(slave())).stderr(Stdio::from(slave())).stdout(Stdio::piped());
+        program.stdin(terminal.other_end()).stderr(terminal.other_end()).stdout(Stdio::piped());
         let child = program.spawn().expect("it starts");
         // The command holds the terminal's other end open, and would never let the reading end.
         drop(program);
-        let mut terminal = File::from(master);
+        let mut terminal = terminal.file;
         // A question too many meets the end of what is typed.
         terminal.write_all(format!("{lines}\u{4}\u{4}").as_bytes()).expect("it can be typed on");
         let mut screen = terminal.try_clone().expect("it can be read");

@@ -176,6 +176,11 @@ impl<R: Runtime> McpClient<R> {
 }
 
 impl<R> McpClient<R> {
+    /// The same client, for whoever holds clients of several runtimes: all that one can do but start and open a connection.
+    pub fn without_runtime(&self) -> McpClient<()> {
+        McpClient { life: Arc::clone(&self.life), runtime: PhantomData }
+    }
+
     /// A connection whose driver the caller polls, with the caller's own timer and clock. It is what tests with simulated
     /// time are made of; a program uses [`McpClient::connect`] or [`McpClient::over`].
     pub fn undriven(streams: Streams, options: ConnectOptions, clock: Clock, timer: impl Timer) -> (Self, Driver) {

@@ -93,7 +93,7 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        list_all::<M>(&self.life, RequestOptions::new()).await
+        list_all::<M>(&self.life, RequestOptions::new(), &mut |_| {}).await
     }
 
     /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
@@ -106,17 +106,18 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        list_all::<M>(&self.life, options.clone()).await
+        list_all::<M>(&self.life, options.clone(), &mut |_| {}).await
     }
 }
 
-/// As [`McpClient::list_all_with`].
+/// As [`McpClient::list_all_with`]; each page is shown as it comes.
 ///
 /// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh pages
 /// (2026-07-28, server/utilities/caching, "Interaction with Pagination").
 pub(crate) async fn list_all<M>(
     life: &Arc<Life>,
     mut options: RequestOptions,
+    show: &mut (dyn FnMut(&M::Result) + Send),
 ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
 where
     M: Method<Result: PagedList>,
@@ -126,7 +127,7 @@ where
     let before = cached();
     let time = PagesTime::begin(&options, life.0.lock().engine.config(), life.0.clock.now());
     loop {
-        match walk::<M>(life, &options, time).await {
+        match walk::<M>(life, &options, time, show).await {
             Err(Error::Call { error: CallError::Server { .. }, .. }) if !options.fresh && cached() > before => {
                 options.fresh = true;
             }
@@ -139,6 +140,7 @@ async fn walk<M>(
     life: &Arc<Life>,
     options: &RequestOptions,
     time: PagesTime,
+    show: &mut (dyn FnMut(&M::Result) + Send),
 ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
 where
     M: Method<Result: PagedList>,
@@ -152,6 +154,7 @@ where
     let mut pending = begin(None)?;
     loop {
         let page = pending.await.map_err(|error| error.explained(|error| time.explain(error)))?;
+        show(&page);
         match pages.add(page) {
             Some(cursor) => pending = begin(Some(cursor))?,
             None => return Ok(pages.into_list()),

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcpwire_core::{CallError, ListTools, Rejected, RequestOptions, Tool, ToolList};
+use mcpwire_core::{CacheHints, CallError, ListTools, ListToolsResult, Rejected, RequestOptions, Tool, ToolList};
 use mcpwire_process::Error;
 
 use crate::features::list_all;
@@ -59,7 +59,13 @@ pub(crate) fn list(life: &Arc<Life>, fresh: bool) -> Boxed<'_, Result<Tools, Err
         options.fresh = fresh;
         let changes = life.0.lock().tools_changes;
         let mut list = ToolList::default();
-        list.replace(list_all::<ListTools>(life, options).await?);
+        let mut hints: Option<CacheHints> = None;
+        let mut keep_hints = |page: &ListToolsResult| {
+            let of_page = CacheHints::of(page);
+            hints = Some(hints.map_or(of_page, |hints| hints.and(of_page)));
+        };
+        list.replace(list_all::<ListTools>(life, options, &mut keep_hints).await?);
+        list.set_hints(hints.unwrap_or_default());
         let mut state = life.0.lock();
         if state.tools_changes != changes {
             // It changed while it was on its way: it is shown, and not believed.

@@ -10,6 +10,7 @@
 //! | [`redact`] | [`Redactor`](redact::Redactor): secrets taken out of what is shown and kept |
 //! | [`ledger`] | [`Ledger`](ledger::Ledger): the processes that run, for the next start to end what a crash left |
 //! | [`service`] | [`Hub`]: all of it as one service, [`McpService`], that starts, supervises and calls servers |
+//! | [`runtime`] | [`Runtime`](runtime::Runtime): what it runs on: tokio, smol, or another |
 //! | [`layout`] | [`Layout`](layout::Layout): where all of it is on disk |
 
 #![forbid(unsafe_code)]
@@ -23,13 +24,14 @@ pub mod layout;
 pub mod ledger;
 
 pub mod redact;
+pub mod runtime;
 pub mod secrets;
 pub mod service;
 pub mod store;
 
 pub use mcpwire_core as core;
-pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract};
+pub use mcpwire_core::supervisor::{ErrorCode, ErrorContract, ToolChange, ToolPart};
+pub use mcpwire_driver::ConnectOptions;
 pub use mcpwire_process::McpServerDef;
-pub use mcpwire_tokio::ConnectOptions;
 pub use service::{Hub, HubOptions, McpService, McpStatus};
 pub use uuid::Uuid;

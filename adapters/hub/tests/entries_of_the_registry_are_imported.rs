@@ -79,6 +79,20 @@ fn older_entries_containers_and_remotes_of_the_registry() {
     assert_eq!(def.url.as_deref(), Some("https://eu.example.com/mcp"));
     assert_eq!(def.headers["X-Key"], "hunter22");
 
+    for (kind, advice) in [
+        ("nuget", "`dnx Owner.Weather@1.2.0 --yes`"),
+        ("mcpb", "`manifest.json`"),
+        ("cargo", "`cargo install Owner.Weather`"),
+        ("conda", "as a command"),
+    ] {
+        let package = serde_json::json!({"registryType": kind, "identifier": "Owner.Weather", "version": "1.2.0"});
+        let entry = serde_json::json!({"name": "a/b", "version": "1.0.0", "packages": [package]});
+        let import = read(Dialect::ServerJson, &entry.to_string());
+        let error = &import.refused[0].error;
+        assert_eq!(error.field, "packages.0.registryType");
+        assert!(error.message.contains(kind) && error.message.contains(advice), "{error}");
+    }
+
     let deleted = REGISTRY.replace("active", "deleted");
     let options = ImportOptions { dialect: Some(Dialect::ServerJson), ..ImportOptions::default() };
     assert_eq!(import::import(&deleted, &options).unwrap_err().field, "status");

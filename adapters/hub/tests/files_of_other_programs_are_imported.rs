@@ -164,6 +164,44 @@ fn other_members_of_the_family_are_understood_or_warned_of() {
 }
 
 #[test]
+fn the_variables_of_a_named_file_are_taken_over() {
+    let text = r#"{"servers": {
+        "a": {"command": "x", "env": {"LEVEL": "low"}, "envFile": "${workspaceFolder}/.env"},
+        "b": {"command": "x", "envFile": "other.env"},
+        "c": {"command": "x", "envFile": "${input:which}/.env"}}}"#;
+    let reading = |options: &mut ImportOptions| {
+        options.path = Some("/w/project/.vscode/mcp.json".into());
+        options.read_file = Some(|path| match path.to_str() {
+            Some("/w/project/.env") => {
+                Ok("API_KEY=hunter22hunter22\nLEVEL=high\nNODE_OPTIONS='--x'\nAS_IT_IS=${env:HOME}\n".into())
+            }
+            other => Err(std::io::Error::new(std::io::ErrorKind::NotFound, format!("not {other:?}"))),
+        });
+    };
+    if cfg!(unix) {
+        let import = read_with(Dialect::VsCode, text, reading);
+        let a = server(&import, "a");
+        assert!(!a.config.to_json().to_string().contains("hunter22"), "it is kept apart");
+        let env =
+            [("API_KEY", "hunter22hunter22"), ("AS_IT_IS", "${env:HOME}"), ("LEVEL", "low"), ("NODE_OPTIONS", "--x")];
+        assert_eq!(launch(a, &[]).unwrap().env, env.map(|(name, value)| (name.into(), value.into())).into());
+        assert!(server(&import, "b").config.env_vars.is_empty());
+        let of = |name: &str| {
+            let warnings = import.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name));
+            warnings.map(|warning| format!("{}: {}", warning.field, warning.message)).collect::<Vec<_>>().join("\n")
+        };
+        assert!(of("a").contains("env.NODE_OPTIONS: ") && of("a").contains("as they are now"), "{}", of("a"));
+        assert!(of("b").contains("cannot be read") && of("b").contains("/w/project/other.env"), "{}", of("b"));
+        assert_eq!((import.refused[0].name.as_str(), import.refused[0].error.field.as_str()), ("c", "envFile"));
+    }
+    let cursor = r#"{"mcpServers": {"a": {"command": "x", "envFile": "/e"}}}"#;
+    let import = read_with(Dialect::Cursor, cursor, |options| options.read_file = Some(|_| Ok("A=1".into())));
+    assert_eq!(launch(server(&import, "a"), &[]).unwrap().env["A"], "1");
+    let import = read(Dialect::Cursor, cursor);
+    assert!(import.warnings[0].message.contains("not taken over"), "nothing is read by itself");
+}
+
+#[test]
 fn vs_code_asks_for_inputs_and_has_comments() {
     let text = r#"{
         // what to ask

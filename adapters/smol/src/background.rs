@@ -10,7 +10,7 @@ use mcpwire_driver::core::http::Exchange;
 use mcpwire_driver::http::{Begun, HttpClient};
 use mcpwire_http::Net;
 
-use crate::{EXECUTOR, Smol, run, start};
+use crate::{EXECUTOR, Smol, spawn, start};
 
 /// An HTTP client whose requests are made by the thread of the connections, whoever waits for them: what is begun goes on while
 /// nobody polls it, up to the head of its response. The body is read by who polls it.
@@ -29,7 +29,7 @@ impl Background {
     pub fn detach(&self, exchange: Exchange, limit: Duration) {
         let mut begun = self.0.begin(exchange);
         let mut late = <Smol as Net>::sleep(limit);
-        run(poll_fn(move |cx| match begun.as_mut().poll(cx) {
+        spawn(poll_fn(move |cx| match begun.as_mut().poll(cx) {
             Poll::Ready(_) => Poll::Ready(()),
             Poll::Pending => late.as_mut().poll(cx),
         }));

@@ -56,7 +56,7 @@ impl Runtime for Smol {
     type Timer = SmolTimer;
 
     fn spawn(driver: Driver) {
-        run(driver);
+        spawn(driver);
     }
 
     fn timer() -> SmolTimer {
@@ -93,8 +93,8 @@ impl Runtime for Smol {
 
 static EXECUTOR: Executor<'_> = Executor::new();
 
-/// Runs a task on the thread of the connections.
-fn run(task: impl Future<Output = ()> + Send + 'static) {
+/// Runs a task on the thread that drives all connections. It must not block: nothing else moves meanwhile.
+pub fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     start();
     EXECUTOR.spawn(task).detach();
 }
@@ -143,7 +143,7 @@ impl mcpwire_http::Net for Smol {
     }
 
     fn spawn(task: mcpwire_http::Task) {
-        run(task);
+        spawn(task);
     }
 
     fn sleep(after: Duration) -> mcpwire_http::Task {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use mcpwire_blocking::core::{CallToolResult, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
-use mcpwire_hub::{Hub, McpService, McpStatus};
+use mcpwire_hub::service::StatusDetail;
+use mcpwire_hub::{Hub, McpService, McpStatus, ToolChange};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,6 +16,7 @@ use super::{link, of};
 use crate::args::Options;
 use crate::arguments;
 use crate::failure::{Failure, TOOL_ERROR};
+use crate::notes::Notes;
 use crate::output;
 use crate::save::Save;
 use crate::show::{self, Layout};
@@ -53,9 +55,10 @@ pub(super) fn run(
         .map_err(|error| Failure::usage("arguments", format!("the arguments are not JSON: {error}")))?;
     let mut link = link(&configured.place, options)?;
     bring_up(&link, configured.server.as_deref(), Some(tool), options)?;
+    let notes = Notes::new(options.quiet || options.json);
     let timeout_ms = options.timeout.map(|timeout| u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
     let request = Request::Call { tool: tool.to_owned(), server: configured.server.clone(), arguments, timeout_ms };
-    let answered = link.ask_json(request);
+    let answered = link.call(request, tool, &notes, options.json);
     link.close();
     let raw = answered.map_err(|error| Failure::of_call(tool, &error))?;
     let result: CallToolResult = raw.decode().map_err(|error| Failure::usage("server", error.to_string()))?;
@@ -83,7 +86,9 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
         None => tool.and_then(|tool| named_in(hub, tool)),
     };
     if let Some(config) = only {
-        return own.wait(hub.start(config.id)).map_err(of);
+        own.wait(hub.start(config.id)).map_err(of)?;
+        note_changes(&hub.details(), options);
+        return Ok(());
     }
     if hub.list().is_empty() {
         let failure = Failure::no_server();
@@ -95,7 +100,26 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
             note(options, &format!("{}: {}", text::line(&config.name), text::line(&message)));
         }
     }
+    note_changes(&hub.details(), options);
     Ok(())
+}
+
+/// Says which tools are not what they were when they were last listed.
+pub(super) fn note_changes<'a>(details: impl IntoIterator<Item = &'a StatusDetail>, options: &Options) {
+    for detail in details {
+        for change in &detail.changed_tools {
+            note(options, &changed(&detail.name, change));
+        }
+    }
+}
+
+/// It is all of a server's making but the words in between.
+pub(super) fn changed(server: &str, change: &ToolChange) -> String {
+    let change = text::line(&change.to_string());
+    format!(
+        "{}: a tool is described in another way than before: {change}; look at it again before you use it",
+        text::line(server)
+    )
 }
 
 /// The server whose name begins the name of a tool, if that is only one.

@@ -14,6 +14,7 @@ use super::requests::{Request, answer};
 #[cfg(unix)]
 use super::serve::Client;
 use crate::failure::Failure;
+use crate::notes::Notes;
 
 /// The hub that a command talks to.
 pub(super) enum Link {
@@ -36,6 +37,11 @@ pub(super) struct Own {
 impl Own {
     /// Waits for something. An interrupt ends all servers, and the program.
     pub(super) fn wait<T>(&self, something: impl Future<Output = T>) -> T {
+        self.wait_and(something, || {})
+    }
+
+    /// The same, and something is done at once when an interrupt comes.
+    fn wait_and<T>(&self, something: impl Future<Output = T>, on_interrupt: impl FnOnce()) -> T {
         let done = self.runtime.block_on(async {
             tokio::select! {
                 biased;
@@ -44,10 +50,12 @@ impl Own {
             }
         });
         done.unwrap_or_else(|| {
-            // What was under way has been dropped, so its server is told. The end has a deadline.
-            let _ = self.runtime.block_on(self.hub.shutdown_all());
+            on_interrupt();
+            // It is told before the servers are ended: one that does not want to end takes its time.
             let interrupted = Failure::interrupted();
             interrupted.report(self.json);
+            // What was under way has been dropped, so its server is told. The end has a deadline.
+            let _ = self.runtime.block_on(self.hub.shutdown_all());
             process::exit(interrupted.exit().into())
         })
     }
@@ -84,10 +92,38 @@ impl Link {
 
     pub(super) fn ask_json(&mut self, request: Request) -> Result<Json, ErrorContract> {
         match self {
-            Link::Own(own) => own.wait(answer(&own.hub, request)),
+            Link::Own(own) => own.wait(answer(&own.hub, request, &mut |_| {})),
             #[cfg(unix)]
-            Link::Running(client) => client.ask(&request),
+            Link::Running(client) => client.ask(&request, &mut |_| {}),
         }
+    }
+
+    /// Calls a tool, with a progress bar. An interrupt cancels the call: the server is told before anything is ended.
+    pub(super) fn call(
+        &mut self,
+        request: Request,
+        tool: &str,
+        notes: &Notes,
+        json: bool,
+    ) -> Result<Json, ErrorContract> {
+        let mut on_progress = notes.watch_call(tool);
+        let answered = match self {
+            Link::Own(own) => own.wait_and(answer(&own.hub, request, &mut on_progress), || notes.finish()),
+            #[cfg(unix)]
+            Link::Running(client) => {
+                let notes = notes.clone();
+                // The hub cancels what nobody waits for any more.
+                let _ = ctrlc::set_handler(move || {
+                    notes.finish();
+                    let interrupted = Failure::interrupted();
+                    interrupted.report(json);
+                    process::exit(interrupted.exit().into())
+                });
+                client.ask(&request, &mut on_progress)
+            }
+        };
+        notes.finish();
+        answered
     }
 
     pub(super) fn is_running(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_blocking::core::{Json, Tool};
+use mcpwire_blocking::core::{Json, Progress, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::{ErrorContract, Hub, McpService, Uuid};
@@ -41,7 +41,7 @@ pub(super) enum Request {
     Tools {
         server: Option<String>,
     },
-    /// The result of a call, as its server gave it.
+    /// The result of a call, as its server gave it; before it, how far the call is.
     Call {
         tool: String,
         server: Option<String>,
@@ -54,6 +54,8 @@ pub(super) enum Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {
+    /// Of a call that goes on.
+    Progress(Progress),
     Done(Json),
     Error(ErrorContract),
 }
@@ -66,8 +68,11 @@ pub(super) struct Row {
     pub(super) usage: Option<Usage>,
 }
 
+/// Who is told how far a call is.
+pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
+
 /// The answer to all but [`Request::Watch`], which has many.
-pub(super) async fn answer(hub: &Hub, request: Request) -> Result<Json, ErrorContract> {
+pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<'_>) -> Result<Json, ErrorContract> {
     match request {
         Request::Status | Request::Watch => json(&rows(hub)),
         Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
@@ -93,9 +98,10 @@ pub(super) async fn answer(hub: &Hub, request: Request) -> Result<Json, ErrorCon
                 Some(server) => find(hub, &server)?.id,
                 None => provider(hub, &tool)?,
             };
-            let mut options = CallOptions::new();
-            if let Some(timeout) = timeout_ms {
-                options = options.timeout(Duration::from_millis(timeout));
+            let mut options = CallOptions::new().on_progress(on_progress);
+            if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
+                // Reports of progress do not put it off: it is how long somebody wants to wait.
+                options = options.timeout(timeout).total_timeout(timeout);
             }
             json(&hub.call_tool_full(id, &tool, &arguments, options).await?.result)
         }

@@ -1,6 +1,7 @@
 //! `mcpwire hub run`: servers that many commands share, behind a Unix socket that only this user can open.
 //!
-//! Both sides write one JSON document a line: a `Request`, and a `Response` to each, in order.
+//! Both sides write one JSON document a line: a `Request`, and a `Response` to each, in order. Before that of a call, there may
+//! be some that tell how far it is.
 
 use mcpwire_hub::layout::Layout;
 
@@ -29,19 +30,20 @@ mod unix {
     use std::io::{self, BufRead as _, BufReader as Lines, Write as _};
     use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
     use std::path::PathBuf;
+    use std::pin::pin;
     use std::sync::Arc;
 
-    use mcpwire_blocking::core::Json;
+    use mcpwire_blocking::core::{Json, Progress};
     use mcpwire_hub::service::HubEvent;
     use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService};
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     use tokio::net::{UnixListener, UnixStream};
-    use tokio::sync::Notify;
+    use tokio::sync::{Notify, watch as latest};
 
-    use super::super::requests::{Request, Response, answer, json, rows};
+    use super::super::requests::{OnProgress, Request, Response, answer, json, rows};
     use super::Layout;
     use crate::args::Options;
-    use crate::hub::call::note;
+    use crate::hub::call::{changed, note};
 
     /// A longer request is none of ours. 64 MiB: more than any server takes as arguments.
     const LONGEST: u64 = 64 << 20;
@@ -71,29 +73,37 @@ mod unix {
             }
         }
 
-        pub(in super::super) fn ask(&mut self, request: &Request) -> Result<Json, ErrorContract> {
+        /// Whoever goes away before the answer gives up what they asked for: a call is cancelled then.
+        pub(in super::super) fn ask(
+            &mut self,
+            request: &Request,
+            on_progress: OnProgress<'_>,
+        ) -> Result<Json, ErrorContract> {
             self.send(request)?;
-            self.next()
+            loop {
+                match self.next()? {
+                    Response::Progress(progress) => on_progress(&progress),
+                    Response::Done(json) => return Ok(json),
+                    Response::Error(error) => return Err(error),
+                }
+            }
         }
 
-        pub(in super::super) fn send(&mut self, request: &Request) -> Result<(), ErrorContract> {
+        fn send(&mut self, request: &Request) -> Result<(), ErrorContract> {
             let line = format!("{}\n", json(request)?.get());
             let sent = self.stream.get_mut().write_all(line.as_bytes());
             sent.map_err(|error| failed("the running hub does not listen any more", &error))
         }
 
-        pub(in super::super) fn next(&mut self) -> Result<Json, ErrorContract> {
+        fn next(&mut self) -> Result<Response, ErrorContract> {
             let mut line = String::new();
             let read =
                 self.stream.read_line(&mut line).map_err(|error| failed("the running hub does not answer", &error))?;
             if read == 0 {
                 return Err(ErrorContract::unavailable("the running hub has ended"));
             }
-            match serde_json::from_str(&line) {
-                Ok(Response::Done(json)) => Ok(json),
-                Ok(Response::Error(error)) => Err(error),
-                Err(error) => Err(ErrorContract::unavailable(format!("the hub's answer cannot be read: {error}"))),
-            }
+            serde_json::from_str(&line)
+                .map_err(|error| ErrorContract::unavailable(format!("the hub's answer cannot be read: {error}")))
         }
     }
 
@@ -168,10 +178,19 @@ mod unix {
     async fn tell(hub: Hub, quiet: bool) {
         let mut events = hub.events();
         while let Some(event) = events.next().await {
-            if let (HubEvent::Status { name, state, error, .. }, false) = (event, quiet) {
-                let why = error.map(|error| format!(": {error}")).unwrap_or_default();
-                let line = format!("{}: {state}{}\n", crate::text::line(&name), crate::text::line(&why));
-                let _ = anstream::stderr().write_all(line.as_bytes());
+            let lines = match event {
+                HubEvent::Status { name, state, error, .. } => {
+                    let why = error.map(|error| format!(": {error}")).unwrap_or_default();
+                    vec![format!("{}: {state}{}", crate::text::line(&name), crate::text::line(&why))]
+                }
+                HubEvent::ToolChanged { name, changes, more, .. } => {
+                    let rest = (more > 0).then(|| format!("{}: and {more} more", crate::text::line(&name)));
+                    changes.iter().map(|change| changed(&name, change)).chain(rest).collect()
+                }
+                _ => continue,
+            };
+            if !quiet {
+                let _ = anstream::stderr().write_all(format!("{}\n", lines.join("\n")).as_bytes());
             }
         }
     }
@@ -197,11 +216,25 @@ mod unix {
             if matches!(request, Request::Watch) {
                 return watch(&hub, &mut writer).await;
             }
+            // Only the last report counts: one that nobody has read yet is replaced.
+            let (told, mut progress) = latest::channel(Progress::default());
+            let mut on_progress = |progress: &Progress| drop(told.send_replace(progress.clone()));
+            let mut answer = pin!(answer(&hub, request, &mut on_progress));
             let mut more = String::new();
-            tokio::select! {
-                answer = answer(&hub, request) => write(&mut writer, answer).await?,
-                // Whoever goes away in the middle gives up what they asked for; nobody speaks out of turn.
-                _ = reader.read_line(&mut more) => return Ok(()),
+            loop {
+                tokio::select! {
+                    biased;
+                    answer = &mut answer => {
+                        write(&mut writer, answer).await?;
+                        break;
+                    }
+                    // Whoever goes away in the middle gives up what they asked for; nobody speaks out of turn.
+                    _ = reader.read_line(&mut more) => return Ok(()),
+                    Ok(()) = progress.changed() => {
+                        let report = progress.borrow_and_update().clone();
+                        respond(&mut writer, &Response::Progress(report)).await?;
+                    }
+                }
             }
         }
     }
@@ -221,11 +254,11 @@ mod unix {
         writer: &mut (impl tokio::io::AsyncWrite + Unpin),
         answer: Result<Json, ErrorContract>,
     ) -> io::Result<()> {
-        let response = match answer {
-            Ok(json) => Response::Done(json),
-            Err(error) => Response::Error(error),
-        };
-        let mut line = serde_json::to_vec(&response)?;
+        respond(writer, &answer.map_or_else(Response::Error, Response::Done)).await
+    }
+
+    async fn respond(writer: &mut (impl tokio::io::AsyncWrite + Unpin), response: &Response) -> io::Result<()> {
+        let mut line = serde_json::to_vec(response)?;
         line.push(b'\n');
         writer.write_all(&line).await
     }

@@ -89,7 +89,8 @@ fn take_over(
         .map_err(|error| Failure::usage("file", format!("could not read {}: {error}", file.display())))?;
     let dialect = from.map(str::parse::<Dialect>).transpose();
     let dialect = dialect.map_err(|error| Failure::usage("from", error.to_string()))?;
-    let reading = ImportOptions { dialect, path: Some(file.to_owned()), ..ImportOptions::default() };
+    let mut reading = ImportOptions { dialect, path: Some(file.to_owned()), ..ImportOptions::default() };
+    reading.read_file = Some(|path| fs::read_to_string(path));
     let imported = import(&content, &reading).map_err(of)?;
     for warning in &imported.warnings {
         let text =

@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::args::Place;
+use super::call::note_changes;
 use super::link::Link;
 use super::requests::{Request, Row, rows};
 use super::{link, of};
@@ -30,6 +31,7 @@ pub(super) fn run(watch: bool, place: &Place, options: &Options) -> Result<u8, F
     }
     let rows: Vec<Row> = link.ask(Request::Status).map_err(of)?;
     link.close();
+    note_changes(rows.iter().map(|row| &row.detail), options);
     if options.json {
         output::json(&rows)?;
     } else {
@@ -55,7 +57,7 @@ fn follow(link: Link, options: &Options) -> Result<u8, Failure> {
             // What is shown is whole at any time.
             let _ = ctrlc::set_handler(|| std::process::exit(0));
             loop {
-                let rows = client.ask(&Request::Status).map_err(of)?;
+                let rows = client.ask(&Request::Status, &mut |_| {}).map_err(of)?;
                 let rows: Vec<Row> = rows.decode().map_err(|error| Failure::usage("hub", error.to_string()))?;
                 screen.show(&rows)?;
                 std::thread::sleep(TICK);

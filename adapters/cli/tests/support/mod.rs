@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 pub(crate) mod http;
+#[cfg(target_os = "linux")]
+pub(crate) mod terminal;
 
 use std::fmt;
 use std::io::{Read, Write};

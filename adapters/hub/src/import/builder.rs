@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::path::PathBuf;
 
 use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use super::references::{Part, parts};
@@ -122,6 +123,42 @@ impl<'a> Builder<'a> {
         let value = self.value(&field, name, text)?;
         self.config.env_vars.insert(name.to_owned(), value);
         Ok(())
+    }
+
+    /// A variable with this value, whatever is in it.
+    pub(super) fn literal_env(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
+        if is_dangerous(name) {
+            let message = "It changes what programs load or run: look at it before you agree";
+            self.warn(format!("env.{name}"), message);
+        }
+        let value = if is_secret(name, text) {
+            EnvVarConfig::secret(name, self.keep(name, Secret::new(text))?)
+        } else {
+            EnvVarConfig::value(name, text)
+        };
+        self.config.env_vars.insert(name.to_owned(), value);
+        Ok(())
+    }
+
+    /// The path of a file that is read now: what it refers to must be known now. One that is relative belongs to the folder of
+    /// the file.
+    pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, ErrorContract> {
+        let mut path = String::new();
+        for part in parts(self.dialect, text) {
+            match part {
+                Part::Text(text) => path.push_str(&text),
+                Part::Home => {
+                    let home = self.options.home.clone().or_else(env::home_dir);
+                    path.push_str(&self::path(home, field, "It is not known where your home directory is")?);
+                }
+                Part::Workspace { name_only: false } => {
+                    let message = "It is not known to which folder this file belongs: say which";
+                    path.push_str(&self::path(workspace(self.options), field, message)?);
+                }
+                _ => return Err(ErrorContract::validation(field, "It is not known which file this is")),
+            }
+        }
+        Ok(workspace(self.options).unwrap_or_default().join(path))
     }
 
     pub(super) fn header(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
@@ -324,13 +361,13 @@ fn from_environment(name: &str, unset: Option<String>, is_secret: bool) -> EnvVa
     EnvVarConfig { is_secret, spec, ..EnvVarConfig::secret("", format!("env:{name}")) }
 }
 
-fn path(path: Option<std::path::PathBuf>, field: &str, unknown: &str) -> Result<String, ErrorContract> {
+fn path(path: Option<PathBuf>, field: &str, unknown: &str) -> Result<String, ErrorContract> {
     let text = path.and_then(|path| path.to_str().map(str::to_owned));
     text.ok_or_else(|| ErrorContract::validation(field, unknown))
 }
 
 /// The folder that a file belongs to: the one that holds it, or the `.vscode` that holds it.
-fn workspace(options: &ImportOptions) -> Option<std::path::PathBuf> {
+fn workspace(options: &ImportOptions) -> Option<PathBuf> {
     if let Some(workspace) = &options.workspace {
         return Some(workspace.clone());
     }

@@ -112,6 +112,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
                 let cwd = builder.text("cwd", &text(members, "cwd")?)?;
                 builder.config.cwd = Some(cwd.into());
             }
+            "envFile" if url.is_none() => super::env_file::read(builder, members)?,
             "unixSocket" if url.is_some() => builder.config.unix_socket = Some(text(members, name)?.into()),
             "disabled" => builder.config.enabled &= value != &Value::Bool(true),
             "enabled" => builder.config.enabled &= value != &Value::Bool(false),

@@ -1,6 +1,7 @@
 //! The files of other programs: [`import`] reads them, [`export()`] writes one.
 //!
-//! Nothing is read or written here but text: a host reads the file, shows what was found, and keeps what the user agrees to.
+//! Nothing is read or written here but text: a host reads the file, and those that it names
+//! ([`ImportOptions::read_file`]), shows what was found, and keeps what the user agrees to.
 //! One bad entry spoils only itself. Whatever cannot be taken over is said in a [`Warning`].
 //!
 //! | dialect | file | references, and what an unset one becomes |
@@ -39,6 +40,7 @@ mod codex;
 mod command;
 mod dialect;
 mod docker;
+mod env_file;
 mod export;
 mod family;
 mod literals;
@@ -48,7 +50,8 @@ mod vscode;
 mod zed;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use jsonc_parser::ParseOptions;
 use serde_json::Value;
@@ -74,6 +77,8 @@ pub struct ImportOptions {
     /// What the user gave for inputs of VS Code, by their id, and for variables, headers and arguments of a registry's entry,
     /// by their name.
     pub answers: BTreeMap<String, Secret>,
+    /// How a file is read that an entry names: the `envFile` of VS Code and Cursor. By default none is read, and a warning says so.
+    pub read_file: Option<fn(&Path) -> io::Result<String>>,
     /// Whether servers are taken over that get a secret as an argument, where every user of the machine can read it.
     pub secrets_in_args: bool,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::builder::{Builder, Input};
+use super::env_file;
 use super::family::{object, pairs, present, text, texts, texts_of};
 use super::{Import, ImportOptions};
 use crate::ErrorContract;
@@ -74,7 +75,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
                 let cwd = builder.text("cwd", &text(members, "cwd")?)?;
                 builder.config.cwd = Some(cwd.into());
             }
-            "envFile" => builder.warn(name, "The variables of this file were not taken over: add those that it needs"),
+            "envFile" if !is_http => env_file::read(builder, members)?,
             "disabled" => builder.config.enabled = value != &Value::Bool(true),
             "tools" if texts(value).is_some() => builder.config.tools.allow = texts(value),
             "sandboxEnabled" | "sandbox" => builder.warn(name, "There is no sandbox here: the server runs without one"),

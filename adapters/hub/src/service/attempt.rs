@@ -1,12 +1,19 @@
 //! [`Attempt`]: what there is of one attempt to run a server.
 
-use mcpwire_tokio::McpClient;
-use tokio::sync::watch;
-use tokio::task::AbortHandle;
+use std::sync::Arc;
 
+use futures_channel::oneshot;
+use futures_util::FutureExt as _;
+use futures_util::future::{AbortHandle, Shared};
+
+use super::noted::Noted;
 use crate::ErrorContract;
 use crate::launch::{Container, Launch};
 use crate::redact::Redactor;
+use crate::runtime::{Client, Connection, Opening};
+
+/// Why calls in flight will not be answered, once that is so; any number may wait for it.
+pub(super) type Failing = Shared<oneshot::Receiver<ErrorContract>>;
 
 /// What there is of one attempt to run a server.
 pub(super) struct Attempt {
@@ -15,23 +22,31 @@ pub(super) struct Attempt {
     /// It is being started: what comes of that is not known yet.
     launching: bool,
     pub(super) container: Option<Container>,
-    pub(super) client: Option<McpClient>,
+    pub(super) client: Option<Client>,
+    /// What opens the connection, until it is begun.
+    pub(super) opening: Option<Opening>,
+    /// Its process, as the ledger knows it.
+    pub(super) noted: Option<Arc<Noted>>,
     pub(super) redactor: Redactor,
-    /// Why calls in flight will not be answered.
-    pub(super) failed: watch::Sender<Option<ErrorContract>>,
+    fail: Option<oneshot::Sender<ErrorContract>>,
+    pub(super) failing: Failing,
     /// What listens to the server, and ends with it.
     tasks: Vec<AbortHandle>,
 }
 
 impl Attempt {
     pub(super) fn new() -> Self {
+        let (fail, failing) = oneshot::channel();
         Attempt {
             launch: None,
             launching: false,
             container: None,
             client: None,
+            opening: None,
+            noted: None,
             redactor: Redactor::default(),
-            failed: watch::Sender::new(None),
+            fail: Some(fail),
+            failing: failing.shared(),
             tasks: Vec::new(),
         }
     }
@@ -48,9 +63,21 @@ impl Attempt {
     }
 
     /// The launch has ended: with a connection, or with nothing.
-    pub(super) fn launched(&mut self, client: Option<McpClient>) {
+    pub(super) fn launched(&mut self, connection: Option<Connection>, noted: Option<Arc<Noted>>) {
         self.launching = false;
-        self.client = client;
+        self.noted = noted;
+        if let Some(Connection { client, opening }) = connection {
+            self.client = Some(client);
+            self.opening = Some(opening);
+        }
+    }
+
+    /// No call is answered any more. The first reason counts.
+    pub(super) fn fail_calls(&mut self, error: ErrorContract) {
+        if let Some(fail) = self.fail.take() {
+            // There may be none.
+            let _ = fail.send(error);
+        }
     }
 
     /// Whether there is a process, or there may come one.
@@ -71,6 +98,7 @@ impl Attempt {
     /// Ends it now, without waiting for anything.
     pub(super) fn kill(&mut self) {
         self.deafen();
+        self.opening = None;
         if let Some(client) = &self.client {
             client.kill();
         }

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mcpwire_core::supervisor::{Command, Generation, Refusal, ServerId};
-use mcpwire_tokio::McpClient;
 use serde_json::Value;
-use tokio::sync::watch;
 
+use super::attempt::Failing;
 use super::outcome::{CallOptions, ToolOutcome};
 use super::shared::{Shared, hub_has_ended};
 use super::snapshot::server_id;
@@ -17,6 +16,7 @@ use super::{failures, limits};
 use crate::ErrorContract;
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
+use crate::runtime::Client;
 
 /// A server that sleeps is woken once for a call; if it falls asleep again before the call is sent, it is woken once more. More
 /// often than this is not bad luck.
@@ -93,13 +93,13 @@ impl Shared {
                 };
                 let attempt = core.attempt(id, generation);
                 let parts = attempt.and_then(|attempt| {
-                    Some((attempt.client.clone()?, attempt.failed.subscribe(), attempt.redactor.clone()))
+                    Some((attempt.client.clone()?, attempt.failing.clone(), attempt.redactor.clone()))
                 });
-                let Some((client, failed, redactor)) = parts else {
+                let Some((client, failing, redactor)) = parts else {
                     core.supervisor.end_call(id, generation, now);
                     return Err(None);
                 };
-                Ok(Sent { shared: Arc::clone(self), id, generation, client, failed, redactor })
+                Ok(Sent { shared: Arc::clone(self), id, generation, client, failing, redactor })
             });
             match begun {
                 Ok(sent) => return Ok(sent),
@@ -120,28 +120,22 @@ struct Sent {
     shared: Arc<Shared>,
     id: ServerId,
     generation: Generation,
-    client: McpClient,
-    failed: watch::Receiver<Option<ErrorContract>>,
+    client: Client,
+    failing: Failing,
     redactor: Redactor,
 }
 
 impl Sent {
     /// The call's own end, or the error of the server's, whichever comes first.
     async fn until_failed<T>(&self, call: impl Future<Output = T>) -> Result<T, ErrorContract> {
-        let mut failed = self.failed.clone();
-        let mut failed = pin!(async move {
-            match failed.wait_for(Option::is_some).await {
-                Ok(error) => error.clone().unwrap_or_else(hub_has_ended),
-                Err(_) => hub_has_ended(),
-            }
-        });
+        let mut failing = self.failing.clone();
         let mut call: Pin<&mut _> = pin!(call);
         poll_fn(|cx| {
             // The call knows best why it failed.
             if let Poll::Ready(result) = call.as_mut().poll(cx) {
                 return Poll::Ready(Ok(result));
             }
-            failed.as_mut().poll(cx).map(Err)
+            Pin::new(&mut failing).poll(cx).map(|error| Err(error.unwrap_or_else(|_| hub_has_ended())))
         })
         .await
     }

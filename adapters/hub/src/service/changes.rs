@@ -20,7 +20,7 @@ impl Shared {
         f: impl FnOnce(&Store) -> Result<T, ErrorContract> + Send + 'static,
     ) -> Result<T, ErrorContract> {
         let store = Arc::clone(&self.settings.store);
-        self.runtime.spawn_blocking(move || f(&store)).await.unwrap_or_else(|_| Err(hub_has_ended()))
+        self.tasks.block(move || f(&store)).await.unwrap_or_else(|_| Err(hub_has_ended()))
     }
 
     pub(super) async fn create(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
@@ -76,7 +76,7 @@ impl Shared {
         let was = core.managed.get(&id).filter(|managed| managed.revision == revision);
         let was = was.map(|managed| Arc::clone(&managed.config));
         let shared = Arc::clone(self);
-        self.runtime.spawn(async move {
+        self.tasks.spawn(async move {
             let _changing = shared.changing.lock().await;
             let result = match was {
                 None => Err(ErrorContract::conflict("revision", "the configuration has changed meanwhile")),
@@ -108,7 +108,7 @@ impl Shared {
         self.command(server_id(id), Command::Delete).await?;
         drop(changing);
         let (secrets, catalog) = (Arc::clone(&self.settings.secrets), self.settings.layout.catalog(id));
-        let removed = self.runtime.spawn_blocking(move || {
+        let removed = self.tasks.block(move || {
             let logs = logs.remove();
             let catalog = match std::fs::remove_file(&catalog) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -156,7 +156,7 @@ impl Shared {
     /// Starts a server as a part of starting everything: nobody waits for it.
     fn start_unasked(self: &Arc<Self>, id: ServerId) {
         let shared = Arc::clone(self);
-        self.runtime.spawn(async move { shared.command(id, Command::Boot).await });
+        self.tasks.spawn(async move { drop(shared.command(id, Command::Boot).await) });
     }
 }
 

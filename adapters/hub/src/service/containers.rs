@@ -5,23 +5,26 @@ use std::thread;
 use std::time::Duration;
 
 use crate::launch::Container;
+use crate::runtime::Tasks;
 
 /// How long the engine is waited for. It is given a second to end the container politely; what takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Asks the container to end, and removes what is left. It does not matter if there is none.
-pub(super) async fn stop(container: Container) {
+pub(super) async fn stop(container: Container, tasks: &Tasks) {
     for argv in [container.stop_command(), container.remove_command()] {
-        let ended = tokio::task::spawn_blocking(move || run(&argv).map(|mut child| child.wait().is_ok()));
-        let _ = tokio::time::timeout(PATIENCE, ended).await;
+        wait_for(argv, tasks).await;
     }
 }
 
 /// Removes the container at once.
-pub(super) async fn remove(container: Container) {
-    let argv = container.remove_command();
-    let ended = tokio::task::spawn_blocking(move || run(&argv).map(|mut child| child.wait().is_ok()));
-    let _ = tokio::time::timeout(PATIENCE, ended).await;
+pub(super) async fn remove(container: Container, tasks: &Tasks) {
+    wait_for(container.remove_command(), tasks).await;
+}
+
+async fn wait_for(argv: Vec<String>, tasks: &Tasks) {
+    let ended = tasks.block(move || run(&argv).map(|mut child| child.wait().is_ok()));
+    let _ = tasks.within(PATIENCE, ended).await;
 }
 
 /// Removes the container, with no runtime and nobody who waits.

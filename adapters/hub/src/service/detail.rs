@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::State;
+use mcpwire_core::supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -30,6 +30,10 @@ pub struct StatusDetail {
     pub pid: Option<u32>,
     /// How many tools it has; of a sleeping server, how many it had.
     pub tools: usize,
+    /// The tools that it has described in another way than before since this hub began, or since
+    /// [`Hub::changes_seen`](super::Hub::changes_seen): 100 at most. The names are the server's.
+    #[serde(default)]
+    pub changed_tools: Vec<ToolChange>,
     /// How many calls it was sent, in all.
     pub calls: u64,
     /// How many of them have no answer yet.

@@ -1,20 +1,22 @@
 //! Doing what the supervisor wants done: each effect leads to exactly one event.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::supervisor::{Effect, Event, Failure, Generation, Retry, ServerId, Stage, State};
 use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
-use mcpwire_tokio::McpClient;
 
 use super::attempt::Attempt;
 use super::events::HubEvent;
+use super::noted::Noted;
 use super::shared::{Core, Shared};
 use super::snapshot::uuid;
-use super::{containers, failures};
+use super::{containers, failures, freshness, kept};
 use crate::ErrorContract;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
+use crate::runtime::{Client, Connection};
 
 /// How much longer than the supervisor the connection itself waits: it is the supervisor who knows what to say.
 const LEEWAY: Duration = Duration::from_secs(5);
@@ -39,7 +41,7 @@ impl Shared {
             }
             Effect::FailCalls { generation, error } => {
                 if let Some(attempt) = core.attempt(id, generation) {
-                    attempt.failed.send_replace(Some(error));
+                    attempt.fail_calls(error);
                 }
             }
             Effect::Stop { generation } => self.stop(core, id, generation),
@@ -66,8 +68,9 @@ impl Shared {
         // What was resolved before and never started never will be.
         managed.attempts.retain(|_, attempt| attempt.is_alive());
         managed.attempts.insert(generation, Attempt::new());
+        let is_compared = std::mem::replace(&mut managed.is_compared, true);
         let (shared, config) = (Arc::clone(self), Arc::clone(&managed.config));
-        self.runtime.spawn_blocking(move || {
+        self.tasks.block_detached(move || {
             let settings = &shared.settings;
             let instance = Instance {
                 generation: generation.0,
@@ -75,7 +78,11 @@ impl Shared {
                 is_first: !settings.layout.catalog(config.id).exists(),
             };
             let launch = Launch::compose(&config, &*settings.secrets, &instance);
+            let before = if is_compared { None } else { kept::read(&settings.layout, &config) };
             shared.act(|core, now| {
+                if let Some(tools) = before {
+                    core.supervisor.expect_tools(id, &tools);
+                }
                 let event = match launch {
                     Ok(launch) => {
                         if let Some(attempt) = core.attempt(id, generation) {
@@ -96,7 +103,7 @@ impl Shared {
         let (config, logs) = (Arc::clone(&managed.config), managed.logs.clone());
         let launch = managed.attempts.get_mut(&generation).and_then(Attempt::begin_launch);
         let shared = Arc::clone(self);
-        self.runtime.spawn_blocking(move || {
+        self.tasks.block_detached(move || {
             let Some(mut launch) = launch else {
                 let error = ErrorContract::unavailable("what to start is not known");
                 return shared.event(id, generation, Event::Failed(Failure::new(error, Retry::Never)));
@@ -115,25 +122,29 @@ impl Shared {
                     })
                 }
             });
-            let launched = McpClient::connect_with(&launch.def, options);
-            if let Ok(client) = &launched {
-                shared.record(id, generation, client, &launch);
+            let launched = shared.tasks.connect(&launch.def, options);
+            let child = Child { id: uuid(id), generation: generation.0, pid: 0, container: launch.container.clone() };
+            let noted = Arc::new(Noted::new(Arc::clone(&shared.settings.ledger), child));
+            if let Ok(Connection { client, .. }) = &launched {
+                shared.note(id, &noted, client.pid());
             }
             shared.act(|core, now| {
                 let ended = core.ended;
                 let attempt = core.attempt(id, generation).filter(|_| !ended);
                 let event = match launched {
-                    Ok(client) => {
-                        let pid = client.pid();
-                        match attempt {
-                            Some(attempt) => attempt.launched(Some(client)),
-                            None => client.kill(),
+                    Ok(connection) => {
+                        let pid = connection.client.pid();
+                        if let Some(attempt) = attempt {
+                            attempt.launched(Some(connection), Some(noted));
+                        } else {
+                            connection.client.kill();
+                            shared.tasks.block_detached(move || noted.strike_out());
                         }
                         Event::Launched { pid }
                     }
                     Err(error) => {
                         if let Some(attempt) = attempt {
-                            attempt.launched(None);
+                            attempt.launched(None, None);
                         }
                         Event::Failed(failures::of(&error, Stage::Launch, &config, &launch.redactor))
                     }
@@ -144,10 +155,9 @@ impl Shared {
     }
 
     /// Notes who runs, for the next start to find if this process does not come to end it.
-    fn record(&self, id: ServerId, generation: Generation, client: &McpClient, launch: &Launch) {
-        let Some(pid) = client.pid() else { return };
-        let child = Child { id: uuid(id), generation: generation.0, pid, container: launch.container.clone() };
-        if let Err(error) = self.settings.ledger.record(&child)
+    fn note(&self, id: ServerId, noted: &Noted, pid: Option<u32>) {
+        if let Some(pid) = pid
+            && let Err(error) = noted.note(pid)
             && let Some(managed) = self.lock().managed.get(&id)
         {
             managed.logs.push(&format!("it will not be found if the hub is killed: {error}"));
@@ -160,7 +170,7 @@ impl Shared {
         core: &mut Core,
         id: ServerId,
         generation: Generation,
-        f: impl FnOnce(Arc<Self>, Target, McpClient) -> F,
+        f: impl FnOnce(Arc<Self>, Target, Client) -> F,
         failed: impl FnOnce(Failure) -> Event,
     ) where
         F: Future<Output = ()> + Send + 'static,
@@ -170,27 +180,47 @@ impl Shared {
         let Some(client) = attempt.client.clone() else {
             let failure = Failure::new(ErrorContract::unavailable("there is no connection"), Retry::Backoff);
             let (shared, event) = (Arc::clone(self), failed(failure));
-            self.runtime.spawn(async move { shared.event(id, generation, event) });
+            self.tasks.spawn(async move { shared.event(id, generation, event) });
             return;
         };
         let config = Arc::clone(&managed.config);
         let target = Target { id, generation, config, redactor: attempt.redactor.clone() };
-        let task = self.runtime.spawn(f(Arc::clone(self), target, client));
-        attempt.keep(task.abort_handle());
+        attempt.keep(self.tasks.spawn_abortable(f(Arc::clone(self), target, client)));
     }
 
-    async fn negotiate(self: Arc<Self>, target: Target, client: McpClient) {
-        let event = match client.initialize().await {
-            Ok(server) => Event::Negotiated { version: server.protocol_version.to_string() },
+    async fn negotiate(self: Arc<Self>, target: Target, client: Client) {
+        let begun = |attempt: &mut Attempt| Some((attempt.opening.take()?, attempt.noted.clone()));
+        let begun = self.lock().attempt(target.id, target.generation).and_then(begun);
+        // Without an opening the attempt is over.
+        let Some((mut opening, noted)) = begun else { return };
+        let mut pid = client.pid();
+        let opened = poll_fn(|cx| {
+            let opened = opening.as_mut().poll(cx);
+            // One that ends when it is asked for its era has been started once more.
+            let now = client.pid();
+            if pid != now
+                && let Some(noted) = noted.clone()
+            {
+                pid = now;
+                let (shared, id) = (Arc::clone(&self), target.id);
+                self.tasks.block_detached(move || shared.note(id, &noted, now));
+            }
+            opened
+        });
+        let event = match opened.await {
+            Ok(()) => {
+                let version = client.protocol_version();
+                Event::Negotiated { version: version.map(|version| version.to_string()).unwrap_or_default() }
+            }
             Err(error) => Event::Failed(target.failure(&error, Stage::Negotiate)),
         };
         if matches!(event, Event::Negotiated { .. }) {
             let told = client.notifications();
-            let task = self.runtime.spawn(Arc::clone(&self).listen(target.clone(), client.clone(), told));
-            let subscription = self.runtime.spawn(Arc::clone(&self).subscribe(target.clone(), client));
+            let task = self.tasks.spawn_abortable(Arc::clone(&self).listen(target.clone(), client.clone(), told));
+            let subscription = self.tasks.spawn_abortable(Arc::clone(&self).subscribe(target.clone(), client));
             if let Some(attempt) = self.lock().attempt(target.id, target.generation) {
-                attempt.keep(task.abort_handle());
-                attempt.keep(subscription.abort_handle());
+                attempt.keep(task);
+                attempt.keep(subscription);
             } else {
                 task.abort();
                 subscription.abort();
@@ -200,7 +230,7 @@ impl Shared {
     }
 
     /// Hears what the server tells, until the connection ends.
-    async fn listen(self: Arc<Self>, target: Target, client: McpClient, mut told: mcpwire_tokio::Notifications) {
+    async fn listen(self: Arc<Self>, target: Target, client: Client, mut told: mcpwire_driver::Notifications) {
         while let Some(notification) = told.next().await {
             if notification == Notification::ToolsChanged {
                 self.event(target.id, target.generation, Event::ListChanged);
@@ -212,7 +242,7 @@ impl Shared {
     }
 
     /// Asks a server of the modern era to tell when its tools change; older ones tell unasked.
-    async fn subscribe(self: Arc<Self>, target: Target, client: McpClient) {
+    async fn subscribe(self: Arc<Self>, target: Target, client: Client) {
         let modern = client.protocol_version().is_some_and(|version| version.era() == Era::Modern);
         let tells = client.capabilities().and_then(|all| all.tools.as_ref()).is_some_and(|tools| tools.list_changed);
         if !modern || !tells {
@@ -228,81 +258,84 @@ impl Shared {
         }
     }
 
-    async fn list(self: Arc<Self>, target: Target, client: McpClient) {
-        let event = match tools(&client).await {
-            Ok(tools) => {
-                self.keep_tools(&target, &tools).await;
-                Event::Listed { tools, ttl: None }
-            }
+    async fn list(self: Arc<Self>, target: Target, client: Client) {
+        let event = match self.ask_for_tools(&target, &client).await {
+            Ok(listed) => listed,
             Err(error) => Event::Failed(target.failure(&error, Stage::List)),
         };
-        self.event(target.id, target.generation, event);
+        self.listed(&target, event);
     }
 
-    async fn refresh(self: Arc<Self>, target: Target, client: McpClient) {
-        let event = match tools(&client).await {
-            Ok(tools) => {
-                self.keep_tools(&target, &tools).await;
-                Event::Listed { tools, ttl: None }
-            }
-            Err(_) => Event::RefreshFailed,
-        };
-        self.event(target.id, target.generation, event);
+    async fn refresh(self: Arc<Self>, target: Target, client: Client) {
+        let event = self.ask_for_tools(&target, &client).await;
+        self.listed(&target, event.unwrap_or(Event::RefreshFailed));
     }
 
-    async fn probe(self: Arc<Self>, target: Target, client: McpClient) {
+    async fn ask_for_tools(&self, target: &Target, client: &Client) -> Result<Event, mcpwire_driver::Error> {
+        let tools = tools(client).await?;
+        let ttl = freshness::ttl(client, &tools);
+        self.keep_tools(target, &tools).await;
+        Ok(Event::Listed { tools, ttl })
+    }
+
+    fn listed(self: &Arc<Self>, target: &Target, event: Event) {
+        self.act(|core, now| {
+            core.supervisor.event(target.id, target.generation, event, now);
+            self.note_stale(core);
+        });
+    }
+
+    async fn probe(self: Arc<Self>, target: Target, client: Client) {
         // An error is an answer, too.
         let event = match client.ping().await {
-            Err(error) if error.kind() != mcpwire_tokio::ErrorKind::Server => Event::ProbeFailed,
+            Err(error) if error.kind() != mcpwire_driver::ErrorKind::Server => Event::ProbeFailed,
             _ => Event::Probed,
         };
         self.event(target.id, target.generation, event);
     }
 
     fn stop(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
-        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation, None) };
+        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation) };
         attempt.deafen();
         let (client, container) = (attempt.client.clone(), attempt.container.clone());
         let shared = Arc::clone(self);
-        self.runtime.spawn(async move {
-            let pid = client.as_ref().and_then(McpClient::pid);
+        self.tasks.spawn(async move {
             if let Some(client) = client {
                 // How it ended does not matter here.
                 let _ = client.shutdown().await;
             }
             if let Some(container) = container {
-                containers::stop(container).await;
+                containers::stop(container, &shared.tasks).await;
             }
-            shared.gone(id, generation, pid).await;
+            shared.gone(id, generation).await;
         });
     }
 
     fn kill(self: &Arc<Self>, core: &mut Core, id: ServerId, generation: Generation) {
-        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation, None) };
+        let Some(attempt) = core.attempt(id, generation) else { return self.gone_later(id, generation) };
         attempt.kill();
         let (client, container) = (attempt.client.clone(), attempt.container.clone());
         let shared = Arc::clone(self);
-        self.runtime.spawn(async move {
-            let pid = client.as_ref().and_then(McpClient::pid);
+        self.tasks.spawn(async move {
             if let Some(client) = client {
-                let _ = tokio::time::timeout(AFTER_KILL, client.shutdown()).await;
+                let _ = shared.tasks.within(AFTER_KILL, client.shutdown()).await;
             }
             if let Some(container) = container {
-                containers::remove(container).await;
+                containers::remove(container, &shared.tasks).await;
             }
-            shared.gone(id, generation, pid).await;
+            shared.gone(id, generation).await;
         });
     }
 
-    fn gone_later(self: &Arc<Self>, id: ServerId, generation: Generation, pid: Option<u32>) {
+    fn gone_later(self: &Arc<Self>, id: ServerId, generation: Generation) {
         let shared = Arc::clone(self);
-        self.runtime.spawn(async move { shared.gone(id, generation, pid).await });
+        self.tasks.spawn(async move { shared.gone(id, generation).await });
     }
 
-    async fn gone(self: Arc<Self>, id: ServerId, generation: Generation, pid: Option<u32>) {
-        if let Some(pid) = pid {
-            let shared = Arc::clone(&self);
-            let _ = self.runtime.spawn_blocking(move || shared.settings.ledger.forget(pid)).await;
+    async fn gone(self: Arc<Self>, id: ServerId, generation: Generation) {
+        let noted = self.lock().attempt(id, generation).and_then(|attempt| attempt.noted.clone());
+        if let Some(noted) = noted {
+            let _ = self.tasks.block(move || noted.strike_out()).await;
         }
         self.act(|core, now| {
             if let Some(managed) = core.managed.get_mut(&id) {
@@ -323,13 +356,13 @@ pub(super) struct Target {
 }
 
 impl Target {
-    fn failure(&self, error: &mcpwire_tokio::Error, phase: Stage) -> Failure {
+    fn failure(&self, error: &mcpwire_driver::Error, phase: Stage) -> Failure {
         failures::of(error, phase, &self.config, &self.redactor)
     }
 }
 
 /// All tools of the server; none of one that says that it has none.
-async fn tools(client: &McpClient) -> Result<Arc<ToolList>, mcpwire_tokio::Error> {
+async fn tools(client: &Client) -> Result<Arc<ToolList>, mcpwire_driver::Error> {
     if client.capabilities().is_some_and(|capabilities| capabilities.tools.is_none()) {
         return Ok(Arc::default());
     }

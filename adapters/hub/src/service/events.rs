@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use mcpwire_core::supervisor::State;
+use mcpwire_core::supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -36,6 +36,20 @@ pub enum HubEvent {
     Tools {
         /// How many there are.
         count: usize,
+    },
+    /// A server describes tools in another way than when it listed them last, be that before it was started anew, or before
+    /// this hub was: another description, another schema, other annotations, under the same name. It may be an update, and
+    /// it may be meant to make a model do what nobody has agreed to: whoever has agreed to these tools should look again.
+    /// They are offered as they are now. [`StatusDetail::changed_tools`](super::StatusDetail::changed_tools) keeps them.
+    ToolChanged {
+        /// Which server.
+        id: Uuid,
+        /// What it is called.
+        name: String,
+        /// Which tools, by the names that the server gives them, and what of them is different: the first 100.
+        changes: Vec<ToolChange>,
+        /// So many more there are.
+        more: usize,
     },
     /// A server has been added, or its configuration is another.
     Configured {

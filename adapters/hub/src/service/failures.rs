@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use mcpwire_core::http::HttpError;
 use mcpwire_core::supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
 use mcpwire_core::{CallError, ConnectError, SendError};
-use mcpwire_tokio::{Error, McpClient, ProcessReport, SpawnErrorKind};
+use mcpwire_driver::{Error, ProcessReport, SpawnErrorKind};
 
 use super::plan;
 use crate::config::McpConfig;
 use crate::redact::Redactor;
+use crate::runtime::Client;
 
 /// A failure to start a server, or to list its tools.
 pub(super) fn of(error: &Error, stage: Stage, config: &McpConfig, redactor: &Redactor) -> Failure {
@@ -20,7 +21,7 @@ pub(super) fn of(error: &Error, stage: Stage, config: &McpConfig, redactor: &Red
 }
 
 /// The end of a connection that nobody asked for.
-pub(super) fn of_closed(client: &McpClient, config: &McpConfig, redactor: &Redactor) -> Failure {
+pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor) -> Failure {
     // What cannot be sent any more says why.
     let kind = plan::kind(config.package.package_type);
     match client.send_notification("notifications/cancelled", None) {

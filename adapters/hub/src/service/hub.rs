@@ -6,11 +6,10 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_channel::oneshot;
 use mcpwire_core::Era;
 use mcpwire_core::supervisor::Command;
-use mcpwire_tokio::McpClient;
 use serde_json::Value;
-use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::detail::{StatusDetail, millis};
@@ -25,6 +24,7 @@ use crate::ErrorContract;
 use crate::config::McpConfig;
 use crate::launch::{Launch, Preview, preview};
 use crate::ledger::Reaped;
+use crate::runtime::Client;
 use crate::secrets::SecretStore;
 use crate::store::BrokenEntry;
 
@@ -34,7 +34,8 @@ const TAIL: usize = 12;
 /// How long what an earlier hub left is given to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Many MCP servers: configured, supervised and called. Cheap to clone; needs a tokio runtime with time and I/O.
+/// Many MCP servers: configured, supervised and called. Cheap to clone. It runs on the tokio runtime that it is
+/// opened in, or on whatever [`HubOptions::on`] says.
 ///
 /// When the last clone is dropped, all servers are ended at once, with all that they started;
 /// [`shutdown_all`](McpService::shutdown_all) does it politely. See the [module](super) for an example.
@@ -63,14 +64,14 @@ impl Hub {
     pub async fn open(options: HubOptions) -> Result<Hub, ErrorContract> {
         let settings = Settings::of(options);
         let (store, ledger) = (Arc::clone(&settings.store), Arc::clone(&settings.ledger));
-        let loaded = tokio::task::spawn_blocking(move || {
+        let loaded = settings.tasks.block(move || {
             let loaded = store.load()?;
             // A ledger that cannot be read keeps nobody from starting servers.
             Ok((loaded, ledger.reap(GRACE).unwrap_or_default()))
         });
         let (loaded, reaped) = loaded.await.unwrap_or_else(|_| Err(hub_has_ended()))?;
         for container in &reaped.containers {
-            super::containers::remove(container.clone()).await;
+            super::containers::remove(container.clone(), &settings.tasks).await;
         }
         let shared = Shared::new(settings, RandomState::new().build_hasher().finish());
         let mut broken = loaded.broken;
@@ -123,6 +124,11 @@ impl Hub {
         ids.into_iter().filter_map(|id| self.status_detail(uuid(id))).collect()
     }
 
+    /// Notes that somebody has looked at [`StatusDetail::changed_tools`] of a server: they are not shown there any more.
+    pub fn changes_seen(&self, id: Uuid) {
+        self.shared().lock().supervisor.changes_seen(server_id(id));
+    }
+
     fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
     }
@@ -157,8 +163,9 @@ impl McpService for Hub {
         let server = server_id(id);
         let detail = core.supervisor.detail(server)?;
         let client = core.attempt(server, detail.generation).and_then(|attempt| attempt.client.clone());
+        let changed_tools = core.supervisor.changes(server);
         let managed = core.managed.get(&server)?;
-        let era = client.as_ref().and_then(McpClient::protocol_version).map(|version| match version.era() {
+        let era = client.as_ref().and_then(Client::protocol_version).map(|version| match version.era() {
             Era::Modern => "modern".to_owned(),
             Era::Legacy => "legacy".to_owned(),
         });
@@ -170,8 +177,9 @@ impl McpService for Hub {
             for_ms: millis(now.duration_since(detail.since)),
             version: detail.version,
             era,
-            pid: client.as_ref().and_then(McpClient::pid).or(detail.pid),
+            pid: client.as_ref().and_then(Client::pid).or(detail.pid),
             tools: detail.tools,
+            changed_tools,
             calls: detail.calls,
             calls_in_flight: detail.calls_in_flight,
             restarts: detail.restarts,
@@ -197,6 +205,7 @@ impl McpService for Hub {
     }
 
     fn available_tools(&self) -> AvailableTools {
+        self.shared().looked_at();
         AvailableTools(self.shared().catalogue())
     }
 
@@ -281,7 +290,7 @@ impl McpService for Hub {
         Box::pin(async move {
             let config = self.shared().lock().config(server_id(id))?;
             let secrets = self.secrets();
-            let missing = tokio::task::spawn_blocking(move || Launch::missing(&config, &*secrets));
+            let missing = self.shared().tasks.block(move || Launch::missing(&config, &*secrets));
             missing.await.unwrap_or_else(|_| Err(hub_has_ended()))
         })
     }

@@ -55,6 +55,9 @@ pub trait McpService: Send + Sync {
     fn restart(&self, id: Uuid) -> Answer<'_, ()>;
 
     /// The tools of all servers that run (and of those that sleep and wake for a call), as they are now. Cheap: nothing is copied.
+    ///
+    /// A server may have said for how long its list holds (2026-07-28, server/utilities/caching): if that time has passed, it is
+    /// asked again, and [`HubEvent::Tools`](super::HubEvent::Tools) tells if there is something new.
     fn available_tools(&self) -> AvailableTools;
 
     /// The server that provides the tool of this name: an exposed name, or one that only one server uses.

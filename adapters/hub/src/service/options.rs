@@ -5,21 +5,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::supervisor::{Policy, SupervisorSettings};
-use mcpwire_tokio::ConnectOptions;
+use mcpwire_driver::ConnectOptions;
 
 use crate::config::McpConfig;
 use crate::layout::Layout;
 use crate::ledger::{Host, Ledger};
+use crate::runtime::{Runtime, Tasks};
 use crate::secrets::{SecretStore, Secrets};
 use crate::store::Store;
 
 type Connect = dyn Fn(&McpConfig) -> ConnectOptions + Send + Sync;
+type Run = dyn FnOnce() -> Tasks + Send + Sync;
 type Tune = dyn Fn(&McpConfig, &mut Policy) + Send + Sync;
 
 /// What a hub may have of its own.
 #[must_use]
 pub struct HubOptions {
     layout: Layout,
+    run: Box<Run>,
     secrets: Option<Box<dyn SecretStore>>,
     connect: Option<Box<Connect>>,
     tune: Option<Box<Tune>>,
@@ -28,10 +31,31 @@ pub struct HubOptions {
 }
 
 impl HubOptions {
-    /// A hub that keeps its things there, secrets in files.
+    /// A hub that keeps its things there, secrets in files. It runs on the tokio runtime in which it is opened.
+    #[cfg(feature = "tokio")]
     pub fn new(layout: Layout) -> Self {
+        Self::with(layout, Box::new(|| Tasks::new(crate::runtime::Tokio::current())))
+    }
+
+    /// The same on another runtime.
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "smol")]
+    /// # async fn run(layout: mcpwire_hub::layout::Layout) -> Result<(), mcpwire_hub::ErrorContract> {
+    /// use mcpwire_hub::{Hub, HubOptions, runtime::Smol};
+    ///
+    /// let hub = Hub::open(HubOptions::on(Smol, layout)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn on(runtime: impl Runtime, layout: Layout) -> Self {
+        Self::with(layout, Box::new(move || Tasks::new(runtime)))
+    }
+
+    fn with(layout: Layout, run: Box<Run>) -> Self {
         HubOptions {
             layout,
+            run,
             secrets: None,
             connect: None,
             tune: None,
@@ -81,6 +105,7 @@ impl fmt::Debug for HubOptions {
 /// The options of a hub that runs.
 pub(super) struct Settings {
     pub(super) layout: Layout,
+    pub(super) tasks: Tasks,
     pub(super) store: Arc<Store>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) secrets: Arc<dyn SecretStore>,
@@ -94,7 +119,7 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn of(options: HubOptions) -> Self {
-        let HubOptions { layout, secrets, connect, tune, supervisor, shutdown_within } = options;
+        let HubOptions { layout, run, secrets, connect, tune, supervisor, shutdown_within } = options;
         let store = Arc::new(Store::new(layout.servers()));
         let ledger = Arc::new(Ledger::new(layout.ledger()));
         let secrets = match secrets {
@@ -102,6 +127,6 @@ impl Settings {
             None => Arc::new(Secrets::in_directory(layout.secrets())) as Arc<dyn SecretStore>,
         };
         let host = Host::current().token();
-        Settings { layout, store, ledger, secrets, connect, tune, supervisor, shutdown_within, host }
+        Settings { layout, tasks: run(), store, ledger, secrets, connect, tune, supervisor, shutdown_within, host }
     }
 }

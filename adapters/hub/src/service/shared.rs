@@ -2,22 +2,23 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use futures_channel::oneshot;
+use futures_util::lock::Mutex as AsyncMutex;
 use mcpwire_core::Timestamp;
 use mcpwire_core::supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
-use tokio::runtime::Handle;
-use tokio::sync::{Notify, oneshot};
-use tokio::time::{Instant, timeout_at};
 
 use super::attempt::Attempt;
 use super::events::{HubEvent, Listeners};
+use super::freshness::StaleAt;
 use super::logs::Logs;
 use super::options::Settings;
 use super::plan;
 use super::snapshot::{server_id, uuid};
 use crate::ErrorContract;
 use crate::config::McpConfig;
+use crate::runtime::{Alarm, Clock, Tasks, Timer};
 
 /// A hub, without what keeps it alive.
 pub(super) struct Shared {
@@ -25,12 +26,13 @@ pub(super) struct Shared {
     catalogue: RwLock<Arc<Catalogue>>,
     pub(super) listeners: Listeners,
     pub(super) settings: Settings,
-    pub(super) runtime: Handle,
+    pub(super) tasks: Tasks,
     /// One change of the file at a time, so that memory follows it in order.
-    pub(super) changing: tokio::sync::Mutex<()>,
-    origin: Instant,
+    pub(super) changing: AsyncMutex<()>,
+    clock: Clock,
+    pub(super) stale_at: StaleAt,
     /// There is something new for the clock.
-    rearm: Arc<Notify>,
+    rearm: Arc<Alarm>,
 }
 
 /// What is behind the lock. Nothing that waits is done with it.
@@ -67,6 +69,8 @@ pub(super) struct Managed {
     pub(super) revision: u64,
     pub(super) logs: Logs,
     pub(super) attempts: BTreeMap<Generation, Attempt>,
+    /// The supervisor knows what its tools were before this hub began.
+    pub(super) is_compared: bool,
 }
 
 impl Shared {
@@ -84,19 +88,20 @@ impl Shared {
             core: Mutex::new(core),
             catalogue: RwLock::default(),
             listeners: Listeners::default(),
+            tasks: settings.tasks.clone(),
+            clock: settings.tasks.clock(),
             settings,
-            runtime: Handle::current(),
-            changing: tokio::sync::Mutex::new(()),
-            origin: Instant::now(),
-            rearm: Arc::new(Notify::new()),
+            changing: AsyncMutex::new(()),
+            stale_at: StaleAt::default(),
+            rearm: Arc::default(),
         });
-        let (clock, rearm) = (Arc::downgrade(&shared), Arc::clone(&shared.rearm));
-        shared.runtime.spawn(keep_time(clock, rearm));
+        let (timed, rearm) = (Arc::downgrade(&shared), Arc::clone(&shared.rearm));
+        shared.tasks.spawn(keep_time(timed, rearm, shared.tasks.timer()));
         shared
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        Timestamp::from_origin(self.origin.elapsed())
+        self.clock.now()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
@@ -105,13 +110,23 @@ impl Shared {
 
     /// Tells the supervisor something, and begins all that it wants done for it.
     pub(super) fn act<T>(self: &Arc<Self>, f: impl FnOnce(&mut Core, Timestamp) -> T) -> T {
-        let mut core = self.lock();
+        self.act_on(self.lock(), f)
+    }
+
+    /// The same, unless that would have to wait for somebody else.
+    pub(super) fn try_act(self: &Arc<Self>, f: impl FnOnce(&mut Core, Timestamp)) {
+        if let Ok(core) = self.core.try_lock() {
+            self.act_on(core, f);
+        }
+    }
+
+    fn act_on<T>(self: &Arc<Self>, mut core: MutexGuard<'_, Core>, f: impl FnOnce(&mut Core, Timestamp) -> T) -> T {
         let value = f(&mut core, self.now());
         while let Some(action) = core.supervisor.poll_action() {
             self.perform(&mut core, action);
         }
         drop(core);
-        self.rearm.notify_one();
+        self.rearm.ring();
         value
     }
 
@@ -135,6 +150,13 @@ impl Shared {
                 let count = catalogue.len();
                 *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = catalogue;
                 self.listeners.tell(&HubEvent::Tools { count });
+            }
+            Action::ToolsRedefined { server, changes } => {
+                let Some(managed) = core.managed.get(&server) else { return };
+                let name = managed.config.name.trim().to_owned();
+                let event =
+                    HubEvent::ToolChanged { id: uuid(server), name, changes: changes.tools, more: changes.more };
+                self.listeners.tell(&event);
             }
             Action::Booted { ready, failed, cancelled } => {
                 self.listeners.tell(&HubEvent::Booted { ready, failed, cancelled });
@@ -196,7 +218,8 @@ impl Shared {
         let logs = Logs::new(Some(self.settings.layout.log(config.id)));
         self.act(|core, now| {
             core.supervisor.add(id, spec, now)?;
-            let managed = Managed { config: Arc::new(config), revision: 1, logs, attempts: BTreeMap::new() };
+            let (config, attempts) = (Arc::new(config), BTreeMap::new());
+            let managed = Managed { config, revision: 1, logs, attempts, is_compared: false };
             core.managed.insert(id, managed);
             core.order.push(id);
             self.listeners.tell(&HubEvent::Configured { id: uuid(id) });
@@ -230,7 +253,7 @@ impl Shared {
         core.booting.clear();
         drop(core);
         self.listeners.end();
-        self.rearm.notify_one();
+        self.rearm.ring();
         for container in containers {
             super::containers::remove_detached(&container);
         }
@@ -265,32 +288,30 @@ fn has_slept(believed: Duration, in_the_world: Option<Duration>) -> bool {
 }
 
 /// Calls the supervisor when it wants to be called. Ends with the hub.
-async fn keep_time(shared: Weak<Shared>, rearm: Arc<Notify>) {
-    let (mut believed, mut world) = (std::time::Instant::now(), SystemTime::now());
+async fn keep_time(shared: Weak<Shared>, rearm: Arc<Alarm>, mut timer: Box<dyn Timer>) {
+    let (mut believed, mut world) = (Instant::now(), SystemTime::now());
     loop {
-        let at = {
+        let rest = {
             let Some(shared) = shared.upgrade() else { return };
             if has_slept(believed.elapsed(), world.elapsed().ok()) {
                 shared.doubt();
             }
-            (believed, world) = (std::time::Instant::now(), SystemTime::now());
+            (believed, world) = (Instant::now(), SystemTime::now());
             let core = shared.lock();
             if core.ended {
                 return;
             }
             let at = core.supervisor.poll_timeout();
             drop(core);
-            match at {
-                Some(at) if at <= shared.now() => {
-                    shared.act(|core, now| core.supervisor.handle_timeout(now));
-                    continue;
-                }
-                Some(at) => (shared.origin + at.since_origin()).min(Instant::now() + AT_REST),
-                None => Instant::now() + AT_REST,
+            let rest = at.map_or(AT_REST, |at| at.duration_since(shared.now()));
+            if rest.is_zero() {
+                shared.act(|core, now| core.supervisor.handle_timeout(now));
+                continue;
             }
+            rest.min(AT_REST)
         };
         // Whichever comes first: both lead to another look.
-        let _ = timeout_at(at, rearm.notified()).await;
+        rearm.wait(&mut *timer, rest).await;
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod acceptance;
 mod config;
+mod ledgered;
 mod lifecycle;
+mod redefined;
 mod required;
 mod secrets;
 mod server;

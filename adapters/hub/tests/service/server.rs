@@ -50,12 +50,13 @@ fn serve() {
 
 fn server(mode: &str, argument: &str) -> ScriptedServer {
     let versions: &[&str] = match mode {
-        "modern" => &["2026-07-28"],
+        "modern" | "brief" => &["2026-07-28"],
         "future" => &["2099-01-01"],
         _ => &["2025-11-25"],
     };
     let server = ScriptedServer::new().versions(versions.iter().copied());
     let (handle, other, lists, cancelled) = (server.clone(), server.clone(), server.clone(), server.clone());
+    let redefined = server.clone();
     let mut storm = 0;
     let server = server
         .tool("echo", |arguments| arguments.member::<String>("message").unwrap_or_default())
@@ -98,6 +99,10 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
             let _ = handle.clone().tool(name, |_| "new");
             Answer::new().notify("notifications/tools/list_changed", ()).text("grown")
         })
+        .tool("redefine", move |definition| {
+            let _ = redefined.clone().tool_with(definition, |_| "another");
+            Answer::new().notify("notifications/tools/list_changed", ()).text("redefined")
+        })
         .tool("shrink", move |arguments| {
             let name = arguments.member::<String>("name").unwrap_or_default();
             other.remove_tool(&name);
@@ -122,6 +127,16 @@ fn server(mode: &str, argument: &str) -> ScriptedServer {
         }
         "endless-list" => {
             server.on("tools/list", |_| Answer::new().result(json!({"tools": [], "nextCursor": "again"})))
+        }
+        // Each list is another, and holds for no longer than it takes to read it. It does not say when it is another.
+        "brief" => {
+            let mut lists = 0;
+            server.capabilities(json!({"tools": {}})).on("tools/list", move |_| {
+                lists += 1;
+                let tools = json!([{"name": format!("list_{lists}"), "inputSchema": {"type": "object"}}]);
+                let answer = json!({"resultType": "complete", "tools": tools, "ttlMs": 1, "cacheScope": "private"});
+                Answer::new().result(answer)
+            })
         }
         "slow-list" => server.on("tools/list", |_| Answer::new()),
         _ => server,

@@ -212,6 +212,22 @@ async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
 }
 
 #[tokio::test]
+async fn a_list_that_has_passed_its_time_is_asked_for_again_when_it_is_looked_at() {
+    let place = Place::new();
+    let config = server("a", "brief");
+    let hub = place.hub_with([config.clone()]).await;
+    soon(hub.start(config.id)).await.unwrap();
+    for name in ["a__list_1", "a__list_2", "a__list_3"] {
+        soon(async {
+            while hub.resolve(name).is_none() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn tools_are_found_by_what_they_do() {
     let place = Place::new();
     let config = good("a");

@@ -1,6 +1,8 @@
 //! The tools of all servers under one roof.
 
+mod definitions;
 mod filter;
+mod keyed;
 mod names;
 
 use alloc::collections::BTreeMap;
@@ -9,8 +11,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+pub use definitions::{ToolChange, ToolChanges, ToolPart};
 pub use filter::Filter;
 
+use self::definitions::Definitions;
+use self::keyed::Key;
 use self::names::Longest;
 use super::ServerId;
 use crate::tool_list::ToolList;
@@ -175,6 +180,7 @@ impl Section {
 #[derive(Debug)]
 pub struct CatalogueBuilder {
     longest: Longest,
+    key: Key,
     members: BTreeMap<ServerId, Member>,
     /// Servers have come, gone or been renamed: the slugs of others may be others.
     renamed: bool,
@@ -190,6 +196,8 @@ struct Member {
     tools: Option<Arc<ToolList>>,
     /// Made of the four above.
     section: Option<Arc<Section>>,
+    /// What its tools were said to be, also while it offers none.
+    definitions: Definitions,
 }
 
 impl fmt::Debug for Member {
@@ -214,11 +222,20 @@ impl CatalogueBuilder {
     pub fn with_longest_name(longest: usize) -> Self {
         CatalogueBuilder {
             longest: Longest::new(longest),
+            key: Key::new(0),
             members: BTreeMap::new(),
             renamed: false,
             changed: false,
             current: Arc::default(),
         }
+    }
+
+    /// Tools are remembered by hashes that are made with this. It is to be unknown to servers: one that knew it could make a
+    /// tool into another that looks the same. To be set before anything else.
+    #[must_use]
+    pub fn seeded(mut self, seed: u64) -> Self {
+        self.key = Key::new(seed);
+        self
     }
 
     /// Takes in a server, or another name or filter of one. Its name for people makes its slug; what a server calls itself
@@ -230,6 +247,7 @@ impl CatalogueBuilder {
             filter: Filter::default(),
             tools: None,
             section: None,
+            definitions: Definitions::default(),
         };
         let member = self.members.entry(server).or_insert_with(fresh);
         if member.name != name || member.slug.is_empty() {
@@ -252,11 +270,42 @@ impl CatalogueBuilder {
     }
 
     /// What a server offers now; `None` if it offers nothing. Of no effect for a server that was not added.
-    pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) {
+    ///
+    /// Gives the tools that are described in another way than when they were last listed, however long ago: also if the server
+    /// was started again since, or did not have them for a while.
+    pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
+        let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
+        let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
+        member.tools = tools;
+        member.section = None;
+        self.changed = true;
+        changes.unwrap_or_default()
+    }
+
+    /// What a server's tools were when they were last listed, if that was before this began: what is different then is told.
+    /// Of no effect if a list of it has been seen.
+    pub fn expect_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.tools = tools;
-            member.section = None;
-            self.changed = true;
+            member.definitions.expect(self.key, tools);
+        }
+    }
+
+    /// What a server runs is another now: that its tools are others is no news.
+    pub fn expect_others(&mut self, server: ServerId) {
+        if let Some(member) = self.members.get_mut(&server) {
+            member.definitions = Definitions::default();
+        }
+    }
+
+    /// The tools of a server that were described in another way, until [`changes_seen`](Self::changes_seen): 100 at most.
+    pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
+        self.members.get(&server).map(|member| member.definitions.told()).unwrap_or_default()
+    }
+
+    /// Somebody has looked at the changes of a server's tools.
+    pub fn changes_seen(&mut self, server: ServerId) {
+        if let Some(member) = self.members.get_mut(&server) {
+            member.definitions.seen();
         }
     }
 

@@ -79,7 +79,8 @@ pub enum Event {
     Listed {
         /// All the server's tools.
         tools: Arc<ToolList>,
-        /// For how long they hold, where the server says so (2026-07-28, `ttlMs`).
+        /// For how long they hold, where the server says so (2026-07-28, `ttlMs`): see
+        /// [`CacheHints::stale_after`](crate::CacheHints::stale_after).
         ttl: Option<Duration>,
     },
     /// The effect that was to be performed has failed. Of a launch that has failed nothing is left; after anything else, the

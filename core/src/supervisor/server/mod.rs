@@ -233,6 +233,11 @@ impl Server {
         }
     }
 
+    /// From when on [`touch`](Self::touch) is of any effect, if nothing happens before.
+    pub(in crate::supervisor) fn stale_at(&self) -> Option<Timestamp> {
+        self.refreshes.stale_at().filter(|_| self.state == State::Running)
+    }
+
     /// Whether a call may be sent right now. A call is only sent to a server that runs; see [`Command::Reach`] for the others.
     pub fn is_ready(&self) -> bool {
         self.state == State::Running

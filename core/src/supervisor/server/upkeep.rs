@@ -59,6 +59,11 @@ impl Refreshes {
         }
     }
 
+    /// When the list is to be asked for again if it is looked at. What is going to be asked for anyway has no such time.
+    pub(super) fn stale_at(&self) -> Option<Timestamp> {
+        self.stale_at.filter(|_| self.turn == Turn::Idle)
+    }
+
     /// A list has come. Whether it was asked for.
     pub(super) fn listed(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);

@@ -20,7 +20,7 @@ use self::routing::Origin;
 use self::toggle::Toggle;
 use super::{
     Catalogue, CatalogueBuilder, Command, CommandId, Detail, Effect, ErrorContract, Event, Filter, Generation, Policy,
-    Rate, RateLimiter, Server, ServerId, Status,
+    Rate, RateLimiter, Server, ServerId, Status, ToolChange, ToolChanges,
 };
 use crate::time::Timestamp;
 use crate::tool_list::ToolList;
@@ -108,6 +108,13 @@ pub enum Action {
     },
     /// [`Supervisor::catalogue`] gives another one.
     CatalogueChanged,
+    /// A server describes tools in another way than when they were last listed: whoever has agreed to them should look again.
+    ToolsRedefined {
+        /// Which server.
+        server: ServerId,
+        /// Which tools, and what of them.
+        changes: ToolChanges,
+    },
     /// Everything that was started by [`Supervisor::boot`] runs, sleeps or has failed.
     Booted {
         /// So many run or sleep.
@@ -196,10 +203,10 @@ struct Managed {
 }
 
 impl Supervisor {
-    /// No servers. `seed` is where chance comes from: it should differ from host to host.
+    /// No servers. `seed` is where chance comes from: it should differ from host to host, and no server should know it.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
-            catalogue: CatalogueBuilder::with_longest_name(settings.longest_name),
+            catalogue: CatalogueBuilder::with_longest_name(settings.longest_name).seeded(seed),
             settings,
             seed,
             servers: BTreeMap::new(),
@@ -265,6 +272,9 @@ impl Supervisor {
         managed.filter.clone_from(&spec.filter);
         let was = core::mem::replace(&mut managed.enabled, spec.enabled);
         self.catalogue.add(id, &spec.name, spec.filter);
+        if replaced {
+            self.catalogue.expect_others(id);
+        }
         self.tell_catalogue();
         if !spec.enabled && was {
             self.give(id, Command::Disable, Origin::Nobody, now);
@@ -336,6 +346,22 @@ impl Supervisor {
         }
     }
 
+    /// What a server's tools were when they were last listed, for what is different then to be told
+    /// ([`Action::ToolsRedefined`]); of no effect once it has listed them. [`remember`](Self::remember) says as much.
+    pub fn expect_tools(&mut self, id: ServerId, tools: &ToolList) {
+        self.catalogue.expect_tools(id, tools);
+    }
+
+    /// The tools of a server that were described in another way, until [`changes_seen`](Self::changes_seen): 100 at most.
+    pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
+        self.catalogue.changes(id)
+    }
+
+    /// Somebody has looked at the changes of a server's tools.
+    pub fn changes_seen(&mut self, id: ServerId) {
+        self.catalogue.changes_seen(id);
+    }
+
     /// Says that the tools are being looked at; see [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
@@ -345,6 +371,12 @@ impl Supervisor {
                 self.pump(id, now);
             }
         }
+    }
+
+    /// From when on [`touch`](Self::touch) is of any effect; `None` if it is of none until a list has come, or could not be had
+    /// again. Looks at all servers: to be asked for when that has happened, and not at each look at the tools.
+    pub fn stale_at(&self) -> Option<Timestamp> {
+        self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }
 
     /// The tools that are offered now.

@@ -48,8 +48,11 @@ impl Supervisor {
                 }
                 Effect::ToolsChanged => {
                     let tools = self.servers.get(&id).and_then(|managed| managed.server.tools().cloned());
-                    self.catalogue.set_tools(id, tools);
+                    let changes = self.catalogue.set_tools(id, tools);
                     self.tell_catalogue();
+                    if !changes.is_empty() {
+                        self.actions.push_back(Action::ToolsRedefined { server: id, changes });
+                    }
                 }
                 Effect::Resolve { generation } => self.ask_for_slot(id, generation, now),
                 effect => {

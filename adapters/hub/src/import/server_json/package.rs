@@ -18,7 +18,7 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
         Some("npm") => McpPackageType::Npm,
         Some("pypi") => McpPackageType::Pypi,
         Some("oci" | "docker") => McpPackageType::Docker,
-        Some(other) => return wrong("registryType", &format!("Packages of `{other}` cannot be run here")),
+        Some(other) => return wrong("registryType", &advice(other, &package)),
         None => return wrong("registryType", "It is required"),
     };
     match package.pointer("/transport/type").and_then(Value::as_str) {
@@ -55,6 +55,21 @@ pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> R
     builder.config.runtime_args = origin.into_iter().chain(runtime_args).collect();
     builder.config.args = args;
     secrets(builder)
+}
+
+/// What to do about a package of a kind that is not run here.
+fn advice(kind: &str, package: &Value) -> String {
+    let name = text(package, "identifier").unwrap_or("NAME");
+    let version = text(package, "version").map(|version| format!("@{version}")).unwrap_or_default();
+    let what = match kind {
+        "nuget" => format!("with .NET 10 or later, configure it as the command `dnx {name}{version} --yes`"),
+        "mcpb" => {
+            "it is a bundle: unpack it, and configure the command that is named in its `manifest.json`".to_owned()
+        }
+        "cargo" => format!("install it by `cargo install {name}`, and configure the program as a command"),
+        _ => "configure what starts it as a command".to_owned(),
+    };
+    format!("Packages of `{kind}` are not run here by their name; {what}")
 }
 
 /// A version is one version: not the newest of some, which is another tomorrow.

@@ -1,0 +1,62 @@
+//! A terminal without a person.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use super::wait_for;
+
+/// A terminal; `file` is where the person would be.
+pub(crate) struct Terminal {
+    pub(crate) file: File,
+    path: String,
+}
+
+impl Terminal {
+    pub(crate) fn open() -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("it is granted");
+        unlockpt(&master).expect("it is unlocked");
+        let name = ptsname(&master, Vec::new()).expect("it has a name");
+        let path = name.to_str().expect("a path of text").to_owned();
+        Self { file: File::from(master), path }
+    }
+
+    /// The end for a program.
+    pub(crate) fn other_end(&self) -> OwnedFd {
+        OwnedFd::from(File::options().read(true).write(true).open(&self.path).expect("it opens"))
+    }
+
+    /// What it shows, as it comes.
+    pub(crate) fn screen(mut self) -> Screen {
+        let screen = Screen::default();
+        let shown = Arc::clone(&screen.0);
+        thread::spawn(move || {
+            let mut chunk = [0; 4096];
+            // The end of a terminal is an error.
+            while let Ok(length @ 1..) = self.file.read(&mut chunk) {
+                shown.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
+            }
+        });
+        screen
+    }
+}
+
+/// What a terminal has shown.
+#[derive(Default)]
+pub(crate) struct Screen(Arc<Mutex<Vec<u8>>>);
+
+impl Screen {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("nobody panics")).into_owned()
+    }
+
+    /// Waits until it has shown this.
+    pub(crate) fn wait_for(&self, what: &str) {
+        wait_for(what, || self.text().contains(what).then_some(()));
+    }
+}

@@ -1,0 +1,103 @@
+//! `envFile`: the variables of a file, which VS Code and Cursor read at each start, and which are taken over as they are now.
+
+use serde_json::{Map, Value};
+
+use super::builder::Builder;
+use super::family::text;
+use crate::ErrorContract;
+
+const FIELD: &str = "envFile";
+
+/// Takes over the variables of the file that an entry names. What the entry itself says of a variable counts, as it does there.
+pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+    let path = builder.literal_path(FIELD, &text(members, FIELD)?)?;
+    let Some(read) = builder.options.read_file else {
+        builder.warn(FIELD, "The variables of this file were not taken over: add those that it needs");
+        return Ok(());
+    };
+    let content = match read(&path) {
+        Ok(content) => content,
+        Err(error) => {
+            let message = format!("This file cannot be read, so its variables were not taken over: {error}");
+            builder.warn(FIELD, message);
+            return Ok(());
+        }
+    };
+    for (name, value) in parse(&content) {
+        if !builder.config.env_vars.contains_key(&name) {
+            builder.literal_env(&name, &value)?;
+        }
+    }
+    builder.warn(
+        FIELD,
+        "The variables of this file were taken over as they are now: what is changed in it later is not seen",
+    );
+    Ok(())
+}
+
+/// The variables of a file, the last of a name: `NAME=value` or `NAME: value` a line, with `export` before it or not. A value
+/// may be in quotes; in double ones, `\n` and `\r` stand for ends of lines. `#` begins a comment, outside of quotes.
+fn parse(content: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in content.split(['\n', '\r']).map(str::trim) {
+        if line.starts_with('#') {
+            continue;
+        }
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let Some(border) = find_unquoted(line, &['=', ':']) else { continue };
+        let (name, value) = (line[..border].trim(), line[border + 1..].trim());
+        let value = find_unquoted(value, &['#']).map_or(value, |comment| value[..comment].trim());
+        if !name.is_empty() {
+            found.retain(|(before, _)| before != name);
+            found.push((name.to_owned(), unquoted(value)));
+        }
+    }
+    found
+}
+
+fn unquoted(value: &str) -> String {
+    for quote in ['"', '\'', '`'] {
+        if let Some(inner) = value.strip_prefix(quote).and_then(|value| value.strip_suffix(quote)) {
+            return if quote == '"' { inner.replace("\\n", "\n").replace("\\r", "\r") } else { inner.to_owned() };
+        }
+    }
+    value.to_owned()
+}
+
+/// Where one of these characters is first, outside of quotes.
+fn find_unquoted(text: &str, wanted: &[char]) -> Option<usize> {
+    let (mut quote, mut before) = (None, ' ');
+    for (at, c) in text.char_indices() {
+        match quote {
+            Some(open) if c == open && before != '\\' => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'' | '`') => quote = Some(c),
+            None if wanted.contains(&c) => return Some(at),
+            None => {}
+        }
+        before = c;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_read_as_they_are_written() {
+        let content = "# a comment = 1\r\nA=1\n export B = two words # and why\nC: 'it''s # not'\nD=\"a\\nb\"\n\
+                       E=`x`\nnothing\n=none\nF=\nA=2\nG=a=b:c\nH='open\n";
+        let expected = [
+            ("B", "two words"),
+            ("C", "it''s # not"),
+            ("D", "a\nb"),
+            ("E", "x"),
+            ("F", ""),
+            ("A", "2"),
+            ("G", "a=b:c"),
+            ("H", "'open"),
+        ];
+        assert_eq!(parse(content), expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+}
