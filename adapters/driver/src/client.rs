@@ -369,10 +369,14 @@ impl<R> McpClient<R> {
         state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed
     }
 
-    /// In which mode a tool is to be called, where `wanted` is what the caller would like.
-    pub(crate) fn task_mode(&self, tool: &str, wanted: TaskMode) -> TaskMode {
-        let server = self.server_info().filter(|server| server.takes_tasks());
-        if server.is_none() { wanted } else { self.tools().0.task_mode(tool, server, wanted) }
+    /// Settles in which mode a tool is called, where `options` say what the caller would like.
+    #[inline(never)]
+    pub(crate) fn settle_task_mode(&self, tool: &str, options: &mut RequestOptions) -> Result<(), Error> {
+        let Some(server) = self.server_info().filter(|server| server.takes_tasks()) else { return Ok(()) };
+        let state = self.life.0.lock();
+        let settled = state.tools.settle_task_mode(tool, Some(server), state.engine.config(), options);
+        drop(state);
+        settled.map_err(|error| self.life.0.refused(error))
     }
 
     /// Whether it matters for that what the list of tools says, and it is not there.

@@ -321,7 +321,11 @@ impl Session {
     fn inputs_answered(&mut self, of: InputOwner, answers: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         match of {
             InputOwner::Round(key) => self.round_answered(key, answers, now, out),
-            InputOwner::Task(key, _) => self.task_input_answered(key, answers, now, out),
+            InputOwner::Task(key, _) => {
+                if let Some(hooks) = self.tasks.hooks {
+                    (hooks.input)(self, key, answers, now, out);
+                }
+            }
         }
     }
 
@@ -329,7 +333,11 @@ impl Session {
     fn inputs_refused(&mut self, of: InputOwner, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
         match of {
             InputOwner::Round(key) => self.round_refused(key, error),
-            InputOwner::Task(key, _) => self.task_input_refused(key, error, now, out),
+            InputOwner::Task(key, _) => {
+                if let Some(hooks) = self.tasks.hooks {
+                    (hooks.input_refused)(self, key, error, now, out);
+                }
+            }
         }
     }
 

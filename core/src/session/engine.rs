@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use super::asks::Asks;
 use super::caching::{Caching, LookedUp, Pending};
-use super::config::{Config, RequestOptions, TaskMode};
+use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
 use super::handshake::{Action, Handshake};
@@ -20,7 +20,7 @@ use super::prepared::{self, Prepared, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::subscriptions::Subscriptions;
-use super::tasks::{Tasked, Tasks};
+use super::tasks::{self, Tasked, Tasks, is_about_tasks};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::cache::is_cacheable;
 use crate::json::Json;
@@ -71,6 +71,7 @@ impl Session {
     /// A session that has sent nothing yet.
     pub fn new(config: Config) -> Self {
         let caching = Caching::new(config.cache);
+        let tasks = Tasks::new(config.tasks);
         Session {
             handshake: Handshake::new(config.negotiate),
             config,
@@ -94,7 +95,7 @@ impl Session {
             rounds: Rounds::default(),
             subscriptions: Subscriptions::default(),
             caching,
-            tasks: Tasks::default(),
+            tasks,
         }
     }
 
@@ -125,6 +126,9 @@ impl Session {
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
         let push: Push<'_> = &|out| prepared::push(out, params);
+        if const { is_about_tasks(M::NAME) } {
+            self.tasks.hooks = Some(&tasks::HOOKS);
+        }
         self.send(Cow::Borrowed(M::NAME), cacheable, push, options, now, out).map(Ticket::new)
     }
 
@@ -145,6 +149,9 @@ impl Session {
         };
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
+        if const { is_about_tasks(M::NAME) } {
+            self.tasks.hooks = Some(&tasks::HOOKS);
+        }
         self.send(Cow::Borrowed(M::NAME), cacheable, &copy, options, now, out).map(Ticket::new)
     }
 
@@ -161,6 +168,9 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
+        if is_about_tasks(method) {
+            self.tasks.hooks = Some(&tasks::HOOKS);
+        }
         let cacheable = is_cacheable(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
@@ -211,7 +221,8 @@ impl Session {
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let Some(id) = self.in_flight.id_of(key) else {
-            return self.cancel_round(key) || self.cancel_task(key, now, out);
+            let hooks = self.tasks.hooks;
+            return self.cancel_round(key) || hooks.is_some_and(|hooks| (hooks.cancelled)(self, key, now, out));
         };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
@@ -240,8 +251,10 @@ impl Session {
             let (key, cached_as) = (waiting.key, waiting.cached_as.take());
             self.unanswered(key, cached_as, waiting.timed_out(deadline), now, out);
         }
-        if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
-            self.drive_tasks(now, out);
+        if let Some(hooks) = self.tasks.hooks
+            && self.tasks.poll_timeout().is_some_and(|at| at <= now)
+        {
+            (hooks.due)(self, now, out);
         }
         self.expire_rounds(now);
     }
@@ -359,24 +372,29 @@ impl Session {
                 LookedUp::ToSend(found) => pending = found,
             }
         }
-        let has_to_do_with_tasks = options.task != TaskMode::Session || method.starts_with("tasks/");
-        let param = if has_to_do_with_tasks { self.task_param(&method, options) } else { None };
-        let tasks = if self.follows(&method, options, param.as_ref()) {
-            Tasked::Followed
-        } else if has_to_do_with_tasks {
-            Tasked::Declared
-        } else {
-            Tasked::No
+        let (tasks, param) = match options.tasks.or(self.tasks.hooks) {
+            Some(hooks) => {
+                self.tasks.hooks = Some(hooks);
+                (hooks.sent)(self, &method, options)
+            }
+            None => (Tasked::No, None),
         };
         let id = self.next_id;
         let meta = Meta {
-            protocol: if has_to_do_with_tasks { self.task_meta() } else { &self.meta },
+            protocol: if tasks == Tasked::No { &self.meta } else { self.task_meta() },
             progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
         let with_param = |out: &mut Vec<u8>| {
             params(out)?;
-            param.map_or(Ok(()), |param| param.push(out))
+            // The object that is there has members: the tool's name at least.
+            if let Some(param) = &param
+                && out.pop() == Some(b'}')
+            {
+                out.extend_from_slice(param);
+                out.push(b'}');
+            }
+            Ok(())
         };
         let params = if param.is_some() { &with_param } else { params };
         let params = write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
@@ -455,10 +473,9 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) {
-        if self.tasks.has_sent(key) {
-            self.task_unanswered(key, error, now, out);
-        } else {
-            self.finish_with(cached_as, key, error, now);
+        match self.tasks.hooks {
+            Some(hooks) if self.tasks.has_sent(key) => (hooks.unanswered)(self, key, error, now, out),
+            _ => self.finish_with(cached_as, key, error, now),
         }
     }
 
@@ -500,7 +517,9 @@ impl Session {
         }
         self.close_rounds(&how);
         self.end_caching();
-        self.close_tasks(&how);
+        if let Some(hooks) = self.tasks.hooks {
+            (hooks.ended)(self, &how);
+        }
         self.forget_asks();
         if let Some(hooks) = self.subscriptions.hooks {
             (hooks.ended)(self, &how);

@@ -64,6 +64,13 @@ pub enum SendError {
         /// The capability that is missing, such as `prompts`.
         needs: Need,
     },
+    /// The server's list of tools says that this one can be called as a task only (2025-11-25, basic/utilities/tasks,
+    /// "Tool-Level Negotiation"), and neither the call ([`RequestOptions::task`](crate::RequestOptions::task)) nor the
+    /// session ([`Config::follow_tasks`](crate::Config::follow_tasks)) is to follow one.
+    TaskRequired {
+        /// The tool.
+        tool: String,
+    },
     /// [`Config::max_in_flight`](crate::Config::max_in_flight) requests wait for an answer already.
     TooManyInFlight {
         /// The limit.
@@ -96,6 +103,12 @@ impl fmt::Display for SendError {
                 f,
                 "the server does not offer `{method}`: it does not declare the capability `{needs}` (a raw request is \
                  sent all the same)"
+            ),
+            SendError::TaskRequired { tool } => write!(
+                f,
+                "the tool `{}` can be called as a task only: `tools/call` was not sent; let the call follow its task with \
+                 `follow_task()`, or all calls with `ConnectOptions::follow_tasks()`",
+                printable(tool)
             ),
             SendError::TooManyInFlight { limit } => write!(f, "{limit} requests wait for an answer already"),
             SendError::TransmitFull { limit } => {

@@ -265,7 +265,7 @@ impl Session {
             push_params(out, params, answers, state);
             Ok(())
         };
-        let protocol = if waiting.tasks == Tasked::No { &self.meta } else { self.known_task_meta() };
+        let protocol = if waiting.tasks == Tasked::No { &self.meta } else { self.task_meta() };
         let meta = Meta { protocol, progress_token: waiting.wants_progress.then_some(id), caller: meta.as_ref() };
         // Text that was written once can be written again.
         let _ = write::request(out, id, &waiting.method, &params, meta);
