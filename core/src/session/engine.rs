@@ -529,19 +529,24 @@ impl Session {
 }
 
 fn without_meta(params: &Json) -> Json {
-    object(&mut scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
+    let mut members = scan::members(params.get().as_bytes());
+    object(&mut || members.find(|member| !member.is("_meta")))
 }
 
 /// Two objects in one; of members of the same name, that of the first counts.
 pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
-    let new = |member: &Member<'_>| of_first().all(|other| other.key() != member.key());
-    object(&mut of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
+    let (mut firsts, mut seconds) = (of_first(), scan::members(second.get().as_bytes()));
+    object(&mut || match firsts.next() {
+        Some(member) => Some(member),
+        None => seconds.find(|member| of_first().all(|other| other.key() != member.key())),
+    })
 }
 
-pub(super) fn object(members: &mut dyn Iterator<Item = Member<'_>>) -> Json {
+/// An object of the members that `next` gives. (Any other way to hand in an iterator brings all its methods along.)
+pub(super) fn object<'m>(next: &mut dyn FnMut() -> Option<Member<'m>>) -> Json {
     let mut object = Extra::default();
-    for member in members {
+    while let Some(member) = next() {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());
         object.push(member.key(), value.unwrap_or_default());
     }

@@ -267,6 +267,34 @@ impl fmt::Display for InputError {
 
 impl core::error::Error for InputError {}
 
+/// A time as its `{:?}` shows it, to the millisecond, in a fraction of the code.
+struct Time(Duration);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, millis) = (self.0.as_secs(), self.0.subsec_millis());
+        match (seconds, millis) {
+            (0, 1..) => write!(f, "{millis}ms"),
+            (_, 0) => write!(f, "{seconds}s"),
+            _ => f
+                .write_str(alloc::format!("{seconds}.{millis:03}").trim_end_matches('0'))
+                .and_then(|()| f.write_str("s")),
+        }
+    }
+}
+
+/// Versions, with commas between them.
+fn in_a_row(versions: &[String]) -> String {
+    let mut row = String::new();
+    for version in versions {
+        if !row.is_empty() {
+            row.push_str(", ");
+        }
+        row.push_str(version);
+    }
+    row
+}
+
 /// A name of the server's, bounded and printable.
 fn quoted(name: &str) -> String {
     alloc::format!("`{}`", excerpt(name.as_bytes()))
@@ -286,7 +314,7 @@ impl fmt::Display for CallError {
             CallError::Invalid { method, error } => write!(f, "`{method}` got an answer that cannot be read: {error}"),
             CallError::Structured { error } => error.fmt(f),
             CallError::Timeout { method, after, deadline } => {
-                write!(f, "`{method}` got no answer within {after:?}{}", deadline.note())
+                write!(f, "`{method}` got no answer within {}{}", Time(*after), deadline.note())
             }
             CallError::Cancelled { method } => write!(f, "`{method}` was cancelled"),
             CallError::Closed { method, reason } => write!(f, "`{method}` got no answer: {reason}"),
@@ -447,17 +475,14 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConnectError::UnsupportedVersion { server, client } => {
-                let server = server.join(", ");
-                let server = excerpt(server.as_bytes());
-                write!(
-                    f,
-                    "unsupported protocol version: the server speaks {server}; this side accepts {}",
-                    client.join(", ")
-                )
+                f.write_str("unsupported protocol version: the server speaks ")?;
+                f.write_str(&excerpt(in_a_row(server).as_bytes()))?;
+                f.write_str("; this side accepts ")?;
+                f.write_str(&in_a_row(client))
             }
             ConnectError::Refused { method, error } => write!(f, "the server refused `{method}`: {error}"),
             ConnectError::Invalid { method, error } => write!(f, "the answer to `{method}` cannot be read: {error}"),
-            ConnectError::Timeout { after } => write!(f, "the server did not answer within {after:?}"),
+            ConnectError::Timeout { after } => write!(f, "the server did not answer within {}", Time(*after)),
             ConnectError::Closed => f.write_str("the connection ended before the server answered"),
             ConnectError::Cancelled => f.write_str("the opening of the connection was cancelled"),
             #[cfg(feature = "http")]

@@ -282,7 +282,8 @@ fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: 
     let of_a_round = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| of_a_round(&member)) {
         // The caller had begun a round of its own.
-        let others = object(&mut scan::members(params).filter(|member| !of_a_round(member)));
+        let mut members = scan::members(params);
+        let others = object(&mut || members.find(|member| !of_a_round(member)));
         push_raw(out, others.get().as_bytes());
     } else {
         push_raw(out, params);
