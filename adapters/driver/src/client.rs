@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
-    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Notification, Params, Phase, ProtocolVersion,
-    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
+    CallError, CallToolResult, ConnectError, EngineBox, Json, Method, Notification, Params, Phase, ProtocolVersion,
+    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -411,7 +411,7 @@ fn assemble(
 ) -> (Life, Driver) {
     let ConnectOptions { config, patience, stderr: follower, trace, trace_context, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
-    let state = State::new(AnyEngine::Stream(stdio::Engine::new(config)), Some(writer), process);
+    let state = State::new(EngineBox::stream(config), Some(writer), process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
     let shared = Arc::new(Shared::new(definition, patience, clock, handlers, trace_context, state, watchers));
     let driver = Driver::new(Arc::clone(&shared), Some(reader), stderr, exit, timer);

@@ -3,6 +3,13 @@
 //! The standard library's way is as exact and faster, and brings a table of 10 KiB and two more algorithms into each program
 //! that reads a number. Here a division does for what people write, and long numbers, which nobody sends, are worked out.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "words are taken apart, and the digits of a number are counted within one message"
+)]
+
 use alloc::vec::Vec;
 
 /// The digits that are looked at. 800: whether a number lies above or below the middle of two `f64`s is settled within 768 of
