@@ -125,7 +125,7 @@ impl Session {
     ) -> Result<Ticket<M>, SendError> {
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
-        let push: Push<'_> = &|out| prepared::push(out, params);
+        let push: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
         if const { is_about_tasks(M::NAME) } {
             self.tasks.hooks = Some(&tasks::HOOKS);
         }
@@ -174,14 +174,14 @@ impl Session {
         let cacheable = is_cacheable(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
-            let none: Push<'_> = &|out| write::push_object(out, &());
+            let none: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
             return self.send(method, cacheable, none, options, now, out).map(Ticket::new);
         };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
-            let push: Push<'_> = &|out| write::push_object(out, params);
+            let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, params);
             return self.send(method, cacheable, push, options, now, out).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
@@ -190,7 +190,7 @@ impl Session {
         });
         let options = RequestOptions { meta, ..options.clone() };
         let params = without_meta(params);
-        let push: Push<'_> = &|out| write::push_object(out, &params);
+        let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
         self.send(method, cacheable, push, &options, now, out).map(Ticket::new)
     }
 
@@ -201,7 +201,7 @@ impl Session {
     pub fn notify<N: Notice>(&mut self, params: &N::Params, out: &mut Vec<u8>) -> Result<(), SendError> {
         self.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.check_open(out)?;
-        write::notification(out, N::NAME, &|out| write::push_object(out, params))
+        write::notification(out, N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
             .map_err(|error| send_error(N::NAME, error))
     }
 
@@ -386,7 +386,7 @@ impl Session {
             caller: options.meta.as_ref(),
         };
         let with_param = |out: &mut Vec<u8>| {
-            params(out)?;
+            params.push(out)?;
             // The object that is there has members: the tool's name at least.
             if let Some(param) = &param
                 && out.pop() == Some(b'}')

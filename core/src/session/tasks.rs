@@ -580,7 +580,7 @@ impl Session {
         }
         let meta = Meta { protocol: self.tasks.meta.as_deref().unwrap_or(&self.meta), ..Meta::default() };
         let task = &followed.task;
-        let params: Push<'_> = &|out| {
+        let params: Push<'_> = &|out: &mut Vec<u8>| {
             push_params(out, task, about);
             Ok(())
         };

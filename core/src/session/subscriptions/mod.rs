@@ -288,7 +288,7 @@ impl Session {
         let id = self.next_id;
         let params = SubscriptionsListenParams { notifications: wanted };
         let meta = Meta { protocol: &self.meta, ..Meta::default() };
-        write::request(out, id, SubscriptionsListen::NAME, &|out| write::push_object(out, &params), meta)
+        write::request(out, id, SubscriptionsListen::NAME, &|out: &mut Vec<u8>| write::push_object(out, &params), meta)
             .map_err(|error| send_error(SubscriptionsListen::NAME, error))?;
         self.next_id += 1;
         Ok(Stage::Opening { id: Some(id), by })
