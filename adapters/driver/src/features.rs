@@ -1,6 +1,5 @@
 //! What servers have beside tools, one method each.
 
-
 use mcpwire_core::{
     CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
     GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
