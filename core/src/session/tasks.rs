@@ -64,9 +64,9 @@ pub(super) struct Tasks {
 #[derive(Debug)]
 pub(crate) struct Hooks {
     /// [`Session::prepare_task`].
-    pub(super) sent: fn(&mut Session, &str, &RequestOptions) -> (Tasked, Option<Vec<u8>>),
+    pub(super) sent: Sent,
     /// [`Session::task_reply`].
-    pub(super) replied: fn(&mut Session, Waiting, u64, Vec<u8>, Timestamp, &mut Vec<u8>) -> Option<(Waiting, Vec<u8>)>,
+    pub(super) replied: Replied,
     /// [`Session::task_unanswered`].
     pub(super) unanswered: fn(&mut Session, RequestKey, CallError, Timestamp, &mut Vec<u8>),
     /// [`Session::task_notice`].
@@ -82,6 +82,9 @@ pub(crate) struct Hooks {
     /// [`Session::close_tasks`].
     pub(super) ended: fn(&mut Session, &Closed),
 }
+
+type Sent = fn(&mut Session, &str, &RequestOptions) -> (Tasked, Option<Vec<u8>>);
+type Replied = fn(&mut Session, Waiting, u64, Vec<u8>, Timestamp, &mut Vec<u8>) -> Option<(Waiting, Vec<u8>)>;
 
 pub(crate) static HOOKS: Hooks = Hooks {
     sent: Session::prepare_task,
