@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{TaskForm, TaskHandle, TaskStatus};
+use mcpwire_blocking::core::{Config, TaskForm, TaskHandle, TaskStatus};
 use mcpwire_tests::{Adapter, Call, Server, Statuses, on_every_adapter, server};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn a_call_that_becomes_a_task_ends_with_its_result<A: Adapter>() {
 }
 
 fn a_session_that_declares_tasks_follows_them<A: Adapter>() {
-    let server = server!("tasks --modern").configured(|config| config.declare_tasks());
+    let server = server!("tasks --modern").configured(Config::declare_tasks);
     let mut client = server.open::<A>();
     assert_eq!(client.text("job", json!({"message": "well"})), "well");
     assert!(client.call(job("cancelled")).is_err());
@@ -43,7 +43,7 @@ fn a_session_that_declares_tasks_follows_them<A: Adapter>() {
 
 /// 2025-11-25, "Tool-Level Negotiation".
 fn a_tool_is_called_as_it_can_be<A: Adapter>() {
-    let server = server!("tasks").configured(|config| config.follow_tasks());
+    let server = server!("tasks").configured(Config::follow_tasks);
     let mut client = server.open::<A>();
     // That is to be known, so the list is asked for.
     assert_eq!(client.text("must", json!({"message": "as a task"})), "as a task");
