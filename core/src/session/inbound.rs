@@ -210,9 +210,10 @@ impl Session {
                 }
                 Some(())
             }
-            "notifications/tasks/status" | "notifications/tasks" => match self.tasks.hooks {
-                Some(hooks) => (hooks.told)(self, bytes, now, out),
-                None => self.other(method, bytes, now),
+            "notifications/tasks/status" | "notifications/tasks" => match (self.tasks.hooks, self.tasks.news) {
+                (Some(hooks), _) => (hooks.told)(self, bytes, now, out),
+                (None, Some(news)) => news(self, bytes),
+                (None, None) => self.other(method, bytes, now),
             },
             "notifications/tools/list_changed" => {
                 self.tell(Notification::ToolsChanged, bytes, now);

@@ -57,7 +57,11 @@ pub(super) struct Tasks {
     takes_cancels: bool,
     /// Set where the session is configured to follow tasks, and by the first request that has to do with one.
     pub(super) hooks: Option<&'static Hooks>,
+    /// Tells how tasks stand that are not followed. Set by a subscription that is for some.
+    pub(super) news: Option<News>,
 }
+
+pub(super) type News = fn(&mut Session, &[u8]) -> Option<()>;
 
 /// What the rest of a session calls of this. It is called through here, so that it is part of no program that has nothing to
 /// do with tasks.
@@ -364,6 +368,13 @@ impl Session {
             self.task_refused(key, about, error, now, out);
             self.drive_tasks(now, out);
         }
+    }
+
+    /// Tells what the server says of a task that nobody follows.
+    pub(super) fn task_news(&mut self, notice: &[u8]) -> Option<()> {
+        let task: Task = decode::params(notice)?.ok()?;
+        self.events.push_back(Event::Notification(Notification::TaskStatus { key: None, task: task.into() }));
+        Some(())
     }
 
     /// Takes in what the server tells of a task unasked.
