@@ -2,9 +2,9 @@
 //! it knows no difference.
 
 use core::fmt;
+use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
-#[cfg(feature = "http")]
 use alloc::boxed::Box;
 
 #[cfg(feature = "http")]
@@ -340,6 +340,69 @@ impl AnyEngine {
     #[inline]
     pub fn stats(&self) -> Stats {
         either!(self, engine => engine.stats())
+    }
+}
+
+/// An engine in memory of its own, for those who have much around it: what it takes to drop one is much as well, and is part
+/// of a program once and not wherever an adapter's own state may be dropped.
+pub struct EngineBox(Box<dyn Whole>);
+
+/// What may be an engine.
+trait Whole: Send {
+    fn get(&self) -> &AnyEngine;
+    fn get_mut(&mut self) -> &mut AnyEngine;
+}
+
+impl Whole for AnyEngine {
+    fn get(&self) -> &AnyEngine {
+        self
+    }
+
+    fn get_mut(&mut self) -> &mut AnyEngine {
+        self
+    }
+}
+
+impl EngineBox {
+    /// An engine over a stream of bytes, which has sent nothing yet.
+    #[inline(never)]
+    pub fn stream(config: Config) -> Self {
+        EngineBox(Box::new(AnyEngine::Stream(stdio::Engine::new(config))))
+    }
+
+    /// One by HTTP.
+    #[cfg(feature = "http")]
+    pub fn http(engine: http::Engine) -> Self {
+        EngineBox(Box::new(AnyEngine::Http(Box::new(engine))))
+    }
+
+    /// See [`AnyEngine::restarted`].
+    #[inline(never)]
+    pub fn restarted(&mut self, spent: Duration) -> Option<EngineBox> {
+        let engine = self.0.get_mut().restarted(spent)?;
+        Some(EngineBox(Box::new(engine)))
+    }
+}
+
+impl Deref for EngineBox {
+    type Target = AnyEngine;
+
+    #[inline]
+    fn deref(&self) -> &AnyEngine {
+        self.0.get()
+    }
+}
+
+impl DerefMut for EngineBox {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut AnyEngine {
+        self.0.get_mut()
+    }
+}
+
+impl fmt::Debug for EngineBox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.get().fmt(f)
     }
 }
 

@@ -113,7 +113,7 @@ mod time;
 mod tool_list;
 mod types;
 
-pub use any::AnyEngine;
+pub use any::{AnyEngine, EngineBox};
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
 use crate::rpc::RpcError;
-use crate::session::{CallError, ServerInfo, TaskMode};
+use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
 use crate::types::{ListToolsResult, Listed, Rejected, TaskSupport, Tool};
 
 /// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
@@ -130,19 +130,34 @@ impl ToolList {
         (has || !self.tools.is_cut).then_some(has)
     }
 
-    /// In which mode a tool is to be called, where `wanted` is what the caller would like (2025-11-25,
-    /// basic/utilities/tasks, "Tool-Level Negotiation"): as a task where it cannot be called otherwise, and never where the
-    /// tool does not say that it may.
-    pub fn task_mode(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> TaskMode {
+    /// Settles in which mode a tool is called, where `options` say what the caller would like (2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation"): as a task where it cannot be called otherwise and `config` lets the
+    /// session follow tasks, and never where the tool does not say that it may.
+    ///
+    /// # Errors
+    /// If the tool can be called as a task only, and nobody is to follow one ([`SendError::TaskRequired`]).
+    pub fn settle_task_mode(
+        &self,
+        tool: &str,
+        server: Option<&ServerInfo>,
+        config: &Config,
+        options: &mut RequestOptions,
+    ) -> Result<(), SendError> {
         if !server.is_some_and(ServerInfo::takes_tasks) {
-            return wanted;
+            return Ok(());
         }
         let support = self.get(tool).map(Tool::task_support).unwrap_or_default();
-        match wanted {
-            TaskMode::Session if support == TaskSupport::Required => TaskMode::Follow,
-            TaskMode::Follow | TaskMode::Handle if !support.allows() => TaskMode::Session,
-            wanted => wanted,
+        match options.task {
+            TaskMode::Session if support == TaskSupport::Required => {
+                if !config.follows_tasks() {
+                    return Err(SendError::TaskRequired { tool: tool.into() });
+                }
+                options.task = TaskMode::Follow;
+            }
+            TaskMode::Follow | TaskMode::Handle if !support.allows() => options.task = TaskMode::Session,
+            _ => {}
         }
+        Ok(())
     }
 
     /// Whether the list is to be asked for before a tool is called in the mode that is wanted: it says whether the tool may be

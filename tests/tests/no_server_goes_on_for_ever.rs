@@ -95,7 +95,7 @@ fn forgetful(sent: &Sent, peer: &mut Peer) {
 
 fn with_tasks() -> Config {
     let mut config = Config::default();
-    config.capabilities.declare_tasks();
+    config.declare_tasks();
     config
 }
 

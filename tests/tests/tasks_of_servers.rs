@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{TaskForm, TaskHandle, TaskStatus};
+use mcpwire_blocking::core::{Config, TaskForm, TaskHandle, TaskStatus};
 use mcpwire_tests::{Adapter, Call, Server, Statuses, on_every_adapter, server};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ fn a_call_that_becomes_a_task_ends_with_its_result<A: Adapter>() {
 }
 
 fn a_session_that_declares_tasks_follows_them<A: Adapter>() {
-    let server = server!("tasks --modern").configured(|config| config.capabilities.declare_tasks());
+    let server = server!("tasks --modern").configured(Config::declare_tasks);
     let mut client = server.open::<A>();
     assert_eq!(client.text("job", json!({"message": "well"})), "well");
     assert!(client.call(job("cancelled")).is_err());
@@ -43,7 +43,7 @@ fn a_session_that_declares_tasks_follows_them<A: Adapter>() {
 
 /// 2025-11-25, "Tool-Level Negotiation".
 fn a_tool_is_called_as_it_can_be<A: Adapter>() {
-    let server = server!("tasks");
+    let server = server!("tasks").configured(Config::follow_tasks);
     let mut client = server.open::<A>();
     // That is to be known, so the list is asked for.
     assert_eq!(client.text("must", json!({"message": "as a task"})), "as a task");
@@ -54,6 +54,25 @@ fn a_tool_is_called_as_it_can_be<A: Adapter>() {
     let mut client = server.open::<A>();
     let done = client.begin_task(Call::new("echo").with(json!({"message": "b"}))).expect("it answers");
     assert_eq!(done.expect_err("it is no task").text().as_str(), "b");
+}
+
+/// What follows tasks is part of those programs only that say so.
+fn a_tool_that_is_called_as_a_task_only_is_not_called_otherwise<A: Adapter>() {
+    let server = server!("tasks");
+    let mut client = server.open::<A>();
+    let failure = client.call(Call::new("must").with(json!({"message": "a"}))).expect_err("nobody follows tasks");
+    failure.assert(
+        ErrorKind::Usage,
+        &[
+            "the tool `must` can be called as a task only",
+            "`tools/call` was not sent",
+            "follow_task()",
+            "follow_tasks()",
+        ],
+    );
+    let result = client.call(Call::new("must").with(json!({"message": "b"})).follow_task(&Arc::default()));
+    assert_eq!(result.expect("the call follows its own").text().as_str(), "b");
+    assert_eq!(client.text("job", json!({"message": "plainly"})), "plainly", "others are called as ever");
 }
 
 fn a_task_is_taken_up_by_another_client<A: Adapter>() {
@@ -100,6 +119,7 @@ on_every_adapter!(
     a_call_that_becomes_a_task_ends_with_its_result,
     a_session_that_declares_tasks_follows_them,
     a_tool_is_called_as_it_can_be,
+    a_tool_that_is_called_as_a_task_only_is_not_called_otherwise,
     a_task_is_taken_up_by_another_client,
     a_task_is_ended_by_its_handle,
     the_tasks_of_a_server_are_listed,

@@ -126,8 +126,8 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// # Ok::<(), mcpwire_blocking::Error>(())
     /// ```
     pub fn as_task(mut self) -> Result<Started<'c>, Error> {
-        let mode = self.client.task_mode(self.name, TaskMode::Handle)?;
-        self.options.task = mode;
+        self.options = self.options.task(TaskMode::Handle);
+        self.client.settle_task_mode(self.name, &mut self.options)?;
         let (client, outcome) = self.send::<CallToolAsTask>()?;
         Ok(match outcome {
             CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
@@ -140,7 +140,7 @@ impl<'c, A: Serialize> Call<'c, A> {
         M: Method,
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
-        self.options.task = self.client.task_mode(self.name, self.options.task)?;
+        self.client.settle_task_mode(self.name, &mut self.options)?;
         self.send::<M>().map(|(_, result)| result)
     }
 

@@ -8,7 +8,7 @@ use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
     AnyEngine, CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Notification, Params,
     ProtocolVersion, Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo,
-    TaskMode, Ticket, Tool, ToolList, stdio,
+    Ticket, Tool, ToolList, stdio,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
@@ -373,15 +373,17 @@ impl McpClient {
         self.is_running() && self.tool_list().knows(tool) == Some(false)
     }
 
-    /// In which mode a tool is to be called, where `wanted` is what the caller would like. The list of tools is asked for if
-    /// it matters what it says.
-    pub(crate) fn task_mode(&mut self, tool: &str, wanted: TaskMode) -> Result<TaskMode, Error> {
+    /// Settles in which mode a tool is called, where `options` say what the caller would like. The list of tools is asked for
+    /// if it matters what it says.
+    pub(crate) fn settle_task_mode(&mut self, tool: &str, options: &mut RequestOptions) -> Result<(), Error> {
         // A change that was told and not taken in yet counts.
         self.tool_list();
-        if self.tools.is_needed_for_mode(self.connection.engine.server(), wanted) {
+        if self.tools.is_needed_for_mode(self.connection.engine.server(), options.task_mode()) {
             self.list_tools()?;
         }
-        Ok(self.tools.task_mode(tool, self.connection.engine.server(), wanted))
+        let engine = &self.connection.engine;
+        let settled = self.tools.settle_task_mode(tool, engine.server(), engine.config(), options);
+        settled.map_err(|error| self.send_error(error))
     }
 
     pub(crate) fn tool_list(&mut self) -> &mut ToolList {

@@ -202,7 +202,7 @@ fn config(options: &Options, notes: &Notes) -> Config {
 }
 
 fn connect_options(args: &Options, notes: &Notes) -> Result<ConnectOptions, Failure> {
-    let mut options = ConnectOptions::new(config(args, notes));
+    let mut options = ConnectOptions::new(config(args, notes)).follow_tasks();
     if args.stderr == Stderr::Show {
         let notes = notes.clone();
         options.stderr = Some(Box::new(move |line: &str| notes.server_stderr(line)));

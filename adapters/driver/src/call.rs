@@ -194,7 +194,7 @@ where
                     else {
                         continue;
                     };
-                    if !listed && this.client.needs_list_for_mode(options.task) {
+                    if !listed && this.client.needs_list_for_mode(options.task_mode()) {
                         let client = this.client;
                         let listing = Box::pin(async { client.list_tools().await.map(drop) });
                         this.stage = Stage::Listing { arguments, options, listing };
@@ -205,7 +205,7 @@ where
                         return Poll::Ready(Err(this.client.call_error(error)));
                     }
                     let params = CallToolParams { name: this.name, arguments: &arguments };
-                    options.task = this.client.task_mode(this.name, options.task);
+                    this.client.settle_task_mode(this.name, &mut options)?;
                     let pending = Pending::<M>::begin(this.client.life(), &params, &options, this.reports)?;
                     this.stage = Stage::Waiting(pending);
                 }

@@ -8,19 +8,19 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
-    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Notification, Params, Phase, ProtocolVersion,
-    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool, stdio,
+    CallError, CallToolResult, ConnectError, EngineBox, Json, Method, Notification, Params, Phase, ProtocolVersion,
+    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
 
 use crate::call::Call;
-use crate::driver::Driver;
+use crate::driver::{Driver, Loop};
 use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
 use crate::runtime::{Clock, Runtime, Streams, Timer};
-use crate::shared::{Life, RestartAttempt, Shared, Watchers};
+use crate::shared::{Lives, RestartAttempt, Shared, Watchers};
 use crate::state::{Opened, State, Wish};
 use crate::tools::{self, Boxed, Tools};
 
@@ -29,7 +29,7 @@ use crate::tools::{self, Boxed, Tools};
 /// When the last clone is dropped, the server and all that it started are ended at once, with no runtime needed;
 /// [`McpClient::shutdown`] does it politely.
 pub struct McpClient<R> {
-    pub(crate) life: Arc<Life>,
+    pub(crate) life: Lives,
     runtime: PhantomData<fn() -> R>,
 }
 
@@ -58,7 +58,7 @@ impl<R: Runtime> McpClient<R> {
         let settings = options.http.settings(def)?;
         let (life, driver) = crate::http::assemble::<R>(def, settings, options, R::clock(), Box::new(R::timer()))?;
         R::spawn(driver);
-        Ok(McpClient { life: Arc::new(life), runtime: PhantomData })
+        Ok(McpClient { life, runtime: PhantomData })
     }
 
     #[cfg(not(feature = "http"))]
@@ -100,7 +100,7 @@ impl<R: Runtime> McpClient<R> {
     /// tasks may wait for the same opening, and one that gave up may come back; once somebody has been told that the
     /// connection is open, a further call is an error ([`SendError::AlreadyInitialized`](mcpwire_core::SendError)).
     pub async fn initialize(&self) -> Result<&ServerInfo, Error> {
-        let shared = &self.life.0;
+        let shared = self.life.shared();
         let begun = shared.clock.now();
         shared.send(|state| state.begin_opening(begun))?;
         // Until now it was not read what the server says.
@@ -135,7 +135,7 @@ impl<R: Runtime> McpClient<R> {
     /// Starts the server once more, as a legacy one.
     #[inline(never)]
     fn restart(&self, begun: Timestamp) -> Result<(), Error> {
-        let shared = &self.life.0;
+        let shared = self.life.shared();
         let closed = || {
             let process = shared.lock().process_report();
             Err(Error::Connect { server: shared.name().into(), error: ConnectError::Closed, process })
@@ -159,7 +159,7 @@ impl<R: Runtime> McpClient<R> {
         let begun = state.engine.initialize(now);
         drop(state);
         begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
-        R::spawn(Driver::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())));
+        R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
         Ok(())
     }
 
@@ -178,7 +178,7 @@ impl<R: Runtime> McpClient<R> {
 impl<R> McpClient<R> {
     /// The same client, for whoever holds clients of several runtimes: all that one can do but start and open a connection.
     pub fn without_runtime(&self) -> McpClient<()> {
-        McpClient { life: Arc::clone(&self.life), runtime: PhantomData }
+        McpClient { life: self.life.clone(), runtime: PhantomData }
     }
 
     /// A connection whose driver the caller polls, with the caller's own timer and clock. It is what tests with simulated
@@ -196,7 +196,7 @@ impl<R> McpClient<R> {
         timer: impl Timer,
     ) -> (Self, Driver) {
         let (life, driver) = assemble(definition, process, streams, options, clock, Box::new(timer));
-        (McpClient { life: Arc::new(life), runtime: PhantomData }, driver)
+        (McpClient { life, runtime: PhantomData }, driver)
     }
 
     /// Lists the server's tools, all pages, and keeps the list. Entries that are no tools are left out and told by
@@ -211,17 +211,17 @@ impl<R> McpClient<R> {
 
     /// The tools, as they were last listed. No request is sent.
     pub fn tools(&self) -> Tools {
-        Tools(Arc::clone(&self.life.0.lock().tools))
+        Tools(Arc::clone(&self.life.shared().lock().tools))
     }
 
     /// Whether that list has a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.life.0.lock().tools.get(name).is_some()
+        self.life.shared().lock().tools.get(name).is_some()
     }
 
     /// The tool of this name in that list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.life.0.lock().tools.get(name).cloned()
+        self.life.shared().lock().tools.get(name).cloned()
     }
 
     /// Calls a tool: a future, with options to be set before it is awaited. That the tool failed
@@ -265,9 +265,9 @@ impl<R> McpClient<R> {
     /// Sends a request of any method, and gives its result as the server sent it.
     pub async fn send_raw(&self, method: &str, params: Option<&Json>) -> Result<Json, Error> {
         let options = RequestOptions::new();
-        let options = self.life.0.traced(&options);
-        let now = self.life.0.clock.now();
-        let ticket = self.life.0.send(|state| {
+        let options = self.life.shared().traced(&options);
+        let now = self.life.shared().clock.now();
+        let ticket = self.life.shared().send(|state| {
             let ticket = state.engine.request_raw(method, params, &options, now)?;
             state.expect(ticket.key(), None);
             Ok(ticket)
@@ -277,13 +277,13 @@ impl<R> McpClient<R> {
 
     /// Sends a notification of any method. It is queued, and sent as soon as the server reads; nothing is waited for.
     pub fn send_notification(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.life.0.send(|state| state.engine.notify_raw(method, params))
+        self.life.shared().send(|state| state.engine.notify_raw(method, params))
     }
 
     /// Changes the roots. A legacy server that was told that there are some (by [`ConnectOptions::roots`]) is told that they
     /// have changed.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
-        let shared = &self.life.0;
+        let shared = self.life.shared();
         shared.handlers.set_roots(roots.into_iter().collect());
         shared.send(|state| {
             if state.engine.tells_roots_changes() { state.engine.notify::<RootsListChanged>(&()) } else { Ok(()) }
@@ -292,14 +292,14 @@ impl<R> McpClient<R> {
 
     /// What the server tells unasked, from now on. Any number may listen.
     pub fn notifications(&self) -> Notifications {
-        let mut state = self.life.0.lock();
+        let mut state = self.life.shared().lock();
         let over = state.engine.phase() == Phase::Closed;
         state.subscribers.add(over)
     }
 
     /// To whom the connection is open; `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
-        self.life.0.server.get()
+        self.life.shared().server.get()
     }
 
     /// What the server says it can do; `None` if it said nothing about it.
@@ -314,7 +314,7 @@ impl<R> McpClient<R> {
 
     /// How the server was started; `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.life.0.definition.as_ref()
+        self.life.shared().definition.as_ref()
     }
 
     /// Whether the connection was opened.
@@ -324,27 +324,27 @@ impl<R> McpClient<R> {
 
     /// Whether the server's process lives; for a pair of streams, whether the connection has not ended.
     pub fn is_running(&self) -> bool {
-        self.life.0.lock().is_running()
+        self.life.shared().lock().is_running()
     }
 
     /// The id of the server's process; `None` for a pair of streams.
     pub fn pid(&self) -> Option<u32> {
-        self.life.0.lock().pid
+        self.life.shared().lock().pid
     }
 
     /// The last lines that the server wrote on standard error: bounded, and fit for a terminal. All that is kept is 64 KiB.
     pub fn stderr_tail(&self) -> String {
-        self.life.0.lock().stderr.shown()
+        self.life.shared().lock().stderr.shown()
     }
 
     /// How many requests wait for an answer.
     pub fn in_flight(&self) -> usize {
-        self.life.0.lock().engine.in_flight()
+        self.life.shared().lock().engine.in_flight()
     }
 
     /// What was left aside so far.
     pub fn stats(&self) -> Stats {
-        self.life.0.lock().engine.stats()
+        self.life.shared().lock().engine.stats()
     }
 
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
@@ -352,27 +352,31 @@ impl<R> McpClient<R> {
     ///
     /// It ends for all clones of this client. The future may be dropped: the way to the end goes on without it.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {
-        let life = Arc::clone(&self.life);
-        life.0.ask_for_end();
-        async move { Ok(poll_fn(|cx| life.0.poll_ended(cx)).await) }
+        let life = self.life.clone();
+        life.shared().ask_for_end();
+        async move { Ok(poll_fn(|cx| life.shared().poll_ended(cx)).await) }
     }
 
     /// Ends the server at once, with all that it started, for all clones of this client. Needs no runtime and waits for
     /// nothing: it is what happens when the last clone is dropped. Requests that are under way end at once.
     pub fn kill(&self) {
-        self.life.0.end_at_once();
+        self.life.shared().end_at_once();
     }
 
     /// Whether it is certain that the server does not have this tool.
     pub(crate) fn lacks(&self, tool: &str) -> bool {
-        let state = self.life.0.lock();
+        let state = self.life.shared().lock();
         state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed
     }
 
-    /// In which mode a tool is to be called, where `wanted` is what the caller would like.
-    pub(crate) fn task_mode(&self, tool: &str, wanted: TaskMode) -> TaskMode {
-        let server = self.server_info().filter(|server| server.takes_tasks());
-        if server.is_none() { wanted } else { self.tools().0.task_mode(tool, server, wanted) }
+    /// Settles in which mode a tool is called, where `options` say what the caller would like.
+    #[inline(never)]
+    pub(crate) fn settle_task_mode(&self, tool: &str, options: &mut RequestOptions) -> Result<(), Error> {
+        let Some(server) = self.server_info().filter(|server| server.takes_tasks()) else { return Ok(()) };
+        let state = self.life.shared().lock();
+        let settled = state.tools.settle_task_mode(tool, Some(server), state.engine.config(), options);
+        drop(state);
+        settled.map_err(|error| self.life.shared().refused(error))
     }
 
     /// Whether it matters for that what the list of tools says, and it is not there.
@@ -382,7 +386,7 @@ impl<R> McpClient<R> {
     }
 
     /// The connection, for what is waited for.
-    pub(crate) fn life(&self) -> &Arc<Life> {
+    pub(crate) fn life(&self) -> &Lives {
         &self.life
     }
 
@@ -392,7 +396,7 @@ impl<R> McpClient<R> {
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {
-        self.life.0.call_error(error)
+        self.life.shared().call_error(error)
     }
 }
 
@@ -404,14 +408,14 @@ fn assemble(
     options: ConnectOptions,
     clock: Clock,
     timer: Box<dyn Timer>,
-) -> (Life, Driver) {
+) -> (Lives, Driver) {
     let ConnectOptions { config, patience, stderr: follower, trace, trace_context, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
-    let state = State::new(AnyEngine::Stream(stdio::Engine::new(config)), Some(writer), process);
+    let state = State::new(EngineBox::stream(config), Some(writer), process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
     let shared = Arc::new(Shared::new(definition, patience, clock, handlers, trace_context, state, watchers));
-    let driver = Driver::new(Arc::clone(&shared), Some(reader), stderr, exit, timer);
-    (Life(shared), driver)
+    let driver = Loop::new(Arc::clone(&shared), Some(reader), stderr, exit, timer).into_driver();
+    (Lives::of(shared), driver)
 }
 
 fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
@@ -423,7 +427,7 @@ fn spawn<R: Runtime>(def: &McpServerDef) -> Result<(Process, Streams), Error> {
 
 impl<R> Clone for McpClient<R> {
     fn clone(&self) -> Self {
-        McpClient { life: Arc::clone(&self.life), runtime: PhantomData }
+        McpClient { life: self.life.clone(), runtime: PhantomData }
     }
 }
 

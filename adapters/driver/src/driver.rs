@@ -37,8 +37,28 @@ const STDERR_ROUNDS: usize = 16;
 ///
 /// It ends when the connection has ended and nothing is left of the server. Dropped before, by a runtime that shuts down,
 /// it ends the server at once.
+///
+/// It is a pointer to the loop: what it takes to run and to drop that is compiled here, and not into each runtime's tasks.
 #[must_use = "a connection moves only while its driver is polled"]
-pub struct Driver {
+pub struct Driver(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Future for Driver {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver").finish_non_exhaustive()
+    }
+}
+
+/// What a driver does.
+pub(crate) struct Loop {
     shared: Arc<Shared>,
     reader: Option<Reader>,
     stderr: Option<Reader>,
@@ -66,7 +86,7 @@ pub struct Driver {
     over: bool,
 }
 
-impl Driver {
+impl Loop {
     pub(crate) fn new(
         shared: Arc<Shared>,
         reader: Option<Reader>,
@@ -79,7 +99,7 @@ impl Driver {
         state.traced = watchers.tracer.is_some();
         let ending = if state.process.is_some() { Ending::of_process() } else { Ending::of_streams() };
         drop(state);
-        Driver {
+        Loop {
             shared,
             reader,
             stderr,
@@ -100,6 +120,12 @@ impl Driver {
             report: None,
             over: false,
         }
+    }
+
+    /// The task that runs it.
+    #[inline(never)]
+    pub(crate) fn into_driver(self) -> Driver {
+        Driver(Box::pin(self))
     }
 
     /// Does what can be done without waiting. Whether everything is over.
@@ -353,7 +379,7 @@ impl Driver {
 }
 
 #[cfg(feature = "http")]
-impl Driver {
+impl Loop {
     /// Looks at what came, and lets the exchanges go on, in turns.
     fn poll_http(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         for _ in 0..TURNS {
@@ -375,7 +401,7 @@ impl Driver {
     }
 }
 
-impl Driver {
+impl Loop {
     /// Everything that moves once: what is behind the lock, then what must not be.
     #[inline]
     fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -403,7 +429,7 @@ impl Driver {
     }
 }
 
-impl Future for Driver {
+impl Future for Loop {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -419,7 +445,7 @@ impl Future for Driver {
     }
 }
 
-impl Drop for Driver {
+impl Drop for Loop {
     fn drop(&mut self) {
         if self.over {
             return;
@@ -435,11 +461,5 @@ impl Drop for Driver {
         for waker in self.wakers.drain(..) {
             waker.wake();
         }
-    }
-}
-
-impl fmt::Debug for Driver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver").field("connection", &self.shared).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,5 @@
 //! What servers have beside tools, one method each.
 
-use std::sync::Arc;
-
 use mcpwire_core::{
     CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
     GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
@@ -14,7 +12,7 @@ use serde::Serialize;
 
 use crate::client::McpClient;
 use crate::pending::Pending;
-use crate::shared::Life;
+use crate::shared::Lives;
 
 impl<R> McpClient<R> {
     /// Lists what can be read, all pages. Entries that are no resources are left out and told.
@@ -63,8 +61,8 @@ impl<R> McpClient<R> {
     /// Says from which level on log messages are wanted. A legacy server is told so; a modern one is told with each request
     /// from now on.
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
-        let now = self.life.0.clock.now();
-        let ticket = self.life.0.send(|state| {
+        let now = self.life.shared().clock.now();
+        let ticket = self.life.shared().send(|state| {
             let ticket = state.engine.set_log_level(level, &RequestOptions::new(), now)?;
             if let Some(ticket) = &ticket {
                 state.expect(ticket.key(), None);
@@ -115,7 +113,7 @@ impl<R> McpClient<R> {
 /// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh pages
 /// (2026-07-28, server/utilities/caching, "Interaction with Pagination").
 pub(crate) async fn list_all<M>(
-    life: &Arc<Life>,
+    life: &Lives,
     mut options: RequestOptions,
     show: &mut (dyn FnMut(&M::Result) + Send),
 ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
@@ -123,9 +121,9 @@ where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    let cached = || life.0.lock().engine.stats().cached;
+    let cached = || life.shared().lock().engine.stats().cached;
     let before = cached();
-    let time = PagesTime::begin(&options, life.0.lock().engine.config(), life.0.clock.now());
+    let time = PagesTime::begin(&options, life.shared().lock().engine.config(), life.shared().clock.now());
     loop {
         match walk::<M>(life, &options, time, show).await {
             Err(Error::Call { error: CallError::Server { .. }, .. }) if !options.fresh && cached() > before => {
@@ -137,7 +135,7 @@ where
 }
 
 async fn walk<M>(
-    life: &Arc<Life>,
+    life: &Lives,
     options: &RequestOptions,
     time: PagesTime,
     show: &mut (dyn FnMut(&M::Result) + Send),
@@ -148,7 +146,7 @@ where
 {
     let mut pages = Pages::default();
     let begin = |cursor: Option<&str>| {
-        let rest = time.options(options, life.0.clock.now());
+        let rest = time.options(options, life.shared().clock.now());
         Pending::<M>::begin(life, &ListParams { cursor }, &rest, None)
     };
     let mut pending = begin(None)?;

@@ -49,6 +49,15 @@ impl ConnectOptions {
         ConnectOptions { config, ..ConnectOptions::default() }
     }
 
+    /// Lets a call of a tool that can be called as a task only become one, and end with the task's result. Without it, such a
+    /// call fails at once, unless it asks for a task itself ([`Call::follow_task`](crate::Call::follow_task),
+    /// [`Call::as_task`](crate::Call::as_task)). [`Config::declare_tasks`] lets any call become a task, where the server
+    /// wants that.
+    pub fn follow_tasks(mut self) -> Self {
+        self.config.follow_tasks();
+        self
+    }
+
     /// Says who asks the person that uses the program, where a server wants a form filled in (2026-07-28,
     /// client/elicitation). The server is told that it may ask for that.
     ///

@@ -3,13 +3,12 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcpwire_core::{CallError, Method, Notification, Params, Prepared, Reply, RequestKey, RequestOptions, Ticket};
 use mcpwire_process::Error;
 
-use crate::shared::Life;
+use crate::shared::Lives;
 use crate::slots::Keep;
 use crate::state::Come;
 
@@ -21,7 +20,7 @@ const LARGE: usize = 64 * 1024;
 /// It keeps the connection alive.
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
-    life: Arc<Life>,
+    life: Lives,
     ticket: Ticket<M>,
     done: bool,
 }
@@ -29,16 +28,16 @@ pub struct Pending<M: Method> {
 impl<M: Method> Pending<M> {
     /// Sends a request. With `reports`, what is reported about it is kept for whoever polls it.
     pub(crate) fn begin(
-        life: &Arc<Life>,
+        life: &Lives,
         params: &impl Params<M>,
         options: &RequestOptions,
         reports: Option<Keep>,
     ) -> Result<Self, Error> {
         // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
-        let params = Prepared::<M>::new(params).map_err(|error| life.0.refused(error))?;
-        let options = &*life.0.traced(options);
-        let now = life.0.clock.now();
-        let ticket = life.0.send(|state| {
+        let params = Prepared::<M>::new(params).map_err(|error| life.shared().refused(error))?;
+        let options = &*life.shared().traced(options);
+        let now = life.shared().clock.now();
+        let ticket = life.shared().send(|state| {
             let ticket = state.engine.request_prepared(&params, options, now)?;
             state.expect(ticket.key(), reports);
             Ok(ticket)
@@ -46,8 +45,8 @@ impl<M: Method> Pending<M> {
         Ok(Pending::new(life, ticket))
     }
 
-    pub(crate) fn new(life: &Arc<Life>, ticket: Ticket<M>) -> Self {
-        Pending { life: Arc::clone(life), ticket, done: false }
+    pub(crate) fn new(life: &Lives, ticket: Ticket<M>) -> Self {
+        Pending { life: life.clone(), ticket, done: false }
     }
 
     /// The request's name within the connection: that of its progress among the notifications.
@@ -76,7 +75,7 @@ impl<M: Method> Pending<M> {
     fn read(&self, mut reply: Reply) -> Result<M::Result, CallError> {
         let result = self.ticket.decode_mut(&mut reply);
         if reply.message().is_some_and(|message| message.len() >= LARGE) {
-            self.life.0.lock().engine.recycle(reply);
+            self.life.shared().lock().engine.recycle(reply);
         }
         result
     }
@@ -84,13 +83,13 @@ impl<M: Method> Pending<M> {
 
 /// What has come for a request: its reply, or nothing if nobody knows of it.
 fn come(
-    life: &Life,
+    life: &Lives,
     key: RequestKey,
     cx: &mut Context<'_>,
     on_report: &mut dyn FnMut(&Notification),
 ) -> Poll<Option<Reply>> {
     // Bound first: nothing is told, and no waker dropped, with the lock.
-    let come = life.0.lock().take(key, cx);
+    let come = life.shared().lock().take(key, cx);
     let (reports, former, reply) = match come {
         Come::Nothing { reports, former } => (reports, former, Poll::Pending),
         Come::Reply { reports, reply, former } => (reports, former, Poll::Ready(Some(reply))),
@@ -106,7 +105,7 @@ impl<M: Method> Future for Pending<M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let result = self.poll_with(cx, &mut |_| {});
-        result.map(|result| result.map_err(|error| self.life.0.call_error(error)))
+        result.map(|result| result.map_err(|error| self.life.shared().call_error(error)))
     }
 }
 
@@ -116,7 +115,7 @@ impl<M: Method> Drop for Pending<M> {
     fn drop(&mut self) {
         if !self.done {
             let key = self.ticket.key();
-            drop(self.life.0.tell(|state| state.give_up(key)));
+            drop(self.life.shared().tell(|state| state.give_up(key)));
         }
     }
 }

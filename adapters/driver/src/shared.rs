@@ -68,12 +68,18 @@ impl Shared {
     pub(crate) fn tell<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = f(&mut state);
+        Self::hand_over(state);
+        result
+    }
+
+    /// Not compiled again for each thing that is done.
+    #[inline(never)]
+    fn hand_over(mut state: MutexGuard<'_, State>) {
         let waker = state.hand_over();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
         }
-        result
     }
 
     /// As [`Shared::tell`], for what may be refused.
@@ -190,8 +196,35 @@ impl Drop for RestartAttempt<'_> {
     }
 }
 
-/// Keeps a connection alive: when the last one goes, the server is ended.
-pub(crate) struct Life(pub(crate) Arc<Shared>);
+/// Keeps a connection alive: when the last clone goes, the server is ended.
+///
+/// Behind a pointer, so that what it takes to drop a connection is not compiled again into each program's own code.
+#[derive(Clone)]
+pub(crate) struct Lives(Arc<dyn Alive>);
+
+trait Alive: Send + Sync {
+    fn shared(&self) -> &Arc<Shared>;
+}
+
+impl Lives {
+    #[inline(never)]
+    pub(crate) fn of(shared: Arc<Shared>) -> Self {
+        Lives(Arc::new(Life(shared)))
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        self.0.shared()
+    }
+}
+
+struct Life(Arc<Shared>);
+
+impl Alive for Life {
+    fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+}
 
 impl Drop for Life {
     fn drop(&mut self) {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{
-    AnyEngine, Ask, AskKey, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
+    Ask, AskKey, Closed, EngineBox, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
     SubscriptionKey, Timestamp, ToolList,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
@@ -20,7 +20,7 @@ const MOST_REPORTS: usize = 64;
 
 /// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
 pub(crate) struct State {
-    pub(crate) engine: AnyEngine,
+    pub(crate) engine: EngineBox,
     pub(crate) writer: Option<Writer>,
     /// Something was written that has not been flushed.
     pub(crate) unflushed: bool,
@@ -111,7 +111,7 @@ pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
 }
 
 impl State {
-    pub(crate) fn new(engine: AnyEngine, writer: Option<Writer>, process: Option<Process>) -> Self {
+    pub(crate) fn new(engine: EngineBox, writer: Option<Writer>, process: Option<Process>) -> Self {
         State {
             engine,
             writer,
@@ -137,7 +137,7 @@ impl State {
     }
 
     /// Takes the place of a server that ended on the probe.
-    pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
+    pub(crate) fn restart(&mut self, engine: EngineBox, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;

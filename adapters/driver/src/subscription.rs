@@ -5,7 +5,6 @@ use std::fmt;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, Hasher};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
@@ -15,7 +14,7 @@ use mcpwire_core::{
 use mcpwire_process::Error;
 
 use crate::client::McpClient;
-use crate::shared::Life;
+use crate::shared::Lives;
 use crate::tools::Boxed;
 
 /// What the server tells of changes, for as long as somebody wants to know: a stream that ends with the subscription. Made
@@ -28,7 +27,7 @@ use crate::tools::Boxed;
 /// Dropped, it is cancelled, and the server told. It keeps the connection alive.
 #[must_use = "a subscription that is dropped is cancelled"]
 pub struct Subscription {
-    life: Arc<Life>,
+    life: Lives,
     key: SubscriptionKey,
     acknowledged: SubscriptionFilter,
     end: Option<SubscriptionEnd>,
@@ -74,17 +73,17 @@ impl<R> McpClient<R> {
 }
 
 fn subscribe<'a>(
-    life: &'a Arc<Life>,
+    life: &'a Lives,
     wanted: &'a SubscriptionFilter,
     mut options: SubscribeOptions,
 ) -> Boxed<'a, Result<Subscription, Error>> {
     Box::pin(async move {
         options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
-        let now = life.0.clock.now();
-        let key = life.0.send(|state| state.engine.subscribe(wanted, &options, now))?;
+        let now = life.shared().clock.now();
+        let key = life.shared().send(|state| state.engine.subscribe(wanted, &options, now))?;
         // From here on, whoever gives up waiting cancels it.
         let acknowledged = SubscriptionFilter::new();
-        let mut subscription = Subscription { life: Arc::clone(life), key, acknowledged, end: None };
+        let mut subscription = Subscription { life: life.clone(), key, acknowledged, end: None };
         // Its first word is that it is acknowledged.
         if subscription.next().await.is_some() {
             return Ok(subscription);
@@ -98,7 +97,7 @@ fn subscribe<'a>(
             // The server agreed to nothing, and ended it.
             _ => return Ok(subscription),
         };
-        Err(life.0.call_error(error))
+        Err(life.shared().call_error(error))
     })
 }
 
@@ -118,7 +117,7 @@ impl Subscription {
 
     /// The next change, if there is one already.
     pub fn try_next(&mut self) -> Option<SubscriptionEvent> {
-        let event = self.life.0.lock().engine.poll_subscription(self.key);
+        let event = self.life.shared().lock().engine.poll_subscription(self.key);
         event.and_then(|event| self.take(event))
     }
 
@@ -135,7 +134,7 @@ impl Subscription {
             return Poll::Ready(None);
         }
         let (event, former) = {
-            let mut state = self.life.0.lock();
+            let mut state = self.life.shared().lock();
             match state.engine.poll_subscription(self.key) {
                 Some(event) => (Some(event), state.forget_subscriber(self.key)),
                 None => (None, wait(&mut state.subscriptions, self.key, cx)),
@@ -186,7 +185,7 @@ impl Stream for Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let key = self.key;
-        let former = self.life.0.tell(|state| {
+        let former = self.life.shared().tell(|state| {
             state.engine.unsubscribe(key);
             state.forget_subscriber(key)
         });

@@ -106,8 +106,8 @@ impl<R> RunningTask<R> {
     /// As [`RunningTask::wait`], and says who is told how the task stands, whenever that has changed.
     pub async fn wait_with(&self, mut on_status: impl FnMut(&Task)) -> Result<CallToolResult, Error> {
         let life = self.client.life();
-        let now = life.0.clock.now();
-        let ticket = life.0.send(|state| {
+        let now = life.shared().clock.now();
+        let ticket = life.shared().send(|state| {
             let ticket = state.engine.follow_task(&self.handle, &self.options, now)?;
             state.expect(ticket.key(), Some(Notification::clone));
             Ok(ticket)

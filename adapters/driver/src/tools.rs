@@ -9,7 +9,7 @@ use mcpwire_core::{CacheHints, CallError, ListTools, ListToolsResult, Rejected, 
 use mcpwire_process::Error;
 
 use crate::features::list_all;
-use crate::shared::Life;
+use crate::shared::Lives;
 
 /// A future that is awaited in several places, and compiled in one.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -53,11 +53,11 @@ impl<'t> IntoIterator for &'t Tools {
 }
 
 /// Lists the server's tools, all pages, and keeps the list. `fresh` asks for all of them anew.
-pub(crate) fn list(life: &Arc<Life>, fresh: bool) -> Boxed<'_, Result<Tools, Error>> {
+pub(crate) fn list(life: &Lives, fresh: bool) -> Boxed<'_, Result<Tools, Error>> {
     Box::pin(async move {
         let mut options = RequestOptions::new();
         options.fresh = fresh;
-        let changes = life.0.lock().tools_changes;
+        let changes = life.shared().lock().tools_changes;
         let mut list = ToolList::default();
         let mut hints: Option<CacheHints> = None;
         let mut keep_hints = |page: &ListToolsResult| {
@@ -66,7 +66,7 @@ pub(crate) fn list(life: &Arc<Life>, fresh: bool) -> Boxed<'_, Result<Tools, Err
         };
         list.replace(list_all::<ListTools>(life, options, &mut keep_hints).await?);
         list.set_hints(hints.unwrap_or_default());
-        let mut state = life.0.lock();
+        let mut state = life.shared().lock();
         if state.tools_changes != changes {
             // It changed while it was on its way: it is shown, and not believed.
             list.invalidate();
@@ -77,14 +77,14 @@ pub(crate) fn list(life: &Arc<Life>, fresh: bool) -> Boxed<'_, Result<Tools, Err
 }
 
 /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
-pub(crate) fn explain<'a>(life: &'a Arc<Life>, tool: &'a str, error: CallError) -> Boxed<'a, Error> {
+pub(crate) fn explain<'a>(life: &'a Lives, tool: &'a str, error: CallError) -> Boxed<'a, Error> {
     Box::pin(async move {
-        let needed = life.0.lock().tools.is_needed_for(&error);
+        let needed = life.shared().lock().tools.is_needed_for(&error);
         if needed {
             // Without the list, the error stays what the server said. An error is reason to doubt what was kept.
             let _ = list(life, true).await;
         }
-        let tools = Arc::clone(&life.0.lock().tools);
-        life.0.call_error(tools.explain(tool, error))
+        let tools = Arc::clone(&life.shared().lock().tools);
+        life.shared().call_error(tools.explain(tool, error))
     })
 }

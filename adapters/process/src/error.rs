@@ -122,7 +122,7 @@ pub enum ErrorKind {
     Closed,
     /// The request's HTTP exchange did not come about, or broke off. Others may go through.
     Network,
-    /// The call itself is wrong: not initialised, parameters that are no object, a limit; or an address that cannot be spoken to.
+    /// The call itself is wrong: not initialised, parameters that are no object, a tool that is called as a task only, a limit; or an address that cannot be spoken to.
     Usage,
 }
 

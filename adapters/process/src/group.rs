@@ -102,16 +102,24 @@ mod unix {
 /// process does not, it would wait for ever.
 #[cfg(target_os = "linux")]
 fn only_zombies(leader: rustix::process::Pid) -> bool {
+    use std::fs::File;
+    use std::io::Read;
+
     let group = leader.as_raw_nonzero().to_string();
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let mut found = false;
     for process in processes.flatten() {
         let is_number = process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        let Some(stat) = is_number.then(|| std::fs::read_to_string(process.path().join("stat")).ok()).flatten() else {
+        let Some(mut file) = is_number.then(|| File::open(process.path().join("stat")).ok()).flatten() else {
             continue;
         };
+        let mut stat = String::new();
+        if file.read_to_string(&mut stat).is_err() {
+            continue;
+        }
         // After the name, which is in brackets and may hold anything: state, parent, group.
-        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+        let after = stat.rfind(')').map_or(0, |at| at + 1);
+        let mut fields = stat[after..].split_ascii_whitespace();
         let (state, _parent, its_group) = (fields.next(), fields.next(), fields.next());
         if its_group == Some(&group) {
             if !matches!(state, Some("Z" | "X")) {

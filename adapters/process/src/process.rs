@@ -1,5 +1,11 @@
 //! A server's process: started in a group of its own, watched, and ended with all that it started.
 
+#[cfg(unix)]
+use std::fs::File;
+#[cfg(unix)]
+use std::io;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
@@ -29,9 +35,30 @@ pub struct Pipes {
     pub stderr: ChildStderr,
 }
 
+#[cfg(unix)]
+impl Pipes {
+    /// The same as files that do not block: what the server reads, what it says, and what a person is to read.
+    pub fn into_files(self) -> io::Result<[File; 3]> {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+
+        let files = [OwnedFd::from(self.stdin), self.stdout.into(), self.stderr.into()].map(File::from);
+        for file in &files {
+            fcntl_setfl(file, fcntl_getfl(file)? | OFlags::NONBLOCK)?;
+        }
+        Ok(files)
+    }
+}
+
 /// Tells of the exit of a process. On Unix it is a descriptor that becomes readable then; nothing is to be read from it.
 #[derive(Debug)]
-pub struct ExitHandle(#[cfg(unix)] std::os::fd::OwnedFd, #[cfg(not(unix))] std::convert::Infallible);
+pub struct ExitHandle(#[cfg(unix)] OwnedFd, #[cfg(not(unix))] std::convert::Infallible);
+
+#[cfg(unix)]
+impl From<ExitHandle> for OwnedFd {
+    fn from(handle: ExitHandle) -> Self {
+        handle.0
+    }
+}
 
 #[cfg(unix)]
 impl std::os::fd::AsFd for ExitHandle {

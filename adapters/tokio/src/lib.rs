@@ -69,17 +69,13 @@ impl Runtime for Tokio {
     #[cfg(unix)]
     fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
         use tokio::io::Interest;
-        use tokio::io::unix::AsyncFd;
-        use tokio::net::unix::pipe::{Receiver, Sender};
 
-        let mut streams = Streams::new(
-            Compat(Receiver::from_owned_fd(pipes.stdout.into())?),
-            Compat(Sender::from_owned_fd(pipes.stdin.into())?),
-        );
-        streams.stderr = Some(Box::pin(Compat(Receiver::from_owned_fd(pipes.stderr.into())?)));
+        let [stdin, stdout, stderr] = pipes.into_files()?;
+        let (reader, writer) = (Pipe::new(stdout, Interest::READABLE)?, Pipe::new(stdin, Interest::WRITABLE)?);
+        let mut streams = Streams::new(reader, writer);
+        streams.stderr = Some(Box::pin(Pipe::new(stderr, Interest::READABLE)?));
         if let Some(exit) = exit {
-            #[allow(deprecated, reason = "what takes its place is too new to ask for; the descriptor is owned")]
-            let exit = AsyncFd::with_interest(exit, Interest::READABLE)?;
+            let Pipe(exit) = Pipe::new(std::os::fd::OwnedFd::from(exit).into(), Interest::READABLE)?;
             streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
         }
         Ok(streams)
@@ -145,6 +141,65 @@ impl Timer for TokioTimer {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.0.as_mut().map_or(Poll::Pending, |sleep| sleep.as_mut().poll(cx))
+    }
+}
+
+/// A pipe of a process. Tokio's own have a type for each direction, each with its own copy of what watches a descriptor.
+#[cfg(unix)]
+struct Pipe(tokio::io::unix::AsyncFd<std::fs::File>);
+
+#[cfg(unix)]
+impl Pipe {
+    fn new(file: std::fs::File, interest: tokio::io::Interest) -> io::Result<Self> {
+        #[allow(deprecated, reason = "what takes its place is too new to ask for; the descriptor is owned")]
+        tokio::io::unix::AsyncFd::with_interest(file, interest).map(Pipe)
+    }
+}
+
+#[cfg(unix)]
+impl AsyncRead for Pipe {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        loop {
+            let mut guard = ready!(self.0.poll_read_ready(cx))?;
+            let read = io::Read::read(&mut self.0.get_ref(), buf);
+            match &read {
+                // That there is no more is known without asking again.
+                Ok(n) if *n > 0 && *n < buf.len() => guard.clear_ready(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    guard.clear_ready();
+                    continue;
+                }
+                _ => {}
+            }
+            return Poll::Ready(read);
+        }
+    }
+}
+
+#[cfg(unix)]
+impl AsyncWrite for Pipe {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            let mut guard = ready!(self.0.poll_write_ready(cx))?;
+            let written = io::Write::write(&mut self.0.get_ref(), buf);
+            match &written {
+                Ok(n) if *n > 0 && *n < buf.len() => guard.clear_ready(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    guard.clear_ready();
+                    continue;
+                }
+                _ => {}
+            }
+            return Poll::Ready(written);
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -151,6 +151,31 @@ pub(crate) struct Reader<'de> {
     pub(super) depth: u32,
 }
 
+/// Reads the value of a member, or passes over it.
+///
+/// It stands for the closures that do so, as [`Part`] does: behind a pointer of `dyn FnMut`, each would come in two more forms
+/// that nobody calls.
+trait EachMember<'de> {
+    fn member(&mut self, name: &str, reader: &mut Reader<'de>) -> Result<()>;
+}
+
+impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> EachMember<'de> for F {
+    fn member(&mut self, name: &str, reader: &mut Reader<'de>) -> Result<()> {
+        self(name, reader)
+    }
+}
+
+/// Reads what is at the reader's place.
+pub(crate) trait Part<'de> {
+    fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
+}
+
+impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> Part<'de> for F {
+    fn read(&mut self, reader: &mut Reader<'de>) -> Result<()> {
+        self(reader)
+    }
+}
+
 impl<'de> Reader<'de> {
     pub(crate) fn new(text: &'de str) -> Self {
         Reader { text, at: 0, depth: 0 }
@@ -191,25 +216,35 @@ impl<'de> Reader<'de> {
 
     /// The members of an object: its keys, each with the reader at its value.
     ///
-    /// It and [`Reader::elements`] are compiled once, not for each type that is read: what differs is behind the pointer.
-    pub(crate) fn members(&mut self, each: &mut dyn FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
+    /// What it and [`Reader::elements`] do is compiled once, not for each type that is read: what differs is behind the pointer.
+    #[inline]
+    pub(crate) fn members(&mut self, each: &mut impl FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
+        self.each_member(each)
+    }
+
+    fn each_member(&mut self, each: &mut dyn EachMember<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
         while self.another(&mut first, b'}')? {
             self.key()?;
             let key = self.string()?;
             self.colon()?;
-            each(&key, self)?;
+            each.member(&key, self)?;
         }
         self.leave(b'}')
     }
 
     /// The elements of an array, with the reader at each.
-    pub(crate) fn elements(&mut self, each: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    #[inline]
+    pub(crate) fn elements(&mut self, each: &mut impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.each_element(each)
+    }
+
+    fn each_element(&mut self, each: &mut dyn Part<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
         while self.another(&mut first, b']')? {
-            each(self)?;
+            each.read(self)?;
         }
         self.leave(b']')
     }

@@ -20,12 +20,12 @@ pub(crate) enum Answer<R> {
 
 /// Reads a part of a message into its type, where the caller wants it. What reads envelopes is compiled once, whatever is in
 /// them.
-type Part<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
+type Part<'a, 'de> = &'a mut dyn read::Part<'de>;
 
 /// Reads the response to our request `id`, its result as an `R`.
 pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> Result<Answer<R>, PeerError> {
     let mut result = None;
-    let error = response(message, id, &mut |reader| {
+    let error = response(message, id, &mut |reader: &mut Reader<'de>| {
         result = Some(R::deserialize(reader)?);
         Ok(())
     })?;
@@ -38,7 +38,7 @@ pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> R
 /// Reads the `params` of a notification or request; absent ones as `null`. `None` if the message is no object of JSON's.
 pub(crate) fn params<P: Lenient>(message: &[u8]) -> Option<Hoped<P>> {
     let mut params = Err(Mismatch::Type("null"));
-    notification(message, &mut |reader| {
+    notification(message, &mut |reader: &mut Reader<'_>| {
         params = P::lenient(reader)?;
         Ok(())
     })?;
@@ -53,12 +53,12 @@ fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<O
     let ours = |found: &[u8]| WireId(found).ours() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| ours(found)) {
         let mut reader = Reader::within(text, start);
-        if result(&mut reader).is_ok() && reader.closes() {
+        if result.read(&mut reader).is_ok() && reader.closes() {
             return Ok(None);
         }
     } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| ours(found)) {
         let mut reader = Reader::within(text, range.start);
-        if result(&mut reader).is_ok() && reader.is_at(range.end) {
+        if result.read(&mut reader).is_ok() && reader.is_at(range.end) {
             return Ok(None);
         }
     }
@@ -80,13 +80,13 @@ fn unusual_response<'de>(
 /// Reads an error response that names no request.
 pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
-    Envelope::read(&mut reader, None, &mut |reader| reader.skip()).ok()?
+    Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
 fn notification<'de>(message: &'de [u8], params: Part<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params(reader),
+        "params" => params.read(reader),
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
@@ -132,7 +132,7 @@ impl<'de> Envelope<'de> {
             (Slot::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
             (Slot::Read, None) => Ok(None),
-            (Slot::Null, None) => match result(&mut Reader::new("null")) {
+            (Slot::Null, None) => match result.read(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
@@ -151,7 +151,7 @@ impl<'de> Envelope<'de> {
                 self.result = Slot::Null;
             }
             "result" => {
-                result(reader)?;
+                result.read(reader)?;
                 self.result = Slot::Read;
             }
             "error" if self.error.is_some() => return twice(key),

@@ -1,6 +1,6 @@
 //! The type of a result (2026-07-28, basic, "`ResultType`"), found before the result is read.
 
-use memchr::memmem;
+use memchr::memchr;
 
 use super::peek::{usual_end, usual_start};
 use crate::json::scan::{key_text, members};
@@ -20,6 +20,10 @@ pub(crate) enum ResultType {
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
+
+/// The key, and where in it the letter is that texts have least of.
+const KEY: &[u8] = br#""resultType""#;
+const RARE: usize = 7;
 
 /// Looks at the type of the result that a response holds.
 ///
@@ -47,13 +51,16 @@ fn before_braces(result: &[u8]) -> &[u8] {
 
 #[inline(never)]
 fn searched(message: &[u8]) -> ResultType {
-    const KEY: &[u8] = br#""resultType""#;
     if message.len() > SHORT {
-        if memmem::find(&message[message.len() - SHORT..], COMPLETE).is_some() {
-            return ResultType::Complete;
+        let mut end = &message[message.len() - SHORT..];
+        while let Some(found) = from_key(end) {
+            if found.starts_with(COMPLETE) {
+                return ResultType::Complete;
+            }
+            end = &found[KEY.len()..];
         }
-        match memmem::find(message, KEY) {
-            Some(at) if !message[at..].starts_with(COMPLETE) => {}
+        match from_key(message) {
+            Some(found) if !found.starts_with(COMPLETE) => {}
             _ => return ResultType::Complete,
         }
     }
@@ -68,6 +75,19 @@ fn searched(message: &[u8]) -> ResultType {
         },
         _ => ResultType::Complete,
     }
+}
+
+/// What begins with the key.
+fn from_key(message: &[u8]) -> Option<&[u8]> {
+    let mut rest = message.get(RARE..)?;
+    while let Some(at) = memchr(KEY[RARE], rest) {
+        let found = &message[message.len() - rest.len() + at - RARE..];
+        if found.starts_with(KEY) {
+            return Some(found);
+        }
+        rest = &rest[at + 1..];
+    }
+    None
 }
 
 #[cfg(test)]

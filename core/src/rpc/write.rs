@@ -35,7 +35,18 @@ pub(crate) enum ParamsError {
 }
 
 /// Appends parameters: the text of an object.
-pub(crate) type Push<'a> = &'a dyn Fn(&mut Vec<u8>) -> Result<(), ParamsError>;
+pub(crate) type Push<'a> = &'a dyn Pushes;
+
+/// It stands for the closures that do so: behind a pointer of `dyn Fn`, each would come in two more forms that nobody calls.
+pub(crate) trait Pushes {
+    fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
+}
+
+impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> Pushes for F {
+    fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError> {
+        self(out)
+    }
+}
 
 /// Appends a request and its newline. On failure `out` is as it was. Gives where in it the parameters lie, if there are any:
 /// from their brace to the end of their last member, before `_meta`.
@@ -98,7 +109,7 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: Push<'_>) -> Result<()
     push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
     push(draft.text(), id.as_bytes());
     push(draft.text(), b",\"result\":");
-    result(draft.text())?;
+    result.push(draft.text())?;
     push(draft.text(), b"}\n");
     draft.finish();
     Ok(())
@@ -125,7 +136,7 @@ fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) 
     let before = out.len();
     out.extend_from_slice(b",\"params\":");
     let start = out.len();
-    params(out)?;
+    params.push(out)?;
     let end = out.len() - 1;
     let has_members = out.get(skip_space(out, start + 1)) != Some(&b'}');
     if !meta.is_empty() {
@@ -192,7 +203,7 @@ mod tests {
 
     fn written(params: &impl Serialize, meta: Meta<'_>) -> String {
         let mut out = Vec::new();
-        request(&mut out, 1, "m", &|out| push_object(out, params), meta).unwrap();
+        request(&mut out, 1, "m", &|out: &mut Vec<u8>| push_object(out, params), meta).unwrap();
         let line = String::from_utf8(out).unwrap();
         assert_eq!(line.find('\n'), Some(line.len() - 1), "one line");
         serde_json::from_str::<serde_json::Value>(&line).unwrap();
@@ -229,10 +240,13 @@ mod tests {
     #[test]
     fn params_that_fail_leave_nothing_behind() {
         let mut out = Vec::from(&b"before"[..]);
-        let array = request(&mut out, 1, "m", &|out| push_object(out, &[1]), Meta::default());
+        let array = request(&mut out, 1, "m", &|out: &mut Vec<u8>| push_object(out, &[1]), Meta::default());
         assert!(matches!(array, Err(ParamsError::NotAnObject)));
         let bad = BTreeMap::from([(alloc::vec![1u8], 1)]);
-        assert!(matches!(notification(&mut out, "m", &|out| push_object(out, &bad)), Err(ParamsError::Serialize(_))));
+        assert!(matches!(
+            notification(&mut out, "m", &|out: &mut Vec<u8>| push_object(out, &bad)),
+            Err(ParamsError::Serialize(_))
+        ));
         assert_eq!(out, b"before");
     }
 
@@ -247,7 +261,7 @@ mod tests {
         let mut out = Vec::from(&b"before"[..]);
         let params = ("a", Panics);
         let written = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| {
-            notification(&mut out, "m", &|out| push_object(out, &params))
+            notification(&mut out, "m", &|out: &mut Vec<u8>| push_object(out, &params))
         }));
         assert!(written.is_err());
         assert_eq!(out, b"before");

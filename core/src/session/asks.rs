@@ -224,7 +224,7 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<bool, SendError> {
-        self.answer_with(key, &|out| write::push_object(out, result), now, out)
+        self.answer_with(key, &|out: &mut Vec<u8>| write::push_object(out, result), now, out)
     }
 
     fn answer_with(
@@ -238,8 +238,10 @@ impl Session {
         let mut input = Vec::new();
         let written = match origin {
             Origin::Request(id, None) => write::result(out, id, result),
-            Origin::Request(id, Some(task)) => write::result(out, id, &|out| push_related(out, result, task)),
-            Origin::Input { .. } => result(&mut input),
+            Origin::Request(id, Some(task)) => {
+                write::result(out, id, &|out: &mut Vec<u8>| push_related(out, result, task))
+            }
+            Origin::Input { .. } => result.push(&mut input),
         };
         written.map_err(|error| send_error("an answer", error))?;
         match self.asks.take(key) {
@@ -321,7 +323,11 @@ impl Session {
     fn inputs_answered(&mut self, of: InputOwner, answers: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         match of {
             InputOwner::Round(key) => self.round_answered(key, answers, now, out),
-            InputOwner::Task(key, _) => self.task_input_answered(key, answers, now, out),
+            InputOwner::Task(key, _) => {
+                if let Some(hooks) = self.tasks.hooks {
+                    (hooks.input)(self, key, answers, now, out);
+                }
+            }
         }
     }
 
@@ -329,7 +335,11 @@ impl Session {
     fn inputs_refused(&mut self, of: InputOwner, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
         match of {
             InputOwner::Round(key) => self.round_refused(key, error),
-            InputOwner::Task(key, _) => self.task_input_refused(key, error, now, out),
+            InputOwner::Task(key, _) => {
+                if let Some(hooks) = self.tasks.hooks {
+                    (hooks.input_refused)(self, key, error, now, out);
+                }
+            }
         }
     }
 
@@ -389,7 +399,7 @@ const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// Appends an answer that belongs to a task, unless it has metadata of its own.
 fn push_related(out: &mut Vec<u8>, answer: Push<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
-    answer(out)?;
+    answer.push(out)?;
     let mut members = scan::members(&out[start..]).peekable();
     let is_empty = members.peek().is_none();
     if members.any(|member| member.is("_meta")) {

@@ -98,7 +98,7 @@ impl Session {
             return Ok(LookedUp::ToSend(None));
         }
         let mut text = Vec::new();
-        params(&mut text).map_err(|error| send_error(method, error))?;
+        params.push(&mut text).map_err(|error| send_error(method, error))?;
         let text = core::str::from_utf8(&text).unwrap_or_default();
         let Some(key) = CacheKey::new(method, text, options.meta.as_ref()) else { return Ok(LookedUp::ToSend(None)) };
         let kept = if options.fresh { None } else { self.caching.store.fresh(&key, self.caching.context, now) };

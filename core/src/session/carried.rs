@@ -65,7 +65,7 @@ impl Session {
 
     /// Writes a request of the carrier's own, whose answer it keeps to itself, and gives its id.
     pub(crate) fn write_own(&mut self, method: &str, params: &impl Serialize, out: &mut Vec<u8>) -> u64 {
-        self.open_with(method, &|out| write::push_object(out, params), out)
+        self.open_with(method, &|out: &mut Vec<u8>| write::push_object(out, params), out)
     }
 
     /// A session of the server's has ended, and a new one has begun: what it had asked for is not answered any more, and what

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::asks::Hooks;
 use super::engine::merged;
+use super::tasks;
 use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::rpc::RpcError;
@@ -51,6 +52,8 @@ pub struct Config {
     pub(super) answers: Vec<String>,
     /// What it takes to answer, where anything is answered.
     pub(super) hooks: Option<&'static Hooks>,
+    /// What it takes to follow tasks, where the session is to follow them.
+    pub(super) tasks: Option<&'static tasks::Hooks>,
     /// Looks at what is asked of a language model. Set where that is answered, so that it is part of no other program.
     pub(super) check_sampling: Option<CheckSampling>,
     /// Which era to speak.
@@ -114,6 +117,7 @@ impl Config {
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
             hooks: None,
+            tasks: None,
             check_sampling: None,
             negotiate: Negotiate::Auto,
             log_level: None,
@@ -131,6 +135,27 @@ impl Config {
             max_kept: 64 << 20,
             max_tasks: 1_024,
         }
+    }
+
+    /// Lets calls become tasks where they cannot be answered otherwise: a tool of 2025-11-25 that says so can be called only
+    /// as one, and the call ends with the task's result. Without this, such a call is refused before anything is sent
+    /// ([`SendError::TaskRequired`](crate::SendError::TaskRequired)), unless it asks for a task itself
+    /// ([`RequestOptions::task`]). It is said so that what follows tasks is part of those programs only that want it.
+    pub fn follow_tasks(&mut self) {
+        self.tasks = Some(&tasks::HOOKS);
+    }
+
+    /// The same, and declares that any call may be answered with a task, which the session follows: servers from 2026-07-28
+    /// on decide for each call (the extension `io.modelcontextprotocol/tasks`, "Capability Negotiation"). Those of
+    /// 2025-11-25 need no such word.
+    pub fn declare_tasks(&mut self) {
+        self.follow_tasks();
+        self.capabilities.declare_tasks();
+    }
+
+    /// Whether tasks are followed unasked.
+    pub(crate) fn follows_tasks(&self) -> bool {
+        self.tasks.is_some()
     }
 
     /// What is left of it for a server that is started once more after [`Event::Restart`](crate::Event::Restart), when
@@ -171,7 +196,9 @@ pub struct RequestOptions {
     /// If no answer comes, or an error does, take an earlier answer that holds no more, where there is one.
     pub stale_if_error: bool,
     /// Whether the request may become a task, and what of it then. Calls of tools only.
-    pub task: TaskMode,
+    pub(crate) task: TaskMode,
+    /// What that takes.
+    pub(crate) tasks: Option<&'static tasks::Hooks>,
     /// For how long from its creation on a server of 2025-11-25 is to keep such a task. Later ones decide for themselves.
     pub task_ttl: Option<Duration>,
     /// It does no harm if the server carries the request out twice: it may be sent again when the session was lost before the
@@ -183,14 +210,13 @@ pub struct RequestOptions {
 ///
 /// | | servers from 2026-07-28 on decide for each call | servers of 2025-11-25 are asked for a task |
 /// |---|---|---|
-/// | `Session` | if the client's capabilities declare tasks, they may, and the task is followed | no |
+/// | `Session` | if the client's capabilities declare tasks, they may, and the task is followed | where a tool can be called in no other way and the session is to follow tasks |
 /// | `Follow` | they may, and the task is followed | where they take such requests, and the task is followed |
 /// | `Handle` | they may, and the caller gets the task | where they take such requests, and the caller gets the task |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// As the session is configured: see
-    /// [`ClientCapabilities::declare_tasks`](crate::ClientCapabilities::declare_tasks).
+    /// As the session is configured: see [`Config::follow_tasks`] and [`Config::declare_tasks`].
     #[default]
     Session,
     /// The call ends with the result of the task, which the session asks for in the meantime.
@@ -238,7 +264,13 @@ impl RequestOptions {
     /// Sets whether the call may become a task, and what of it then.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
+        self.tasks = Some(&tasks::HOOKS);
         self
+    }
+
+    /// Whether the call may become a task, and what of it then.
+    pub fn task_mode(&self) -> TaskMode {
+        self.task
     }
 
     /// Sets for how long a server of 2025-11-25 is to keep a task.

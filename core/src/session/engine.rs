@@ -10,7 +10,7 @@ use core::time::Duration;
 
 use super::asks::Asks;
 use super::caching::{Caching, LookedUp, Pending};
-use super::config::{Config, RequestOptions, TaskMode};
+use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
 use super::handshake::{Action, Handshake};
@@ -20,7 +20,7 @@ use super::prepared::{self, Prepared, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::subscriptions::Subscriptions;
-use super::tasks::{Tasked, Tasks};
+use super::tasks::{self, Tasked, Tasks, is_about_tasks};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::cache::is_cacheable;
 use crate::json::Json;
@@ -71,6 +71,7 @@ impl Session {
     /// A session that has sent nothing yet.
     pub fn new(config: Config) -> Self {
         let caching = Caching::new(config.cache);
+        let tasks = Tasks::new(config.tasks);
         Session {
             handshake: Handshake::new(config.negotiate),
             config,
@@ -94,7 +95,7 @@ impl Session {
             rounds: Rounds::default(),
             subscriptions: Subscriptions::default(),
             caching,
-            tasks: Tasks::default(),
+            tasks,
         }
     }
 
@@ -124,7 +125,10 @@ impl Session {
     ) -> Result<Ticket<M>, SendError> {
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
-        let push: Push<'_> = &|out| prepared::push(out, params);
+        let push: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
+        if const { is_about_tasks(M::NAME) } {
+            self.tasks.hooks = Some(&tasks::HOOKS);
+        }
         self.send(Cow::Borrowed(M::NAME), cacheable, push, options, now, out).map(Ticket::new)
     }
 
@@ -145,6 +149,9 @@ impl Session {
         };
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cacheable = const { is_cacheable(M::NAME) };
+        if const { is_about_tasks(M::NAME) } {
+            self.tasks.hooks = Some(&tasks::HOOKS);
+        }
         self.send(Cow::Borrowed(M::NAME), cacheable, &copy, options, now, out).map(Ticket::new)
     }
 
@@ -161,17 +168,20 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
+        if is_about_tasks(method) {
+            self.tasks.hooks = Some(&tasks::HOOKS);
+        }
         let cacheable = is_cacheable(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
-            let none: Push<'_> = &|out| write::push_object(out, &());
+            let none: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
             return self.send(method, cacheable, none, options, now, out).map(Ticket::new);
         };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
-            let push: Push<'_> = &|out| write::push_object(out, params);
+            let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, params);
             return self.send(method, cacheable, push, options, now, out).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
@@ -180,7 +190,7 @@ impl Session {
         });
         let options = RequestOptions { meta, ..options.clone() };
         let params = without_meta(params);
-        let push: Push<'_> = &|out| write::push_object(out, &params);
+        let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
         self.send(method, cacheable, push, &options, now, out).map(Ticket::new)
     }
 
@@ -191,7 +201,7 @@ impl Session {
     pub fn notify<N: Notice>(&mut self, params: &N::Params, out: &mut Vec<u8>) -> Result<(), SendError> {
         self.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.check_open(out)?;
-        write::notification(out, N::NAME, &|out| write::push_object(out, params))
+        write::notification(out, N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
             .map_err(|error| send_error(N::NAME, error))
     }
 
@@ -211,7 +221,8 @@ impl Session {
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let Some(id) = self.in_flight.id_of(key) else {
-            return self.cancel_round(key) || self.cancel_task(key, now, out);
+            let hooks = self.tasks.hooks;
+            return self.cancel_round(key) || hooks.is_some_and(|hooks| (hooks.cancelled)(self, key, now, out));
         };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
@@ -240,8 +251,10 @@ impl Session {
             let (key, cached_as) = (waiting.key, waiting.cached_as.take());
             self.unanswered(key, cached_as, waiting.timed_out(deadline), now, out);
         }
-        if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
-            self.drive_tasks(now, out);
+        if let Some(hooks) = self.tasks.hooks
+            && self.tasks.poll_timeout().is_some_and(|at| at <= now)
+        {
+            (hooks.due)(self, now, out);
         }
         self.expire_rounds(now);
     }
@@ -359,24 +372,29 @@ impl Session {
                 LookedUp::ToSend(found) => pending = found,
             }
         }
-        let has_to_do_with_tasks = options.task != TaskMode::Session || method.starts_with("tasks/");
-        let param = if has_to_do_with_tasks { self.task_param(&method, options) } else { None };
-        let tasks = if self.follows(&method, options, param.as_ref()) {
-            Tasked::Followed
-        } else if has_to_do_with_tasks {
-            Tasked::Declared
-        } else {
-            Tasked::No
+        let (tasks, param) = match options.tasks.or(self.tasks.hooks) {
+            Some(hooks) => {
+                self.tasks.hooks = Some(hooks);
+                (hooks.sent)(self, &method, options)
+            }
+            None => (Tasked::No, None),
         };
         let id = self.next_id;
         let meta = Meta {
-            protocol: if has_to_do_with_tasks { self.task_meta() } else { &self.meta },
+            protocol: if tasks == Tasked::No { &self.meta } else { self.task_meta() },
             progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
         let with_param = |out: &mut Vec<u8>| {
-            params(out)?;
-            param.map_or(Ok(()), |param| param.push(out))
+            params.push(out)?;
+            // The object that is there has members: the tool's name at least.
+            if let Some(param) = &param
+                && out.pop() == Some(b'}')
+            {
+                out.extend_from_slice(param);
+                out.push(b'}');
+            }
+            Ok(())
         };
         let params = if param.is_some() { &with_param } else { params };
         let params = write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
@@ -455,10 +473,9 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) {
-        if self.tasks.has_sent(key) {
-            self.task_unanswered(key, error, now, out);
-        } else {
-            self.finish_with(cached_as, key, error, now);
+        match self.tasks.hooks {
+            Some(hooks) if self.tasks.has_sent(key) => (hooks.unanswered)(self, key, error, now, out),
+            _ => self.finish_with(cached_as, key, error, now),
         }
     }
 
@@ -500,7 +517,9 @@ impl Session {
         }
         self.close_rounds(&how);
         self.end_caching();
-        self.close_tasks(&how);
+        if let Some(hooks) = self.tasks.hooks {
+            (hooks.ended)(self, &how);
+        }
         self.forget_asks();
         if let Some(hooks) = self.subscriptions.hooks {
             (hooks.ended)(self, &how);
@@ -510,19 +529,24 @@ impl Session {
 }
 
 fn without_meta(params: &Json) -> Json {
-    object(&mut scan::members(params.get().as_bytes()).filter(|member| !member.is("_meta")))
+    let mut members = scan::members(params.get().as_bytes());
+    object(&mut || members.find(|member| !member.is("_meta")))
 }
 
 /// Two objects in one; of members of the same name, that of the first counts.
 pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
-    let new = |member: &Member<'_>| of_first().all(|other| other.key() != member.key());
-    object(&mut of_first().chain(scan::members(second.get().as_bytes()).filter(new)))
+    let (mut firsts, mut seconds) = (of_first(), scan::members(second.get().as_bytes()));
+    object(&mut || match firsts.next() {
+        Some(member) => Some(member),
+        None => seconds.find(|member| of_first().all(|other| other.key() != member.key())),
+    })
 }
 
-pub(super) fn object(members: &mut dyn Iterator<Item = Member<'_>>) -> Json {
+/// An object of the members that `next` gives. (Any other way to hand in an iterator brings all its methods along.)
+pub(super) fn object<'m>(next: &mut dyn FnMut() -> Option<Member<'m>>) -> Json {
     let mut object = Extra::default();
-    for member in members {
+    while let Some(member) = next() {
         let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());
         object.push(member.key(), value.unwrap_or_default());
     }

@@ -64,6 +64,13 @@ pub enum SendError {
         /// The capability that is missing, such as `prompts`.
         needs: Need,
     },
+    /// The server's list of tools says that this one can be called as a task only (2025-11-25, basic/utilities/tasks,
+    /// "Tool-Level Negotiation"), and neither the call ([`RequestOptions::task`](crate::RequestOptions::task)) nor the
+    /// session ([`Config::follow_tasks`](crate::Config::follow_tasks)) is to follow one.
+    TaskRequired {
+        /// The tool.
+        tool: String,
+    },
     /// [`Config::max_in_flight`](crate::Config::max_in_flight) requests wait for an answer already.
     TooManyInFlight {
         /// The limit.
@@ -96,6 +103,12 @@ impl fmt::Display for SendError {
                 f,
                 "the server does not offer `{method}`: it does not declare the capability `{needs}` (a raw request is \
                  sent all the same)"
+            ),
+            SendError::TaskRequired { tool } => write!(
+                f,
+                "the tool `{}` can be called as a task only: `tools/call` was not sent; let the call follow its task with \
+                 `follow_task()`, or all calls with `ConnectOptions::follow_tasks()`",
+                printable(tool)
             ),
             SendError::TooManyInFlight { limit } => write!(f, "{limit} requests wait for an answer already"),
             SendError::TransmitFull { limit } => {
@@ -254,6 +267,34 @@ impl fmt::Display for InputError {
 
 impl core::error::Error for InputError {}
 
+/// A time as its `{:?}` shows it, to the millisecond, in a fraction of the code.
+struct Time(Duration);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (seconds, millis) = (self.0.as_secs(), self.0.subsec_millis());
+        match (seconds, millis) {
+            (0, 1..) => write!(f, "{millis}ms"),
+            (_, 0) => write!(f, "{seconds}s"),
+            _ => f
+                .write_str(alloc::format!("{seconds}.{millis:03}").trim_end_matches('0'))
+                .and_then(|()| f.write_str("s")),
+        }
+    }
+}
+
+/// Versions, with commas between them.
+fn in_a_row(versions: &[String]) -> String {
+    let mut row = String::new();
+    for version in versions {
+        if !row.is_empty() {
+            row.push_str(", ");
+        }
+        row.push_str(version);
+    }
+    row
+}
+
 /// A name of the server's, bounded and printable.
 fn quoted(name: &str) -> String {
     alloc::format!("`{}`", excerpt(name.as_bytes()))
@@ -273,7 +314,7 @@ impl fmt::Display for CallError {
             CallError::Invalid { method, error } => write!(f, "`{method}` got an answer that cannot be read: {error}"),
             CallError::Structured { error } => error.fmt(f),
             CallError::Timeout { method, after, deadline } => {
-                write!(f, "`{method}` got no answer within {after:?}{}", deadline.note())
+                write!(f, "`{method}` got no answer within {}{}", Time(*after), deadline.note())
             }
             CallError::Cancelled { method } => write!(f, "`{method}` was cancelled"),
             CallError::Closed { method, reason } => write!(f, "`{method}` got no answer: {reason}"),
@@ -434,17 +475,14 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ConnectError::UnsupportedVersion { server, client } => {
-                let server = server.join(", ");
-                let server = excerpt(server.as_bytes());
-                write!(
-                    f,
-                    "unsupported protocol version: the server speaks {server}; this side accepts {}",
-                    client.join(", ")
-                )
+                f.write_str("unsupported protocol version: the server speaks ")?;
+                f.write_str(&excerpt(in_a_row(server).as_bytes()))?;
+                f.write_str("; this side accepts ")?;
+                f.write_str(&in_a_row(client))
             }
             ConnectError::Refused { method, error } => write!(f, "the server refused `{method}`: {error}"),
             ConnectError::Invalid { method, error } => write!(f, "the answer to `{method}` cannot be read: {error}"),
-            ConnectError::Timeout { after } => write!(f, "the server did not answer within {after:?}"),
+            ConnectError::Timeout { after } => write!(f, "the server did not answer within {}", Time(*after)),
             ConnectError::Closed => f.write_str("the connection ended before the server answered"),
             ConnectError::Cancelled => f.write_str("the opening of the connection was cancelled"),
             #[cfg(feature = "http")]

@@ -71,7 +71,9 @@ pub enum Notification {
         /// How far.
         progress: Progress,
     },
-    /// How a task stands: of a call that is followed, when that has changed; of any other, when the server tells.
+    /// How a task stands: of a call that is followed, when that has changed; of any other, when the server tells. In a
+    /// connection that has nothing to do with tasks ([`Config::follow_tasks`](crate::Config::follow_tasks), a request about
+    /// them or a subscription for some) such news is [`Notification::Other`].
     TaskStatus {
         /// The call that waits for it, if one does.
         key: Option<RequestKey>,

@@ -311,8 +311,15 @@ impl Handshake {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn unsupported(&self, server: Vec<String>) -> ConnectError {
-        let client = ProtocolVersion::ALL.into_iter().filter(|v| self.allows(*v)).map(|v| v.as_str().into()).collect();
+        let mut client = Vec::new();
+        for version in ProtocolVersion::ALL {
+            if self.allows(version) {
+                client.push(version.as_str().into());
+            }
+        }
         ConnectError::UnsupportedVersion { server, client }
     }
 }

@@ -18,9 +18,7 @@ use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
 use crate::types::lenient::Lenient;
-use crate::types::{
-    DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated, Task,
-};
+use crate::types::{DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated};
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -85,11 +83,12 @@ impl Session {
     ) {
         if wants_input {
             self.input_required(waiting, id, &message, now, out);
-        } else if self.tasks.has_sent(waiting.key) {
-            self.task_answered(waiting.key, id, message, now, out);
-        } else if waiting.tasks == Tasked::Followed && self.is_task(&message) {
-            self.become_task(waiting, id, &message, now, out);
         } else {
+            let mut message = message;
+            if let Some(hooks) = self.tasks.hooks {
+                let Some(given_back) = (hooks.replied)(self, waiting, id, message, now, out) else { return };
+                (waiting, message) = given_back;
+            }
             self.rounds.recycle(&mut waiting);
             let outcome = ticket::Outcome::Answered { message, id };
             let Waiting { key, method, cached_as, .. } = waiting;
@@ -211,9 +210,11 @@ impl Session {
                 }
                 Some(())
             }
-            "notifications/tasks/status" | "notifications/tasks" => {
-                params::<Task>(bytes).map(|task| self.task_notice(task, now, out))
-            }
+            "notifications/tasks/status" | "notifications/tasks" => match (self.tasks.hooks, self.tasks.news) {
+                (Some(hooks), _) => (hooks.told)(self, bytes, now, out),
+                (None, Some(news)) => news(self, bytes),
+                (None, None) => self.other(method, bytes, now),
+            },
             "notifications/tools/list_changed" => {
                 self.tell(Notification::ToolsChanged, bytes, now);
                 Some(())

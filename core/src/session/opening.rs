@@ -30,7 +30,8 @@ impl Session {
             Action::SendDiscover(version) => {
                 self.meta = modern_meta(&self.config, version);
                 self.silent_at = self.handshake.is_probing().then(|| now + self.config.probe_timeout);
-                self.discover = Some(self.open_with(Discover::NAME, &|out| write::push_object(out, &()), out));
+                self.discover =
+                    Some(self.open_with(Discover::NAME, &|out: &mut Vec<u8>| write::push_object(out, &()), out));
             }
             Action::SendInitialize(version) => {
                 self.meta.clear();
@@ -64,7 +65,9 @@ impl Session {
             Action::OpenLegacy(version, result) => {
                 self.meta.clear();
                 // It has no parameters that could fail to serialise.
-                let _ = write::notification(out, "notifications/initialized", &|out| write::push_object(out, &()));
+                let _ = write::notification(out, "notifications/initialized", &|out: &mut Vec<u8>| {
+                    write::push_object(out, &())
+                });
                 let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
                 self.open(ServerInfo {
                     era: Era::Legacy,

@@ -265,7 +265,7 @@ impl Session {
             push_params(out, params, answers, state);
             Ok(())
         };
-        let protocol = if waiting.tasks == Tasked::No { &self.meta } else { self.known_task_meta() };
+        let protocol = if waiting.tasks == Tasked::No { &self.meta } else { self.task_meta() };
         let meta = Meta { protocol, progress_token: waiting.wants_progress.then_some(id), caller: meta.as_ref() };
         // Text that was written once can be written again.
         let _ = write::request(out, id, &waiting.method, &params, meta);
@@ -282,7 +282,8 @@ fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: 
     let of_a_round = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| of_a_round(&member)) {
         // The caller had begun a round of its own.
-        let others = object(&mut scan::members(params).filter(|member| !of_a_round(member)));
+        let mut members = scan::members(params);
+        let others = object(&mut || members.find(|member| !of_a_round(member)));
         push_raw(out, others.get().as_bytes());
     } else {
         push_raw(out, params);

@@ -28,7 +28,7 @@ use crate::method::{CallTool, GetTask, Method};
 use crate::revisions;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::result_type::{ResultType, result_type};
-use crate::rpc::write::{self, Meta, ParamsError, Push};
+use crate::rpc::write::{self, Meta, Push};
 use crate::rpc::{PeerError, PeerErrorKind};
 use crate::sorted::Sorted;
 use crate::time::Timestamp;
@@ -55,6 +55,56 @@ pub(super) struct Tasks {
     /// What the server said of tasks (2025-11-25): that calls of tools may ask for one, and that it cancels them.
     takes_calls: bool,
     takes_cancels: bool,
+    /// Set where the session is configured to follow tasks, and by the first request that has to do with one.
+    pub(super) hooks: Option<&'static Hooks>,
+    /// Tells how tasks stand that are not followed. Set by a subscription that is for some.
+    pub(super) news: Option<News>,
+}
+
+pub(super) type News = fn(&mut Session, &[u8]) -> Option<()>;
+
+/// What the rest of a session calls of this. It is called through here, so that it is part of no program that has nothing to
+/// do with tasks.
+#[derive(Debug)]
+pub(crate) struct Hooks {
+    /// [`Session::prepare_task`].
+    pub(super) sent: Sent,
+    /// [`Session::task_reply`].
+    pub(super) replied: Replied,
+    /// [`Session::task_unanswered`].
+    pub(super) unanswered: fn(&mut Session, RequestKey, CallError, Timestamp, &mut Vec<u8>),
+    /// [`Session::task_notice`].
+    pub(super) told: fn(&mut Session, &[u8], Timestamp, &mut Vec<u8>) -> Option<()>,
+    /// [`Session::cancel_task`].
+    pub(super) cancelled: fn(&mut Session, RequestKey, Timestamp, &mut Vec<u8>) -> bool,
+    /// [`Session::drive_tasks`].
+    pub(super) due: fn(&mut Session, Timestamp, &mut Vec<u8>),
+    /// [`Session::task_input_answered`].
+    pub(super) input: fn(&mut Session, RequestKey, &[u8], Timestamp, &mut Vec<u8>),
+    /// [`Session::task_input_refused`].
+    pub(super) input_refused: fn(&mut Session, RequestKey, InputError, Timestamp, &mut Vec<u8>),
+    /// [`Session::close_tasks`].
+    pub(super) ended: fn(&mut Session, &Closed),
+}
+
+type Sent = fn(&mut Session, &str, &RequestOptions) -> (Tasked, Option<Vec<u8>>);
+type Replied = fn(&mut Session, Waiting, u64, Vec<u8>, Timestamp, &mut Vec<u8>) -> Option<(Waiting, Vec<u8>)>;
+
+pub(crate) static HOOKS: Hooks = Hooks {
+    sent: Session::prepare_task,
+    replied: Session::task_reply,
+    unanswered: Session::task_unanswered,
+    told: Session::task_notice,
+    cancelled: Session::cancel_task,
+    due: Session::drive_tasks,
+    input: Session::task_input_answered,
+    input_refused: Session::task_input_refused,
+    ended: Session::close_tasks,
+};
+
+/// Whether requests of a method are about tasks.
+pub(super) const fn is_about_tasks(method: &str) -> bool {
+    matches!(method.as_bytes(), [b't', b'a', b's', b'k', b's', b'/', ..])
 }
 
 #[derive(Debug)]
@@ -73,6 +123,10 @@ struct Followed {
 }
 
 impl Tasks {
+    pub(super) fn new(hooks: Option<&'static Hooks>) -> Self {
+        Tasks { hooks, ..Tasks::default() }
+    }
+
     /// Takes in to whom the connection is open.
     pub(super) fn open(&mut self, server: &ServerInfo) {
         let tasks = server.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());
@@ -136,6 +190,7 @@ impl Session {
         if self.tasks.followed.len() >= self.config.max_tasks {
             return Err(SendError::TooManyInFlight { limit: self.config.max_tasks });
         }
+        self.tasks.hooks = Some(&HOOKS);
         let key = self.fresh_key();
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         let total = now + options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
@@ -154,20 +209,42 @@ impl Session {
         if self.meta.is_empty() { TaskForm::Experimental } else { TaskForm::Extension }
     }
 
-    /// What a call that may become a task carries besides: its `task`, where the server of 2025-11-25 takes one.
-    pub(super) fn task_param(&self, method: &str, options: &RequestOptions) -> Option<TaskParam> {
-        // Without such a word of the server's it is not to be tried ("Tool-Level Negotiation").
-        let asks = options.task != TaskMode::Session && self.tasks.takes_calls && method == CallTool::NAME;
-        asks.then_some(TaskParam { ttl: options.task_ttl })
+    /// What a request that is to be sent has to do with tasks, and what it carries for that besides its parameters.
+    fn prepare_task(&mut self, method: &str, options: &RequestOptions) -> (Tasked, Option<Vec<u8>>) {
+        let is_declared = options.task != TaskMode::Session || is_about_tasks(method);
+        if is_declared {
+            self.make_task_meta();
+        }
+        let param = self.task_param(method, options);
+        if self.follows(method, options, param.is_some()) {
+            (Tasked::Followed, param)
+        } else if is_declared {
+            (Tasked::Declared, param)
+        } else {
+            (Tasked::No, None)
+        }
     }
 
-    /// What is said in `_meta` by requests that have to do with tasks: servers refuse them to clients that have not declared
-    /// the extension, which is done in each request.
-    pub(super) fn task_meta(&mut self) -> &str {
-        if self.meta.is_empty() || self.config.capabilities.has_tasks() {
-            return &self.meta;
+    /// What makes a call of 2025-11-25 ask for a task ("Task Parameters"), where the server takes that: a member for the end
+    /// of its parameters.
+    fn task_param(&self, method: &str, options: &RequestOptions) -> Option<Vec<u8>> {
+        // Without such a word of the server's it is not to be tried ("Tool-Level Negotiation").
+        if options.task == TaskMode::Session || !self.tasks.takes_calls || method != CallTool::NAME {
+            return None;
         }
-        if self.tasks.meta.is_none() {
+        let mut param = Vec::from(&b",\"task\":{"[..]);
+        if let Some(ttl) = options.task_ttl {
+            param.extend_from_slice(b"\"ttl\":");
+            push_number(&mut param, u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
+        }
+        param.push(b'}');
+        Some(param)
+    }
+
+    /// Makes what is said in `_meta` by requests that have to do with tasks: servers refuse them to clients that have not
+    /// declared the extension, which is done in each request.
+    fn make_task_meta(&mut self) {
+        if !self.meta.is_empty() && !self.config.capabilities.has_tasks() && self.tasks.meta.is_none() {
             // Said in these requests, and in no other.
             let before = self.config.capabilities.extensions.clone();
             self.config.capabilities.declare_tasks();
@@ -175,16 +252,34 @@ impl Session {
             self.config.capabilities.extensions = before;
             self.tasks.meta = Some(meta.unwrap_or_default());
         }
-        self.known_task_meta()
     }
 
-    /// The same, once it was needed.
-    pub(super) fn known_task_meta(&self) -> &str {
+    /// What is said in `_meta` by requests that have to do with tasks.
+    pub(super) fn task_meta(&self) -> &str {
         self.tasks.meta.as_deref().unwrap_or(&self.meta)
     }
 
+    /// Takes in what may be a task, or the answer to a request of our own; gives back what is neither.
+    fn task_reply(
+        &mut self,
+        waiting: Waiting,
+        id: u64,
+        message: Vec<u8>,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) -> Option<(Waiting, Vec<u8>)> {
+        if self.tasks.has_sent(waiting.key) {
+            self.task_answered(waiting.key, id, message, now, out);
+        } else if waiting.tasks == Tasked::Followed && self.is_task(&message) {
+            self.become_task(waiting, id, &message, now, out);
+        } else {
+            return Some((waiting, message));
+        }
+        None
+    }
+
     /// Whether the answer to a call is a task, in the form of this session.
-    pub(super) fn is_task(&self, message: &[u8]) -> bool {
+    fn is_task(&self, message: &[u8]) -> bool {
         match self.task_form() {
             TaskForm::Extension => result_type(message) == ResultType::Task,
             TaskForm::Experimental => {
@@ -196,7 +291,7 @@ impl Session {
 
     /// Takes in that a call, which has left the table, has become a task.
     #[cold]
-    pub(super) fn become_task(&mut self, waiting: Waiting, id: u64, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+    fn become_task(&mut self, waiting: Waiting, id: u64, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let (created, error) = match decode::answer::<CreateTaskResult>(message, id) {
             Ok(Answer::Result(created)) => (created, None),
             Ok(Answer::Error(error)) => {
@@ -228,14 +323,7 @@ impl Session {
 
     /// Takes in the answer to a request of our own, which has left the table.
     #[cold]
-    pub(super) fn task_answered(
-        &mut self,
-        own: RequestKey,
-        id: u64,
-        message: Vec<u8>,
-        now: Timestamp,
-        out: &mut Vec<u8>,
-    ) {
+    fn task_answered(&mut self, own: RequestKey, id: u64, message: Vec<u8>, now: Timestamp, out: &mut Vec<u8>) {
         let Some((key, about)) = self.tasks.own.remove(&own) else { return };
         let Some(followed) = self.tasks.followed.get_mut(&key) else { return };
         let server = |error| CallError::Server { method: about.method().into(), error };
@@ -275,15 +363,23 @@ impl Session {
     }
 
     /// Takes in that a request of our own ended without an answer.
-    pub(super) fn task_unanswered(&mut self, own: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
+    fn task_unanswered(&mut self, own: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
         if let Some((key, about)) = self.tasks.own.remove(&own) {
             self.task_refused(key, about, error, now, out);
             self.drive_tasks(now, out);
         }
     }
 
+    /// Tells what the server says of a task that nobody follows.
+    pub(super) fn task_news(&mut self, notice: &[u8]) -> Option<()> {
+        let task: Task = decode::params(notice)?.ok()?;
+        self.events.push_back(Event::Notification(Notification::TaskStatus { key: None, task: task.into() }));
+        Some(())
+    }
+
     /// Takes in what the server tells of a task unasked.
-    pub(super) fn task_notice(&mut self, task: Task, now: Timestamp, out: &mut Vec<u8>) {
+    fn task_notice(&mut self, notice: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<()> {
+        let task: Task = decode::params(notice)?.ok()?;
         let id = &task.task_id;
         let known = self.tasks.followed.iter().find(|(_, followed)| followed.task.id() == id).map(|(key, _)| *key);
         match known {
@@ -293,10 +389,11 @@ impl Session {
             }
         }
         self.drive_tasks(now, out);
+        Some(())
     }
 
     /// Gives up a call that has become a task: the server is asked to end it. `false` if it is none.
-    pub(super) fn cancel_task(&mut self, key: RequestKey, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    fn cancel_task(&mut self, key: RequestKey, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let Some(followed) = self.tasks.followed.get(&key) else { return false };
         let error = CallError::Cancelled { method: followed.method.clone() };
         self.give_up_task(key, error, now, out);
@@ -304,7 +401,7 @@ impl Session {
     }
 
     /// Sends what is due, and ends what has taken too long.
-    pub(super) fn drive_tasks(&mut self, now: Timestamp, out: &mut Vec<u8>) {
+    fn drive_tasks(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         loop {
             let late = self.tasks.followed.iter().find(|(_, followed)| followed.total <= now);
             let Some((key, method, after)) = late
@@ -324,7 +421,7 @@ impl Session {
     }
 
     /// The connection has ended, and with it all calls that have become tasks. The tasks may go on.
-    pub(super) fn close_tasks(&mut self, reason: &Closed) {
+    fn close_tasks(&mut self, reason: &Closed) {
         for (key, followed) in core::mem::take(&mut self.tasks).followed.into_entries() {
             let error = CallError::Closed { method: followed.method, reason: reason.clone() };
             self.end_with(key, error);
@@ -396,7 +493,7 @@ impl Session {
     }
 
     /// Takes in the answer to an input that a task wants: an object of it by its name, as text.
-    pub(super) fn task_input_answered(&mut self, key: RequestKey, answer: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+    fn task_input_answered(&mut self, key: RequestKey, answer: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         if let Some(followed) = self.tasks.followed.get_mut(&key) {
             let members = answer.strip_prefix(b"{").and_then(|answer| answer.strip_suffix(b"}"));
             followed.task.answer(members.unwrap_or_default().to_vec(), now);
@@ -405,7 +502,7 @@ impl Session {
     }
 
     /// Takes in that an input that a task wants is not to be had: the task could wait for it for ever.
-    pub(super) fn task_input_refused(&mut self, key: RequestKey, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
+    fn task_input_refused(&mut self, key: RequestKey, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
         let Some(followed) = self.tasks.followed.get(&key) else { return };
         let error = CallError::Input { method: followed.method.clone(), error: Box::new(error) };
         self.give_up_task(key, error, now, out);
@@ -489,7 +586,7 @@ impl Session {
     fn send_about(&mut self, key: RequestKey, about: About, now: Timestamp, out: &mut Vec<u8>) {
         let own = self.fresh_key();
         let is_open = self.check_open(out).is_ok();
-        self.task_meta();
+        self.make_task_meta();
         let Some(followed) = self.tasks.followed.get_mut(&key) else { return };
         if !is_open {
             // The server does not read: it is asked again later, for as long as the call may take.
@@ -497,7 +594,7 @@ impl Session {
         }
         let meta = Meta { protocol: self.tasks.meta.as_deref().unwrap_or(&self.meta), ..Meta::default() };
         let task = &followed.task;
-        let params: Push<'_> = &|out| {
+        let params: Push<'_> = &|out: &mut Vec<u8>| {
             push_params(out, task, about);
             Ok(())
         };
@@ -524,10 +621,10 @@ impl Session {
     }
 
     /// Whether the answer of a call may be a task that is to be followed.
-    pub(super) fn follows(&self, method: &str, options: &RequestOptions, param: Option<&TaskParam>) -> bool {
+    fn follows(&self, method: &str, options: &RequestOptions, asks: bool) -> bool {
         let wanted = match options.task {
             TaskMode::Session => !self.meta.is_empty() && self.config.capabilities.has_tasks(),
-            TaskMode::Follow => !self.meta.is_empty() || param.is_some(),
+            TaskMode::Follow => !self.meta.is_empty() || asks,
             TaskMode::Handle => false,
         };
         wanted && method == CallTool::NAME
@@ -535,36 +632,15 @@ impl Session {
 }
 
 /// What a request has to do with tasks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tasked {
     /// Nothing.
+    #[default]
     No,
     /// It says that its answer may be a task, which its caller looks at.
     Declared,
     /// A task that it is answered with is followed.
     Followed,
-}
-
-/// What makes a call of 2025-11-25 ask for a task ("Task Parameters").
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TaskParam {
-    ttl: Option<Duration>,
-}
-
-impl TaskParam {
-    /// Puts it at the end of the object that `out` ends with, which has members.
-    pub(super) fn push(self, out: &mut Vec<u8>) -> Result<(), ParamsError> {
-        if out.pop() != Some(b'}') {
-            return Err(ParamsError::NotAnObject);
-        }
-        out.extend_from_slice(b",\"task\":{");
-        if let Some(ttl) = self.ttl {
-            out.extend_from_slice(b"\"ttl\":");
-            push_number(out, u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX));
-        }
-        out.extend_from_slice(b"}}");
-        Ok(())
-    }
 }
 
 fn push_params(out: &mut Vec<u8>, task: &Following, about: About) {

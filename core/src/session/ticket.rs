@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 
 use super::error::CallError;
 use crate::method::Method;
@@ -92,20 +93,42 @@ pub struct Reply {
 pub(crate) enum Outcome {
     /// A message of the server's that answers the request, not read yet.
     Answered { message: Vec<u8>, id: u64 },
-    /// It ended without one. The error is gone once the ticket has taken it.
-    Failed(Option<Box<CallError>>),
+    /// It ended without one.
+    Failed(Failure),
+}
+
+/// Why a request ended without an answer. Gone once the ticket has taken it.
+///
+/// Whatever may hold a reply may hold one. Dropped by one function, it makes their own drops, of which a program has many
+/// copies, small.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Failure(ManuallyDrop<Option<Box<CallError>>>);
+
+impl Drop for Failure {
+    #[inline]
+    fn drop(&mut self) {
+        free(self);
+    }
+}
+
+/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
+#[inline(never)]
+extern "C" fn free(failure: &mut Failure) {
+    drop(failure.0.take());
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
-        Reply { key, method: error.method().clone(), outcome: Outcome::Failed(Some(Box::new(error))), mirrored: false }
+        let method = error.method().clone();
+        let outcome = Outcome::Failed(Failure(ManuallyDrop::new(Some(Box::new(error)))));
+        Reply { key, method, outcome, mirrored: false }
     }
 
     /// Takes out why there is no answer for the ticket.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
-            Outcome::Failed(error) if self.key == key => error.take().map(|error| *error),
+            Outcome::Failed(error) if self.key == key => error.0.take().map(|error| *error),
             _ => None,
         }
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
@@ -140,7 +163,7 @@ impl Reply {
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             Outcome::Answered { .. } => None,
-            Outcome::Failed(error) => error.as_deref(),
+            Outcome::Failed(error) => error.0.as_deref(),
         }
     }
 }

@@ -24,9 +24,9 @@ object! {
 }
 
 impl ClientCapabilities {
-    /// Declares that answers of `tools/call` may be tasks: the session follows them, and the call ends with their result
-    /// (the extension `io.modelcontextprotocol/tasks`, "Capability Negotiation"). Servers of 2025-11-25 need no such word.
-    pub fn declare_tasks(&mut self) {
+    /// Declares that answers of `tools/call` may be tasks (the extension `io.modelcontextprotocol/tasks`, "Capability
+    /// Negotiation"): for [`Config::declare_tasks`](crate::Config::declare_tasks), which sees to it that they are followed.
+    pub(crate) fn declare_tasks(&mut self) {
         self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
     }
 

@@ -25,7 +25,7 @@ const fn millis(n: u64) -> Duration {
 
 fn declared() -> Config {
     let mut config = Config::default();
-    config.capabilities.declare_tasks();
+    config.declare_tasks();
     config
 }
 

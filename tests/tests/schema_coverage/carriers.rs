@@ -357,5 +357,5 @@ pub(crate) const CARRIERS: &[(&str, Carrier)] = &[
     ("CancelledTask", Type(reads::<Task>)),
     ("TaskSubscriptionNotifications", Type(reads::<SubscriptionFilter>)),
     ("TaskSubscriptionAcknowledgedNotifications", Type(reads::<SubscriptionFilter>)),
-    ("TasksExtensionCapability", Part("an empty object: ClientCapabilities::declare_tasks")),
+    ("TasksExtensionCapability", Part("an empty object: Config::declare_tasks")),
 ];

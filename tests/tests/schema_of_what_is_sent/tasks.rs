@@ -122,7 +122,7 @@ proptest! {
         let version = ProtocolVersion::LATEST;
         let mut config = obliging();
         if declared {
-            config.capabilities.declare_tasks();
+            config.declare_tasks();
         }
         let mut pair = open(version, config, "", extension(id.clone(), &talk));
         call(&mut pair, &words, |pair| assert!(talk.answer_all(pair, version) > 0));

@@ -111,6 +111,7 @@ impl Shared {
             launch.def.connect_timeout =
                 Some(launch.start_timeout.max(super::plan::policy(&config).first_start_timeout) + LEEWAY);
             let mut options = shared.settings.connect.as_ref().map(|connect| connect(&config)).unwrap_or_default();
+            options.config.follow_tasks();
             let (mut ours, theirs) = (logs.follower(launch.redactor.clone()), options.stderr.take());
             options.stderr = Some(match theirs {
                 None => ours,

@@ -203,7 +203,7 @@ impl Session {
     fn ask_to<M: Method>(&mut self, params: &impl serde::Serialize, out: &mut Vec<u8>) -> Result<u64, SendError> {
         let id = self.next_id;
         let meta = Meta { protocol: &self.meta, ..Meta::default() };
-        write::request(out, id, M::NAME, &|out| write::push_object(out, params), meta)
+        write::request(out, id, M::NAME, &|out: &mut Vec<u8>| write::push_object(out, params), meta)
             .map_err(|error| send_error(M::NAME, error))?;
         self.next_id += 1;
         Ok(id)

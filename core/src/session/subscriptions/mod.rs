@@ -214,6 +214,9 @@ impl Session {
         let mut wanted = wanted.clone();
         wanted.resource_subscriptions.sort_unstable();
         wanted.resource_subscriptions.dedup();
+        if !wanted.task_ids.is_empty() {
+            self.tasks.news = Some(Session::task_news);
+        }
         wanted.task_ids.sort_unstable();
         wanted.task_ids.dedup();
         let key = SubscriptionKey(self.subscriptions.next);
@@ -288,7 +291,7 @@ impl Session {
         let id = self.next_id;
         let params = SubscriptionsListenParams { notifications: wanted };
         let meta = Meta { protocol: &self.meta, ..Meta::default() };
-        write::request(out, id, SubscriptionsListen::NAME, &|out| write::push_object(out, &params), meta)
+        write::request(out, id, SubscriptionsListen::NAME, &|out: &mut Vec<u8>| write::push_object(out, &params), meta)
             .map_err(|error| send_error(SubscriptionsListen::NAME, error))?;
         self.next_id += 1;
         Ok(Stage::Opening { id: Some(id), by })
