@@ -160,6 +160,7 @@ trait EachMember<'de> {
 }
 
 impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> EachMember<'de> for F {
+    #[inline]
     fn member(&mut self, name: &str, reader: &mut Reader<'de>) -> Result<()> {
         self(name, reader)
     }
@@ -217,7 +218,11 @@ impl<'de> Reader<'de> {
     /// The members of an object: its keys, each with the reader at its value.
     ///
     /// What it and [`Reader::elements`] do is compiled once, not for each type that is read: what differs is behind the pointer.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a level of nesting is not to take more of the stack, however it is compiled"
+    )]
     pub(crate) fn members(&mut self, each: &mut impl FnMut(&str, &mut Self) -> Result<()>) -> Result<()> {
         self.each_member(each)
     }
@@ -235,7 +240,11 @@ impl<'de> Reader<'de> {
     }
 
     /// The elements of an array, with the reader at each.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a level of nesting is not to take more of the stack, however it is compiled"
+    )]
     pub(crate) fn elements(&mut self, each: &mut impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         self.each_element(each)
     }
