@@ -40,7 +40,10 @@ fn nothing_is_sent_after_the_end<H: Host>() {
         let refused = client.call_tool("echo", ()).await;
         assert!(matches!(refused, Err(Error::Send { error: SendError::Closed, .. })));
     });
-    assert_eq!(web.requests().pop().unwrap().verb, "DELETE");
+    // The server may come to look at what opened its own stream, on another connection, later than that.
+    let sent: Vec<String> =
+        web.requests().into_iter().map(|request| request.verb).filter(|verb| verb != "GET").collect();
+    assert_eq!(sent.last().map(String::as_str), Some("DELETE"));
 }
 
 on_every_async_adapter!(who_drops_a_call_closes_its_stream, nothing_is_sent_after_the_end);
