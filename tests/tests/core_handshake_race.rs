@@ -78,9 +78,8 @@ fn a_server_that_discovers_only_legacy_versions_is_waited_for() {
 fn both_refused_is_the_end() {
     for answers in [[("server/discover", NO), ("initialize", NO)], [("initialize", NO), ("server/discover", NO)]] {
         let pair = cold(Box::leak(Box::new(answers)));
-        let [Event::Closed(Closed::NotOpened(ConnectError::Refused { method, .. }))] = pair.happened()[..] else {
-            panic!("{:?}", pair.events)
-        };
+        let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+        let ConnectError::Refused { method, .. } = &**error else { panic!("{error:?}") };
         assert_eq!(*method, "initialize", "the answer that matters is that of the last way tried");
     }
 }
@@ -99,10 +98,8 @@ fn an_answer_after_all_of_the_probe_time_is_in_time() {
 #[test]
 fn nothing_in_common_is_the_end_whatever_initialize_says() {
     let pair = cold(&[("server/discover", r#""result":{"supportedVersions":["1999-01-01"]}"#), ("initialize", LEGACY)]);
-    let [Event::Closed(Closed::NotOpened(ConnectError::UnsupportedVersion { server, .. }))] = pair.happened()[..]
-    else {
-        panic!("{:?}", pair.events)
-    };
+    let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+    let ConnectError::UnsupportedVersion { server, .. } = &**error else { panic!("{error:?}") };
     assert_eq!(*server, ["1999-01-01"]);
 }
 

@@ -123,9 +123,8 @@ fn messages_go_to_the_origin_of_the_stream_only() {
             continue;
         }
         assert!(web.asked.iter().all(|asked| asked.exchange.uri == URI), "{endpoint}");
-        let [Event::Closed(Closed::NotOpened(ConnectError::Http { error, .. }))] = web.happened()[..] else {
-            panic!("{:?}", web.events)
-        };
+        let [Event::Closed(Closed::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
+        let ConnectError::Http { error, .. } = &**error else { panic!("{error:?}") };
         assert_eq!(**error, HttpError::Endpoint { uri: endpoint.into() });
         assert_eq!((web.aborted.len(), web.engine.exchanges()), (1, 0));
     }

@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
@@ -276,7 +277,7 @@ impl Session {
                 self.events.pop_back();
                 self.events.push_back(Event::Restart);
             }
-            Action::Fail(error) => self.end(Closed::NotOpened(error)),
+            Action::Fail(error) => self.end(Closed::NotOpened(Arc::new(error))),
             _ => self.end(how),
         }
     }

@@ -10,6 +10,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
@@ -403,15 +404,15 @@ pub enum Closed {
     ByServer,
     /// This side closed it.
     ByClient,
-    /// It could not be opened.
-    NotOpened(ConnectError),
+    /// It could not be opened. Whoever waited for something is told the same.
+    NotOpened(Arc<ConnectError>),
 }
 
 impl Closed {
     /// Why the connection could not be opened, if it ended before it was.
     pub fn before_open(self) -> ConnectError {
         match self {
-            Closed::NotOpened(error) => error,
+            Closed::NotOpened(error) => Arc::unwrap_or_clone(error),
             Closed::ByServer | Closed::ByClient => ConnectError::Closed,
         }
     }

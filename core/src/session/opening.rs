@@ -1,6 +1,7 @@
 //! What a session does to open its connection: the other half of [`handshake`](super::handshake), which decides.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::Serialize;
@@ -77,7 +78,7 @@ impl Session {
                     instructions,
                 });
             }
-            Action::Fail(error) => self.end(Closed::NotOpened(error)),
+            Action::Fail(error) => self.end(Closed::NotOpened(Arc::new(error))),
             Action::Restart => {}
         }
     }

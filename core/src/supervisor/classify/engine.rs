@@ -36,7 +36,7 @@ impl<'a> From<&'a CallError> for Cause<'a> {
             }
             CallError::Timeout { after, .. } => Cause::Timeout(*after),
             CallError::Cancelled { .. } => Cause::Cancelled,
-            CallError::Closed { reason: Closed::NotOpened(error), .. } => Cause::from(error),
+            CallError::Closed { reason: Closed::NotOpened(error), .. } => Cause::from(&**error),
             CallError::Closed { reason: Closed::ByClient, .. } => Cause::Cancelled,
             CallError::Closed { reason: Closed::ByServer, .. } => Cause::Closed,
             #[cfg(feature = "http")]
