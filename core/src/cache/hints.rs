@@ -2,8 +2,7 @@
 
 use core::time::Duration;
 
-use crate::json::float::nearest;
-use crate::json::{is_whole, scan};
+use crate::json::scan;
 
 /// What a server says of an answer's life ("Cacheable Model").
 #[derive(Debug, PartialEq)]
@@ -36,10 +35,9 @@ fn ttl(number: &[u8]) -> Duration {
     let text = core::str::from_utf8(number).unwrap_or_default();
     let millis = match text.parse::<u64>() {
         Ok(millis) => millis,
-        // `as` takes what is too large as the largest, and what is below zero as none.
+        // `as` takes what is too large as the largest, and what is no number as none.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "that is what is wanted")]
-        Err(_) if is_whole(number) && matches!(number[0], b'-' | b'0'..=b'9') => nearest(text) as u64,
-        Err(_) => 0,
+        Err(_) => text.parse::<f64>().map_or(0, |millis| millis as u64),
     };
     Duration::from_millis(millis)
 }

@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use memchr::memmem;
 
 use super::headers::{encode_value, is_token};
-use crate::json::float::nearest;
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::{self, key_text};
 use crate::json::string::unescape_lossy;
@@ -82,11 +81,11 @@ fn number(text: &str) -> Cow<'_, str> {
     if !text.contains(['.', 'e', 'E']) {
         return Cow::Borrowed(text);
     }
-    match nearest(text) {
+    match text.parse::<f64>() {
         #[expect(clippy::cast_possible_truncation, reason = "it is compared with what it was")]
         #[expect(clippy::cast_precision_loss, reason = "numbers that large are not looked at")]
         #[expect(clippy::float_cmp, reason = "whole numbers of 53 bits are exact")]
-        value if value.abs() <= SAFE && value as i64 as f64 == value => Cow::Owned((value as i64).to_string()),
+        Ok(value) if value.abs() <= SAFE && value as i64 as f64 == value => Cow::Owned((value as i64).to_string()),
         _ => Cow::Borrowed(text),
     }
 }

@@ -5,7 +5,6 @@ use alloc::string::String;
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use super::float::nearest;
 use super::hand_over::Rest;
 use super::read::{Body, HAND_OVER, RAW, ReadError, Reader, Result, SERDE_RAW};
 
@@ -121,8 +120,8 @@ impl<'de> Reader<'de> {
                         return Ok(Token::Signed(value));
                     }
                 }
-                match nearest(text) {
-                    value if value.is_finite() => Ok(Token::Float(value)),
+                match text.parse::<f64>() {
+                    Ok(value) if value.is_finite() => Ok(Token::Float(value)),
                     _ => Err(ReadError::at("a number that is out of range", start)),
                 }
             }

@@ -2,7 +2,6 @@
 
 pub(crate) mod append;
 mod deserialize;
-pub(crate) mod float;
 pub(crate) mod hand_over;
 pub(crate) mod locate;
 pub(crate) mod read;

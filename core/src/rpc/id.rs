@@ -1,6 +1,5 @@
 //! Request ids as they stand on the wire.
 
-use crate::json::float::nearest;
 use crate::json::is_whole;
 
 /// An id as the JSON text that carries it: a number or a string, or whatever a server put there.
@@ -34,7 +33,7 @@ impl<'a> WireId<'a> {
         let good = match text.as_bytes().first()? {
             b'"' => is_whole(self.0),
             // A number that is out of range may not come back as it was.
-            b'-' | b'0'..=b'9' => is_whole(self.0) && nearest(text).is_finite(),
+            b'-' | b'0'..=b'9' => is_whole(self.0) && text.parse().is_ok_and(f64::is_finite),
             _ => false,
         };
         good.then_some(text)

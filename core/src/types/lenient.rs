@@ -11,7 +11,6 @@ use alloc::vec::Vec;
 
 use serde::Deserializer;
 
-use crate::json::float::nearest;
 use crate::json::read::{ReadError, Reader, Result as ReadResult};
 use crate::json::{Json, hand_over};
 
@@ -148,7 +147,7 @@ impl Lenient for f64 {
         let raw = reader.raw()?;
         Ok(match raw.as_bytes().first() {
             Some(b'-' | b'0'..=b'9') => {
-                Some(nearest(raw)).filter(|value| value.is_finite()).ok_or(Mismatch::Type("another number"))
+                raw.parse().ok().filter(|value: &f64| value.is_finite()).ok_or(Mismatch::Type("another number"))
             }
             first => Err(Mismatch::Type(type_by(first))),
         })
