@@ -10,9 +10,9 @@ use alloc::boxed::Box;
 #[cfg(feature = "http")]
 use crate::http;
 use crate::{
-    AskKey, CallTool, Config, Event, Json, LoggingLevel, Method, Notice, Params, Phase, Prepared, Raw, Reply,
-    RequestKey, RequestOptions, RpcError, SendError, ServerInfo, SetLevel, Stats, SubscribeOptions, SubscriptionEvent,
-    SubscriptionFilter, SubscriptionKey, TaskHandle, Ticket, Timestamp, stdio,
+    AskKey, CallTool, Config, Event, Json, LoggingLevel, Method, Notice, Params, Phase, Prepared, PreparedRequest, Raw,
+    Reply, RequestKey, RequestOptions, RpcError, SendError, ServerInfo, SetLevel, Stats, SubscribeOptions,
+    SubscriptionEvent, SubscriptionFilter, SubscriptionKey, TaskHandle, Ticket, Timestamp, stdio,
 };
 
 /// The engine of a connection that an adapter carries in one way or the other. Without the feature `http` there is one kind of it, and
@@ -187,6 +187,17 @@ impl AnyEngine {
         now: Timestamp,
     ) -> Result<Ticket<M>, SendError> {
         either!(self, engine => engine.request_prepared(params, options, now))
+    }
+
+    /// See [`stdio::Engine::send_prepared`].
+    #[inline]
+    pub fn send_prepared(
+        &mut self,
+        request: &PreparedRequest,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<RequestKey, SendError> {
+        either!(self, engine => engine.send_prepared(request, options, now))
     }
 
     /// See [`stdio::Engine::request_raw`].

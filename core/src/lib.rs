@@ -78,6 +78,8 @@
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
 //! | `tool_list` | [`ToolList`]: a server's tools, and whether the list still holds |
+//! | `known_tools` | [`KnownTools`]: what is known of the tools when one is called |
+//! | `tool_search` | [`ToolSearch`]: looks for one tool without the list |
 //! | [`Pages`] | a list that comes in pages |
 //! | [`Cache`] | answers that are kept for as long as they hold |
 //! | [`Ending`] | when a stream is at its end |
@@ -98,6 +100,7 @@ mod frame;
 #[cfg(feature = "http")]
 pub mod http;
 mod json;
+mod known_tools;
 mod method;
 mod pages;
 pub mod revisions;
@@ -111,6 +114,7 @@ pub mod supervisor;
 mod text;
 mod time;
 mod tool_list;
+mod tool_search;
 mod types;
 
 pub use any::{AnyEngine, EngineBox};
@@ -118,6 +122,7 @@ pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError};
+pub use known_tools::KnownTools;
 pub use method::{
     CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, Discover, DiscoverParams, GetPrompt, GetTask,
     GetTaskResult, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Notice,
@@ -128,10 +133,12 @@ pub use pages::{PagedList, Pages, PagesTime};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
-    Notification, Phase, Prepared, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session,
-    Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault, TaskMode, Ticket,
+    Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError,
+    ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault,
+    TaskMode, Ticket,
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;
 pub use tool_list::{CacheHints, ToolList};
+pub use tool_search::{Searched, ToolSearch};
 pub use types::*;

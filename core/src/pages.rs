@@ -120,10 +120,14 @@ impl PagesTime {
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
     }
 
+    /// What is left for the next page.
+    pub fn left(&self, now: Timestamp) -> Duration {
+        self.total.saturating_sub(now.duration_since(self.began))
+    }
+
     /// The options for the next page, which has what is left.
     pub fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
-        let left = self.total.saturating_sub(now.duration_since(self.began));
-        RequestOptions { total_timeout: Some(left), ..options.clone() }
+        RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
     /// Says in the error of a page how long the whole list had, if that was over.

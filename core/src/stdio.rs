@@ -10,8 +10,8 @@ use crate::json::{self, Json};
 use crate::method::{CallTool, Method, Notice, Params, Raw, SetLevel};
 use crate::rpc::RpcError;
 use crate::session::{
-    AskKey, Closed, Config, Event, Message, Phase, Prepared, Reply, RequestKey, RequestOptions, SendError, ServerInfo,
-    Session, Stats, SubscribeOptions, SubscriptionEvent, SubscriptionKey, Ticket,
+    AskKey, Closed, Config, Event, Message, Phase, Prepared, PreparedRequest, Reply, RequestKey, RequestOptions,
+    SendError, ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEvent, SubscriptionKey, Ticket,
 };
 use crate::time::Timestamp;
 use crate::types::{LoggingLevel, SubscriptionFilter, TaskHandle};
@@ -202,6 +202,20 @@ impl Engine {
     ) -> Result<Ticket<M>, SendError> {
         self.now = self.now.max(now);
         self.session.request_prepared(params, options, self.now, self.transmit.buffer())
+    }
+
+    /// As [`Engine::request_prepared`], whatever the method. [`Prepared::ticket`] makes a ticket of the key.
+    ///
+    /// # Errors
+    /// As [`Engine::request`].
+    pub fn send_prepared(
+        &mut self,
+        request: &PreparedRequest,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<RequestKey, SendError> {
+        self.now = self.now.max(now);
+        self.session.send_prepared(request, options, self.now, self.transmit.buffer())
     }
 
     /// Sends a request of any method, whether the protocol version and the server have it or not. A `_meta` among the

@@ -6,9 +6,7 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use crate::rpc::RpcError;
-use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
-use crate::types::{ListToolsResult, Listed, Rejected, TaskSupport, Tool};
+use crate::types::{ListToolsResult, Listed, Rejected, Tool};
 
 /// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
 #[derive(Debug, Default)]
@@ -129,68 +127,10 @@ impl ToolList {
         let has = self.get(name).is_some();
         (has || !self.tools.is_cut).then_some(has)
     }
-
-    /// Settles in which mode a tool is called, where `options` say what the caller would like (2025-11-25,
-    /// basic/utilities/tasks, "Tool-Level Negotiation"): as a task where it cannot be called otherwise and `config` lets the
-    /// session follow tasks, and never where the tool does not say that it may.
-    ///
-    /// # Errors
-    /// If the tool can be called as a task only, and nobody is to follow one ([`SendError::TaskRequired`]).
-    pub fn settle_task_mode(
-        &self,
-        tool: &str,
-        server: Option<&ServerInfo>,
-        config: &Config,
-        options: &mut RequestOptions,
-    ) -> Result<(), SendError> {
-        if !server.is_some_and(ServerInfo::takes_tasks) {
-            return Ok(());
-        }
-        let support = self.get(tool).map(Tool::task_support).unwrap_or_default();
-        match options.task {
-            TaskMode::Session if support == TaskSupport::Required => {
-                if !config.follows_tasks() {
-                    return Err(SendError::TaskRequired { tool: tool.into() });
-                }
-                options.task = TaskMode::Follow;
-            }
-            TaskMode::Follow | TaskMode::Handle if !support.allows() => options.task = TaskMode::Session,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// Whether the list is to be asked for before a tool is called in the mode that is wanted: it says whether the tool may be
-    /// called as a task, or cannot be called in any other way. A list that has changed will do for a call as ever.
-    pub fn is_needed_for_mode(&self, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
-        let is_there = self.is_fresh() || (wanted == TaskMode::Session && self.tools.sent() > 0);
-        !is_there && server.is_some_and(ServerInfo::takes_tasks)
-    }
-
-    /// What an error means that the server answered a call with: a list without the tool makes it
-    /// [`CallError::ToolNotFound`].
-    pub fn explain(&self, tool: &str, error: CallError) -> CallError {
-        match error {
-            CallError::Server { error, .. } if is_unknown_tool(&error) && self.knows(tool) == Some(false) => {
-                CallError::ToolNotFound { tool: tool.into(), error: Some(error) }
-            }
-            other => other,
-        }
-    }
-
-    /// Whether only a look at the list can tell what an error means.
-    pub fn is_needed_for(&self, error: &CallError) -> bool {
-        matches!(error, CallError::Server { error, .. } if is_unknown_tool(error)) && !self.is_fresh()
-    }
 }
 
 fn name(tools: &Listed<Tool>, place: u32) -> &str {
     tools.items.get(place as usize).map_or("", |tool| &tool.name)
-}
-
-/// Servers answer the call of a tool that they do not have with one of these, and wrong arguments with the same.
-fn is_unknown_tool(error: &RpcError) -> bool {
-    matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }
 
 /// A tool's name and place. In order, hashes come first: they are compared at a tenth of the cost of names.

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, CallError, CallToolResult, Config, ConnectError, Json, ListTools, Method, Notification, Params,
-    ProtocolVersion, Rejected, RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo,
-    Ticket, Tool, ToolList, stdio,
+    AnyEngine, CallError, CallToolResult, Config, ConnectError, Json, KnownTools, ListTools, Method, Notification,
+    PagesTime, Params, ProtocolVersion, Rejected, RequestOptions, Root, RootsListChanged, Searched, SendError,
+    ServerCapabilities, ServerInfo, Ticket, Tool, ToolList, ToolSearch, stdio,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, Stderr, Tracer};
 use serde::Serialize;
@@ -44,7 +45,7 @@ pub struct McpClient {
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
     patience: Patience,
-    tools: ToolList,
+    tools: KnownTools,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
 }
@@ -92,7 +93,7 @@ impl McpClient {
         connection.listener = on_event;
         connection.answers = answers;
         connection.trace_context = trace_context;
-        McpClient { connection, definition, patience, tools: ToolList::default(), unwanted: Unwanted::default() }
+        McpClient { connection, definition, patience, tools: KnownTools::default(), unwanted: Unwanted::default() }
     }
 
     /// A connection over any pair of streams: a socket, a pipe, a test's. Two threads carry the bytes.
@@ -162,13 +163,12 @@ impl McpClient {
     /// told of a change. [`McpClient::list_all_with`] and [`RequestOptions::fresh`](mcpwire_core::RequestOptions::fresh) ask
     /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
     pub fn list_tools(&mut self) -> Result<&[Tool], Error> {
-        self.list_tools_with(&RequestOptions::new())
-    }
-
-    fn list_tools_with(&mut self, options: &RequestOptions) -> Result<&[Tool], Error> {
         // A change that was told before the first answer is in the answer.
-        let tools = self.list_pages::<ListTools>(options, |client| client.connection.tools_changed = false)?;
-        self.tools.replace(tools);
+        let tools =
+            self.list_pages::<ListTools>(&RequestOptions::new(), |client| client.connection.tools_changed = false)?;
+        let mut list = ToolList::default();
+        list.replace(tools);
+        self.tools.replace(Arc::new(list));
         // Lists are larger than most answers, and what comes next may be long in coming.
         self.connection.engine.shrink();
         Ok(self.tools())
@@ -176,12 +176,12 @@ impl McpClient {
 
     /// The tools, as they were last listed. No request is sent.
     pub fn tools(&self) -> &[Tool] {
-        &self.tools.listed().items
+        &self.tools.list().listed().items
     }
 
     /// What was left out of that list, and why.
     pub fn rejected_tools(&self) -> &[Rejected] {
-        &self.tools.listed().rejected
+        &self.tools.list().listed().rejected
     }
 
     /// Whether that list has a tool of this name.
@@ -191,7 +191,7 @@ impl McpClient {
 
     /// The tool of this name in that list.
     pub fn get_tool(&self, name: &str) -> Option<&Tool> {
-        self.tools.get(name)
+        self.tools.list().get(name)
     }
 
     /// Calls a tool. That the tool failed ([`CallToolResult::is_error`]) is a result like any other.
@@ -365,28 +365,52 @@ impl McpClient {
 
     /// Whether it is certain that the server does not have this tool.
     pub(crate) fn lacks(&mut self, tool: &str) -> bool {
-        if self.tool_list().knows(tool) != Some(false) {
+        if self.known_tools().knows(tool) != Some(false) {
             return false;
         }
         // That the list has changed may have been told and not been heard yet; and of a server that has ended, that is told.
         self.connection.catch_up();
-        self.is_running() && self.tool_list().knows(tool) == Some(false)
+        self.is_running() && self.known_tools().knows(tool) == Some(false)
     }
 
     /// Settles in which mode a tool is called, where `options` say what the caller would like. The list of tools is asked for
     /// if it matters what it says.
     pub(crate) fn settle_task_mode(&mut self, tool: &str, options: &mut RequestOptions) -> Result<(), Error> {
         // A change that was told and not taken in yet counts.
-        self.tool_list();
-        if self.tools.is_needed_for_mode(self.connection.engine.server(), options.task_mode()) {
-            self.list_tools()?;
+        self.known_tools();
+        if self.tools.must_look_before(tool, self.connection.engine.server(), options.task_mode()) {
+            self.look_for(tool);
         }
         let engine = &self.connection.engine;
         let settled = self.tools.settle_task_mode(tool, engine.server(), engine.config(), options);
         settled.map_err(|error| self.send_error(error))
     }
 
-    pub(crate) fn tool_list(&mut self) -> &mut ToolList {
+    /// Looks for a tool in the server's list, and takes note of what it says, if it does.
+    fn look_for(&mut self, tool: &str) {
+        let connection = &mut self.connection;
+        let time = PagesTime::begin(&RequestOptions::new(), connection.engine.config(), connection.now());
+        let mut search = ToolSearch::new(tool);
+        let found = loop {
+            let now = connection.now();
+            let options = RequestOptions::new().total_timeout(time.left(now));
+            let options = &*connection.traced(&options);
+            let Ok(key) = connection.engine.send_prepared(&search.request(), options, now) else { return };
+            let Ok(Some(reply)) = connection.wait(key, &mut |_| {}) else { return };
+            match search.look_at(&reply) {
+                Searched::Has(support) => break Some(support),
+                Searched::Lacks => break None,
+                Searched::AskForMore => {}
+                _ => return,
+            }
+        };
+        // What the list lacked before it changed, it may have now.
+        if found.is_some() || !connection.tools_changed {
+            self.tools.note(tool, found);
+        }
+    }
+
+    fn known_tools(&mut self) -> &mut KnownTools {
         if std::mem::take(&mut self.connection.tools_changed) {
             self.tools.invalidate();
         }
@@ -411,11 +435,11 @@ impl McpClient {
 
     /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
     pub(crate) fn explain(&mut self, tool: &str, error: CallError) -> Error {
-        if self.tool_list().is_needed_for(&error) {
-            // Without the list, the error stays what the server said. An error is reason to doubt what was kept.
-            let _ = self.list_tools_with(&RequestOptions::new().fresh());
+        if self.known_tools().must_look_after(tool, &error) {
+            // Without the list, the error stays what the server said.
+            self.look_for(tool);
         }
-        let error = self.tool_list().explain(tool, error);
+        let error = self.known_tools().explain(tool, error);
         self.call_error(error)
     }
 

@@ -19,6 +19,7 @@ use crate::client::McpClient;
 use crate::pending::Pending;
 use crate::slots::Keep;
 use crate::tasks::Started;
+use crate::tools::Boxed;
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
@@ -145,25 +146,25 @@ enum Stage<'c, M: Method, A> {
     New {
         arguments: A,
         options: RequestOptions,
-        /// The list of tools has been asked for already.
-        listed: bool,
+        /// The tool has been looked for already.
+        looked: bool,
     },
-    /// The server's list of tools is asked for: it says whether the tool may be called as a task.
-    Listing {
+    /// The tool is looked for: the server's list says whether it may be called as a task.
+    Looking {
         arguments: A,
         options: RequestOptions,
-        listing: Pin<Box<dyn Future<Output = Result<(), Error>> + Send + 'c>>,
+        looking: Boxed<'c, ()>,
     },
     Waiting(Pending<M>),
     /// The server's list of tools is looked at, to tell what its error means.
-    Explaining(Pin<Box<dyn Future<Output = Error> + Send + 'c>>),
+    Explaining(Boxed<'c, Error>),
     Done,
 }
 
 impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
     fn new(call: Call<'c, R, A>) -> Self {
         let Call { client, name, arguments, options, reports, on_progress, on_status } = call;
-        let stage = Stage::New { arguments, options, listed: false };
+        let stage = Stage::New { arguments, options, looked: false };
         Calling { client, name, reports, on_progress, on_status, stage }
     }
 }
@@ -180,24 +181,22 @@ where
         let this = self.get_mut();
         loop {
             match &mut this.stage {
-                Stage::Listing { listing, .. } => {
-                    let Poll::Ready(listed) = listing.as_mut().poll(cx) else { return Poll::Pending };
-                    if let (Stage::Listing { arguments, options, .. }, Ok(())) =
-                        (mem::replace(&mut this.stage, Stage::Done), &listed)
-                    {
-                        this.stage = Stage::New { arguments, options, listed: true };
+                Stage::Looking { looking, .. } => {
+                    if looking.as_mut().poll(cx).is_pending() {
+                        return Poll::Pending;
                     }
-                    listed?;
+                    if let Stage::Looking { arguments, options, .. } = mem::replace(&mut this.stage, Stage::Done) {
+                        this.stage = Stage::New { arguments, options, looked: true };
+                    }
                 }
                 Stage::New { .. } => {
-                    let Stage::New { arguments, mut options, listed } = mem::replace(&mut this.stage, Stage::Done)
+                    let Stage::New { arguments, mut options, looked } = mem::replace(&mut this.stage, Stage::Done)
                     else {
                         continue;
                     };
-                    if !listed && this.client.needs_list_for_mode(options.task_mode()) {
-                        let client = this.client;
-                        let listing = Box::pin(async { client.list_tools().await.map(drop) });
-                        this.stage = Stage::Listing { arguments, options, listing };
+                    let client = this.client;
+                    if !looked && let Some(looking) = client.look_before(this.name, options.task_mode()) {
+                        this.stage = Stage::Looking { arguments, options, looking };
                         continue;
                     }
                     if this.client.lacks(this.name) {

@@ -206,22 +206,22 @@ impl<R> McpClient<R> {
     /// told of a change. [`McpClient::list_all_with`] and [`RequestOptions::fresh`](mcpwire_core::RequestOptions::fresh) ask
     /// all the same; [`Config::cache`](mcpwire_core::Config::cache) says how much is kept.
     pub async fn list_tools(&self) -> Result<Tools, Error> {
-        tools::list(&self.life, false).await
+        tools::list(&self.life).await
     }
 
     /// The tools, as they were last listed. No request is sent.
     pub fn tools(&self) -> Tools {
-        Tools(Arc::clone(&self.life.shared().lock().tools))
+        Tools(Arc::clone(self.life.shared().lock().tools.list()))
     }
 
     /// Whether that list has a tool of this name.
     pub fn has_tool(&self, name: &str) -> bool {
-        self.life.shared().lock().tools.get(name).is_some()
+        self.life.shared().lock().tools.list().get(name).is_some()
     }
 
     /// The tool of this name in that list.
     pub fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.life.shared().lock().tools.get(name).cloned()
+        self.life.shared().lock().tools.list().get(name).cloned()
     }
 
     /// Calls a tool: a future, with options to be set before it is awaited. That the tool failed
@@ -379,10 +379,11 @@ impl<R> McpClient<R> {
         settled.map_err(|error| self.life.shared().refused(error))
     }
 
-    /// Whether it matters for that what the list of tools says, and it is not there.
-    pub(crate) fn needs_list_for_mode(&self, wanted: TaskMode) -> bool {
+    /// Looks for a tool, if it matters for that what the server's list says.
+    pub(crate) fn look_before<'c>(&'c self, tool: &'c str, wanted: TaskMode) -> Option<Boxed<'c, ()>> {
         let server = self.server_info().filter(|server| server.takes_tasks());
-        server.is_some() && self.tools().0.is_needed_for_mode(server, wanted)
+        let must_look = server.is_some() && self.life.shared().lock().tools.must_look_before(tool, server, wanted);
+        must_look.then(|| tools::look_for(&self.life, tool))
     }
 
     /// The connection, for what is waited for.

@@ -1,18 +1,21 @@
 //! [`Pending`]: a request that is under way.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcpwire_core::{CallError, Method, Notification, Params, Prepared, Reply, RequestKey, RequestOptions, Ticket};
+use mcpwire_core::{
+    CallError, Method, Notification, Params, Prepared, PreparedRequest, Reply, RequestKey, RequestOptions, Ticket,
+};
 use mcpwire_process::Error;
 
 use crate::shared::Lives;
 use crate::slots::Keep;
 use crate::state::Come;
 
-/// Replies of this size and more are worth giving back: their memory serves the next large one.
+/// Replies of this size and more are worth giving back.
 const LARGE: usize = 64 * 1024;
 
 /// A request that has been sent: a future of its result. Dropped before its end, it is cancelled, and the server told.
@@ -20,9 +23,8 @@ const LARGE: usize = 64 * 1024;
 /// It keeps the connection alive.
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Pending<M: Method> {
-    life: Lives,
+    sent: Sent,
     ticket: Ticket<M>,
-    done: bool,
 }
 
 impl<M: Method> Pending<M> {
@@ -35,18 +37,12 @@ impl<M: Method> Pending<M> {
     ) -> Result<Self, Error> {
         // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
         let params = Prepared::<M>::new(params).map_err(|error| life.shared().refused(error))?;
-        let options = &*life.shared().traced(options);
-        let now = life.shared().clock.now();
-        let ticket = life.shared().send(|state| {
-            let ticket = state.engine.request_prepared(&params, options, now)?;
-            state.expect(ticket.key(), reports);
-            Ok(ticket)
-        })?;
-        Ok(Pending::new(life, ticket))
+        let sent = Sent::begin(life, params.request(), options, reports)?;
+        Ok(Pending { ticket: params.ticket(sent.key), sent })
     }
 
     pub(crate) fn new(life: &Lives, ticket: Ticket<M>) -> Self {
-        Pending { life: life.clone(), ticket, done: false }
+        Pending { sent: Sent { life: life.clone(), key: ticket.key(), done: false }, ticket }
     }
 
     /// The request's name within the connection: that of its progress among the notifications.
@@ -63,9 +59,7 @@ impl<M: Method> Pending<M> {
         cx: &mut Context<'_>,
         on_report: &mut dyn FnMut(&Notification),
     ) -> Poll<Result<M::Result, CallError>> {
-        let come = come(&self.life, self.ticket.key(), cx, on_report);
-        self.done = come.is_ready();
-        come.map(|reply| match reply {
+        self.sent.poll(cx, on_report).map(|reply| match reply {
             Some(reply) => self.read(reply),
             None => Err(CallError::WrongTicket { method: M::NAME.into() }),
         })
@@ -74,30 +68,9 @@ impl<M: Method> Pending<M> {
     /// Reads the reply, in the caller's task and without the lock.
     fn read(&self, mut reply: Reply) -> Result<M::Result, CallError> {
         let result = self.ticket.decode_mut(&mut reply);
-        if reply.message().is_some_and(|message| message.len() >= LARGE) {
-            self.life.shared().lock().engine.recycle(reply);
-        }
+        self.sent.give_back(reply);
         result
     }
-}
-
-/// What has come for a request: its reply, or nothing if nobody knows of it.
-fn come(
-    life: &Lives,
-    key: RequestKey,
-    cx: &mut Context<'_>,
-    on_report: &mut dyn FnMut(&Notification),
-) -> Poll<Option<Reply>> {
-    // Bound first: nothing is told, and no waker dropped, with the lock.
-    let come = life.shared().lock().take(key, cx);
-    let (reports, former, reply) = match come {
-        Come::Nothing { reports, former } => (reports, former, Poll::Pending),
-        Come::Reply { reports, reply, former } => (reports, former, Poll::Ready(Some(reply))),
-        Come::Lost => return Poll::Ready(None),
-    };
-    drop(former);
-    reports.iter().for_each(on_report);
-    reply
 }
 
 impl<M: Method> Future for Pending<M> {
@@ -105,23 +78,76 @@ impl<M: Method> Future for Pending<M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let result = self.poll_with(cx, &mut |_| {});
-        result.map(|result| result.map_err(|error| self.life.shared().call_error(error)))
+        result.map(|result| result.map_err(|error| self.sent.life.shared().call_error(error)))
     }
 }
 
 impl<M: Method> Unpin for Pending<M> {}
 
-impl<M: Method> Drop for Pending<M> {
-    fn drop(&mut self) {
-        if !self.done {
-            let key = self.ticket.key();
-            drop(self.life.shared().tell(|state| state.give_up(key)));
+impl<M: Method> fmt::Debug for Pending<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("method", &M::NAME).field("ticket", &self.ticket).finish_non_exhaustive()
+    }
+}
+
+/// The same, whatever its method: what is compiled once, and not for each method. Dropped before its end, the request is
+/// cancelled.
+pub(crate) struct Sent {
+    life: Lives,
+    key: RequestKey,
+    done: bool,
+}
+
+impl Sent {
+    /// Sends a request, and makes room for what comes of it.
+    pub(crate) fn begin(
+        life: &Lives,
+        request: &PreparedRequest,
+        options: &RequestOptions,
+        reports: Option<Keep>,
+    ) -> Result<Self, Error> {
+        let shared = life.shared();
+        let options = &*shared.traced(options);
+        let now = shared.clock.now();
+        let key = shared.send(|state| {
+            let key = state.engine.send_prepared(request, options, now)?;
+            state.expect(key, reports);
+            Ok(key)
+        })?;
+        Ok(Sent { life: life.clone(), key, done: false })
+    }
+
+    /// What has come for it: the reply, or nothing if nobody knows of the request.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        on_report: &mut dyn FnMut(&Notification),
+    ) -> Poll<Option<Reply>> {
+        // Bound first: nothing is told, and no waker dropped, with the lock.
+        let come = self.life.shared().lock().take(self.key, cx);
+        let (reports, former, reply) = match come {
+            Come::Nothing { reports, former } => (reports, former, Poll::Pending),
+            Come::Reply { reports, reply, former } => (reports, former, Poll::Ready(Some(reply))),
+            Come::Lost => (VecDeque::new(), None, Poll::Ready(None)),
+        };
+        self.done = reply.is_ready();
+        drop(former);
+        reports.iter().for_each(on_report);
+        reply
+    }
+
+    /// Gives back the memory of a reply that has been read, if that is worth it: it serves the next large one.
+    fn give_back(&self, reply: Reply) {
+        if reply.message().is_some_and(|message| message.len() >= LARGE) {
+            self.life.shared().lock().engine.recycle(reply);
         }
     }
 }
 
-impl<M: Method> fmt::Debug for Pending<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("method", &M::NAME).field("ticket", &self.ticket).finish_non_exhaustive()
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if !self.done {
+            drop(self.life.shared().tell(|state| state.give_up(self.key)));
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{
-    Ask, AskKey, Closed, EngineBox, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
-    SubscriptionKey, Timestamp, ToolList,
+    Ask, AskKey, Closed, EngineBox, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
+    SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
 
@@ -33,7 +33,7 @@ pub(crate) struct State {
     pub(crate) pid: Option<u32>,
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
-    pub(crate) tools: Arc<ToolList>,
+    pub(crate) tools: KnownTools,
     /// How often the server said that its list of tools has changed.
     pub(crate) tools_changes: u64,
     pub(crate) subscribers: Subscribers,
@@ -123,7 +123,7 @@ impl State {
             process,
             exit: None,
             stderr: StderrTail::default(),
-            tools: Arc::default(),
+            tools: KnownTools::default(),
             tools_changes: 0,
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
@@ -311,9 +311,7 @@ impl State {
             }
             Notification::ToolsChanged => {
                 self.tools_changes += 1;
-                if self.tools.is_fresh() {
-                    self.tools.invalidate();
-                }
+                self.tools.invalidate();
             }
             _ => {}
         }

@@ -1,14 +1,18 @@
 //! [`Tools`]: the tools of a server, as they were listed at one time.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcpwire_core::{CacheHints, CallError, ListTools, ListToolsResult, Rejected, RequestOptions, Tool, ToolList};
+use mcpwire_core::{
+    CacheHints, CallError, ListTools, ListToolsResult, PagesTime, Rejected, RequestOptions, Searched, Tool, ToolList,
+    ToolSearch,
+};
 use mcpwire_process::Error;
 
 use crate::features::list_all;
+use crate::pending::Sent;
 use crate::shared::Lives;
 
 /// A future that is awaited in several places, and compiled in one.
@@ -52,11 +56,9 @@ impl<'t> IntoIterator for &'t Tools {
     }
 }
 
-/// Lists the server's tools, all pages, and keeps the list. `fresh` asks for all of them anew.
-pub(crate) fn list(life: &Lives, fresh: bool) -> Boxed<'_, Result<Tools, Error>> {
+/// Lists the server's tools, all pages, and keeps the list.
+pub(crate) fn list(life: &Lives) -> Boxed<'_, Result<Tools, Error>> {
     Box::pin(async move {
-        let mut options = RequestOptions::new();
-        options.fresh = fresh;
         let changes = life.shared().lock().tools_changes;
         let mut list = ToolList::default();
         let mut hints: Option<CacheHints> = None;
@@ -64,27 +66,54 @@ pub(crate) fn list(life: &Lives, fresh: bool) -> Boxed<'_, Result<Tools, Error>>
             let of_page = CacheHints::of(page);
             hints = Some(hints.map_or(of_page, |hints| hints.and(of_page)));
         };
-        list.replace(list_all::<ListTools>(life, options, &mut keep_hints).await?);
+        list.replace(list_all::<ListTools>(life, RequestOptions::new(), &mut keep_hints).await?);
         list.set_hints(hints.unwrap_or_default());
         let mut state = life.shared().lock();
         if state.tools_changes != changes {
             // It changed while it was on its way: it is shown, and not believed.
             list.invalidate();
         }
-        state.tools = Arc::new(list);
-        Ok(Tools(Arc::clone(&state.tools)))
+        let list = Arc::new(list);
+        state.tools.replace(Arc::clone(&list));
+        Ok(Tools(list))
+    })
+}
+
+/// Looks for a tool in the server's list, and takes note of what it says, if it does.
+pub(crate) fn look_for<'a>(life: &'a Lives, tool: &'a str) -> Boxed<'a, ()> {
+    Box::pin(async move {
+        let shared = life.shared();
+        let changes = shared.lock().tools_changes;
+        let time = PagesTime::begin(&RequestOptions::new(), shared.lock().engine.config(), shared.clock.now());
+        let mut search = ToolSearch::new(tool);
+        let found = loop {
+            let options = RequestOptions::new().total_timeout(time.left(shared.clock.now()));
+            let Ok(mut sent) = Sent::begin(life, &search.request(), &options, None) else { return };
+            let Some(reply) = poll_fn(|cx| sent.poll(cx, &mut |_| {})).await else { return };
+            match search.look_at(&reply) {
+                Searched::Has(support) => break Some(support),
+                Searched::Lacks => break None,
+                Searched::AskForMore => {}
+                _ => return,
+            }
+        };
+        let mut state = shared.lock();
+        // What the list lacked before it changed, it may have now.
+        if found.is_some() || state.tools_changes == changes {
+            state.tools.note(tool, found);
+        }
     })
 }
 
 /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
 pub(crate) fn explain<'a>(life: &'a Lives, tool: &'a str, error: CallError) -> Boxed<'a, Error> {
     Box::pin(async move {
-        let needed = life.shared().lock().tools.is_needed_for(&error);
-        if needed {
-            // Without the list, the error stays what the server said. An error is reason to doubt what was kept.
-            let _ = list(life, true).await;
+        let must_look = life.shared().lock().tools.must_look_after(tool, &error);
+        if must_look {
+            // Without the list, the error stays what the server said.
+            look_for(life, tool).await;
         }
-        let tools = Arc::clone(&life.shared().lock().tools);
-        life.shared().call_error(tools.explain(tool, error))
+        let error = life.shared().lock().tools.explain(tool, error);
+        life.shared().call_error(error)
     })
 }

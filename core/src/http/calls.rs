@@ -7,8 +7,8 @@ use crate::json::Json;
 use crate::method::{CallTool, Method, Notice, Params, Raw, SetLevel};
 use crate::rpc::RpcError;
 use crate::session::{
-    AskKey, Phase, Prepared, RequestKey, RequestOptions, SendError, SubscribeOptions, SubscriptionEvent,
-    SubscriptionKey, Ticket,
+    AskKey, Phase, Prepared, PreparedRequest, RequestKey, RequestOptions, SendError, SubscribeOptions,
+    SubscriptionEvent, SubscriptionKey, Ticket,
 };
 use crate::time::Timestamp;
 use crate::types::{LoggingLevel, SubscriptionFilter, TaskHandle};
@@ -50,6 +50,22 @@ impl Engine {
         let ticket = self.session.request_prepared(params, options, self.now, self.out.buffer())?;
         self.note(ticket.key(), options);
         Ok(ticket)
+    }
+
+    /// As [`Engine::request_prepared`], whatever the method. [`Prepared::ticket`] makes a ticket of the key.
+    ///
+    /// # Errors
+    /// If nothing was sent: the connection is not open, or a limit is reached.
+    pub fn send_prepared(
+        &mut self,
+        request: &PreparedRequest,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<RequestKey, SendError> {
+        self.check_room(now)?;
+        let key = self.session.send_prepared(request, options, self.now, self.out.buffer())?;
+        self.note(key, options);
+        Ok(key)
     }
 
     /// Sends a request of any method, whether the protocol version and the server have it or not. A `_meta` among the

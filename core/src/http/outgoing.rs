@@ -11,8 +11,7 @@ use super::engine::Engine;
 use super::exchange::{Command, Exchange, ExchangeId, Verb};
 use super::headers::encode_value;
 use super::open::{Asked, Cursor, Open, Purpose};
-use crate::json::scan;
-use crate::json::string::unescape_lossy;
+use crate::json::scan::{member, text};
 use crate::rpc::WireId;
 use crate::rpc::peek::{Peek, peek};
 use crate::types::ProtocolVersion;
@@ -236,7 +235,7 @@ impl Engine {
             return Vec::new();
         }
         let Some(params) = member(message, "params") else { return Vec::new() };
-        match text(member(params, "name")) {
+        match member(params, "name").and_then(text) {
             Some(tool) => self.tools.headers(&tool, member(params, "arguments").unwrap_or_default()),
             None => Vec::new(),
         }
@@ -247,7 +246,7 @@ impl Engine {
         match method {
             "tools/call" if self.tools.is_empty() => false,
             "tools/call" => {
-                let tool = member(message, "params").and_then(|params| text(member(params, "name")));
+                let tool = member(message, "params").and_then(|params| member(params, "name").and_then(text));
                 tool.is_some_and(|tool| self.tools.is_idempotent(&tool))
             }
             "ping" | "prompts/get" | "resources/read" | "completion/complete" => true,
@@ -259,17 +258,6 @@ impl Engine {
 pub(super) const SESSION: &str = "Mcp-Session-Id";
 const VERSION: &str = "MCP-Protocol-Version";
 
-pub(super) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    scan::members(object).find(|member| member.is(name)).map(|member| member.value)
-}
-
-pub(super) fn text(json: Option<&[u8]>) -> Option<String> {
-    match json? {
-        [b'"', inner @ .., b'"'] => core::str::from_utf8(inner).ok().map(unescape_lossy),
-        _ => None,
-    }
-}
-
 /// What `Mcp-Name` repeats ("Standard Request Headers"; of tasks, the extension's "Streamable HTTP" section).
 fn name_of(method: &str, message: &[u8]) -> Option<String> {
     let key = match method {
@@ -278,7 +266,7 @@ fn name_of(method: &str, message: &[u8]) -> Option<String> {
         "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
         _ => return None,
     };
-    text(member(member(message, "params")?, key))
+    member(member(message, "params")?, key).and_then(text)
 }
 
 /// The version in the `_meta` of `server/discover`, which may not be the one that is spoken in the end.

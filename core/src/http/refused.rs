@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::engine::Engine;
 use super::error::{Failure, HttpError};
 use super::open::{Asked, Body, Open};
-use super::outgoing::member;
+use crate::json::scan::member;
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{RpcError, decode};
 use crate::session::{Event, Fault};

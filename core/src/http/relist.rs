@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::engine::Engine;
 use super::exchange::{ExchangeId, Verb};
 use super::open::{Asked, Purpose};
-use super::outgoing::{member, text};
 use crate::json::Json;
+use crate::json::scan::{member, text};
 use crate::rpc::RpcError;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{usual_end, usual_start};
@@ -78,9 +78,10 @@ impl Engine {
             // Something that the server tells on the way.
             return self.session.receive(message, self.now, self.out.buffer());
         }
-        let tool = relist.asked.message.as_deref().and_then(|call| text(member(member(call, "params")?, "name")));
+        let tool =
+            relist.asked.message.as_deref().and_then(|call| member(member(call, "params")?, "name").and_then(text));
         let found = self.tools.learn(message, Some(tool.as_deref().unwrap_or_default()));
-        let next = member(message, "result").and_then(|result| text(member(result, "nextCursor")));
+        let next = member(message, "result").and_then(|result| member(result, "nextCursor").and_then(text));
         relist.next = next.filter(|_| !found && relist.pages < MAX_PAGES);
         if let Some(open) = self.remove(from) {
             if !open.is_over {

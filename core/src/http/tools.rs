@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use memchr::memmem;
 
 use super::mirror::{self, Mirrored};
-use crate::json::scan::{self, key_text};
+use crate::json::scan::{self, key_text, member};
 use crate::types::{Listed, Rejected, Tool};
 
 /// The most tools of which something is remembered. Ten times what the largest servers have; of more, nothing is known.
@@ -61,10 +61,6 @@ impl Tools {
 
 fn is_worth_a_look(message: &[u8]) -> bool {
     mirror::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
-}
-
-fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    scan::members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
 fn for_each_tool(message: &[u8], mut each: impl FnMut(String, &[u8])) {

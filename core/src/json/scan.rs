@@ -4,6 +4,7 @@
 //! Whatever it finds is verified when the message is decoded.
 
 use alloc::borrow::Cow;
+use alloc::string::String;
 use core::ops::Range;
 
 use memchr::memchr2;
@@ -105,12 +106,25 @@ pub(crate) fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>>
     Some(start..end)
 }
 
+/// The value of an object's member of this name.
+pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    members(object).find(|member| member.is(name)).map(|member| member.value)
+}
+
+/// The text of a string, its escapes undone; `None` for any other value.
+pub(crate) fn text(value: &[u8]) -> Option<String> {
+    match value {
+        [b'"', inner @ .., b'"'] => core::str::from_utf8(inner).ok().map(unescape_lossy),
+        _ => None,
+    }
+}
+
 /// A key's text, its escapes undone.
 pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(key) {
         Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape_lossy(text)),
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => alloc::string::String::from_utf8_lossy(key),
+        Err(_) => String::from_utf8_lossy(key),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A request whose answer is kept ends at once, with the message that was kept, and nothing is sent. It is on by default:
 //! servers have to say how long an answer holds, and one that says nothing, or nothing good, is asked each time.
+//!
+//! What it takes is called through a table, so that it is part of no program that asks for nothing that may be kept.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -13,7 +15,7 @@ use super::error::{CallError, SendError};
 use super::event::{Event, Notification};
 use super::prepared::send_error;
 use super::ticket::{Outcome, Reply, RequestKey};
-use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
+use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer, is_cacheable};
 use crate::json::scan;
 use crate::rpc::write::Push;
 use crate::time::Timestamp;
@@ -25,6 +27,47 @@ pub(super) struct Caching {
     store: Cache,
     /// Whose answers are kept. One for each session, as each has a store of its own.
     context: CacheContext,
+    /// Set by the first request whose answer may be kept.
+    hooks: Option<&'static Hooks>,
+}
+
+/// What the rest of a session calls of this.
+#[derive(Debug)]
+pub(super) struct Hooks {
+    /// [`Session::look_up`].
+    look_up: LookUp,
+    /// [`Caching::answered`].
+    answered: fn(&mut Caching, Pending, Reply, Timestamp) -> Reply,
+    /// [`Session::doubt_what_is_kept`].
+    told: fn(&mut Session, &Notification),
+    /// [`Session::doubt_answers_to`].
+    doubted: fn(&mut Session, &[&str]),
+}
+
+type LookUp = fn(&mut Session, &Cow<'static, str>, Push<'_>, &RequestOptions, Timestamp) -> Result<LookedUp, SendError>;
+
+static HOOKS: Hooks = Hooks {
+    look_up: Session::look_up,
+    answered: Caching::answered,
+    told: Session::doubt_what_is_kept,
+    doubted: Session::doubt_answers_to,
+};
+
+/// What becomes of the answer to a request.
+#[derive(Clone, Copy)]
+pub(super) enum Kept {
+    /// It may be kept, by these.
+    For(&'static Hooks),
+    /// It is the caller's alone, and makes doubtful what was kept of the method.
+    Doubts,
+    No,
+}
+
+impl Kept {
+    /// That of a method. `const`, so that a request whose answer is not kept does not pay for the question.
+    pub(super) const fn of(method: &str) -> Self {
+        if is_cacheable(method) { Kept::For(&HOOKS) } else { Kept::No }
+    }
 }
 
 /// Under what the answer to a request on its way may be kept. A request that is sent again, with what a user has answered,
@@ -47,7 +90,7 @@ pub(super) enum LookedUp {
 
 impl Caching {
     pub(super) fn new(limits: CacheLimits) -> Self {
-        Caching { store: Cache::new(limits), context: CacheContext::default() }
+        Caching { store: Cache::new(limits), context: CacheContext::default(), hooks: None }
     }
 
     pub(super) fn keeps(&self) -> bool {
@@ -84,10 +127,34 @@ impl Caching {
 }
 
 impl Session {
+    /// What is kept for a request, if there may be anything.
+    pub(super) fn kept(
+        &mut self,
+        kept: Kept,
+        method: &Cow<'static, str>,
+        params: Push<'_>,
+        options: &RequestOptions,
+        now: Timestamp,
+    ) -> Result<LookedUp, SendError> {
+        match kept {
+            Kept::For(hooks) => {
+                self.caching.hooks = Some(hooks);
+                return (hooks.look_up)(self, method, params, options, now);
+            }
+            Kept::Doubts => {
+                if let Some(hooks) = self.caching.hooks {
+                    (hooks.doubted)(self, &[&**method]);
+                }
+            }
+            Kept::No => {}
+        }
+        Ok(LookedUp::ToSend(None))
+    }
+
     /// Looks for an answer to a request that may be kept.
     #[cold]
     #[expect(clippy::ptr_arg, reason = "the reply keeps it, and a static name costs nothing to keep")]
-    pub(super) fn look_up(
+    fn look_up(
         &mut self,
         method: &Cow<'static, str>,
         params: Push<'_>,
@@ -117,22 +184,24 @@ impl Session {
     /// A request has ended.
     #[inline]
     pub(super) fn finish(&mut self, cached_as: Option<Box<Pending>>, reply: Reply, now: Timestamp) {
-        let reply = match cached_as {
-            Some(pending) => self.finish_cacheable(*pending, reply, now),
-            None => reply,
+        let reply = match (cached_as, self.caching.hooks) {
+            (Some(pending), Some(hooks)) => (hooks.answered)(&mut self.caching, *pending, reply, now),
+            _ => reply,
         };
         self.events.push_back(Event::Reply(reply));
     }
 
-    #[cold]
-    #[inline(never)]
-    fn finish_cacheable(&mut self, pending: Pending, reply: Reply, now: Timestamp) -> Reply {
-        self.caching.answered(pending, reply, now)
+    /// Takes note of what the server tells, for what is kept.
+    #[inline]
+    pub(super) fn keep_up(&mut self, notification: &Notification) {
+        if let Some(hooks) = self.caching.hooks {
+            (hooks.told)(self, notification);
+        }
     }
 
     /// The server tells that something has changed: what was fetched before does not hold, and neither may what is on its
     /// way.
-    pub(super) fn doubt_what_is_kept(&mut self, notification: &Notification) {
+    fn doubt_what_is_kept(&mut self, notification: &Notification) {
         let methods: &[&str] = match notification {
             Notification::ToolsChanged => &["tools/list"],
             Notification::PromptsChanged => &["prompts/list"],
@@ -143,6 +212,10 @@ impl Session {
             }
             _ => return,
         };
+        self.doubt_answers_to(methods);
+    }
+
+    fn doubt_answers_to(&mut self, methods: &[&str]) {
         for method in methods {
             self.caching.store.invalidate(method);
         }
@@ -157,7 +230,7 @@ impl Session {
 
     /// The connection has ended: what was kept goes with it.
     pub(super) fn end_caching(&mut self) {
-        self.caching = Caching::new(self.config.cache);
+        self.caching = Caching { hooks: self.caching.hooks, ..Caching::new(self.config.cache) };
     }
 }
 

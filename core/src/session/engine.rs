@@ -10,18 +10,18 @@ use core::mem;
 use core::time::Duration;
 
 use super::asks::Asks;
-use super::caching::{Caching, LookedUp, Pending};
+use super::caching::{Caching, Kept, LookedUp, Pending};
 use super::config::{Config, RequestOptions};
 use super::error::{CallError, Closed, ConnectError, SendError};
 use super::event::Event;
 use super::handshake::{Action, Handshake};
 use super::inbound::Batch;
 use super::inflight::{InFlight, Waiting};
-use super::prepared::{self, Prepared, send_error};
+use super::prepared::{self, Prepared, PreparedRequest, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::subscriptions::Subscriptions;
-use super::tasks::{self, Tasked, Tasks, is_about_tasks};
+use super::tasks::{self, Tasked, Tasks};
 use super::ticket::{Reply, RequestKey, Ticket};
 use crate::cache::is_cacheable;
 use crate::json::Json;
@@ -125,12 +125,10 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Ticket<M>, SendError> {
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
-        let cacheable = const { is_cacheable(M::NAME) };
+        let cache = const { Kept::of(M::NAME) };
         let push: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
-        if const { is_about_tasks(M::NAME) } {
-            self.tasks.hooks = Some(&tasks::HOOKS);
-        }
-        self.send(Cow::Borrowed(M::NAME), cacheable, push, options, now, out).map(Ticket::new)
+        self.tasks.hooks = const { tasks::hooks_of(M::NAME) }.or(self.tasks.hooks);
+        self.send(Cow::Borrowed(M::NAME), cache, push, options, now, out).map(Ticket::new)
     }
 
     /// As [`Session::request`], with parameters that are text already.
@@ -144,16 +142,27 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<M>, SendError> {
+        self.send_prepared(params.request(), options, now, out).map(Ticket::new)
+    }
+
+    /// As [`Session::request_prepared`], whatever the method. [`Prepared::ticket`] makes a ticket of the key.
+    ///
+    /// # Errors
+    /// As [`Session::request`].
+    pub fn send_prepared(
+        &mut self,
+        request: &PreparedRequest,
+        options: &RequestOptions,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) -> Result<RequestKey, SendError> {
         let copy = |out: &mut Vec<u8>| {
-            out.extend_from_slice(params.text());
+            out.extend_from_slice(request.text());
             Ok(())
         };
-        self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
-        let cacheable = const { is_cacheable(M::NAME) };
-        if const { is_about_tasks(M::NAME) } {
-            self.tasks.hooks = Some(&tasks::HOOKS);
-        }
-        self.send(Cow::Borrowed(M::NAME), cacheable, &copy, options, now, out).map(Ticket::new)
+        self.check_allowed(request.method, request.bit)?;
+        self.tasks.hooks = request.tasks.or(self.tasks.hooks);
+        self.send(Cow::Borrowed(request.method), request.cache, &copy, options, now, out)
     }
 
     /// Sends a request of any method, whether the protocol version and the server have it or not. A `_meta` among the
@@ -169,21 +178,19 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
-        if is_about_tasks(method) {
-            self.tasks.hooks = Some(&tasks::HOOKS);
-        }
-        let cacheable = is_cacheable(method);
+        self.tasks.hooks = tasks::hooks_of(method).or(self.tasks.hooks);
+        let cache = Kept::of(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
             let none: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
-            return self.send(method, cacheable, none, options, now, out).map(Ticket::new);
+            return self.send(method, cache, none, options, now, out).map(Ticket::new);
         };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
             let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, params);
-            return self.send(method, cacheable, push, options, now, out).map(Ticket::new);
+            return self.send(method, cache, push, options, now, out).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
             Some(first) => merged(first, &meta),
@@ -192,7 +199,7 @@ impl Session {
         let options = RequestOptions { meta, ..options.clone() };
         let params = without_meta(params);
         let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
-        self.send(method, cacheable, push, &options, now, out).map(Ticket::new)
+        self.send(method, cache, push, &options, now, out).map(Ticket::new)
     }
 
     /// Sends a notification.
@@ -353,7 +360,7 @@ impl Session {
     fn send(
         &mut self,
         method: Cow<'static, str>,
-        cacheable: bool,
+        cache: Kept,
         params: Push<'_>,
         options: &RequestOptions,
         now: Timestamp,
@@ -366,13 +373,10 @@ impl Session {
         if options.meta.as_ref().is_some_and(|meta| !meta.is_object()) {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
-        let mut pending = None;
-        if cacheable {
-            match self.look_up(&method, params, options, now)? {
-                LookedUp::Answered(key) => return Ok(key),
-                LookedUp::ToSend(found) => pending = found,
-            }
-        }
+        let pending = match self.kept(cache, &method, params, options, now)? {
+            LookedUp::Answered(key) => return Ok(key),
+            LookedUp::ToSend(pending) => pending,
+        };
         let (tasks, param) = match options.tasks.or(self.tasks.hooks) {
             Some(hooks) => {
                 self.tasks.hooks = Some(hooks);

@@ -264,7 +264,7 @@ impl Session {
 
     #[inline(never)]
     fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
-        self.doubt_what_is_kept(&notification);
+        self.keep_up(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
         if let Some(hooks) = self.subscriptions.hooks

@@ -51,7 +51,7 @@ pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use engine::Session;
 pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError};
 pub use event::{Event, Message, Notification};
-pub use prepared::Prepared;
+pub use prepared::{Prepared, PreparedRequest};
 pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
 pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey};

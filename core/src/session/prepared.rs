@@ -4,8 +4,13 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
+use super::caching::Kept;
 use super::error::SendError;
-use crate::method::{Method, Params};
+use super::tasks;
+use super::ticket::{RequestKey, Ticket};
+use crate::json::append::{push_raw, push_string};
+use crate::method::{ListTools, Method, Params};
+use crate::revisions;
 use crate::rpc::write::{self, ParamsError};
 use crate::text::excerpt;
 
@@ -14,8 +19,19 @@ use crate::text::excerpt;
 /// Where a session is behind a lock, parameters that are large, or that are the caller's own code, are better serialised
 /// outside of it. What is left for [`Session::request_prepared`](super::Session::request_prepared) is to copy the text.
 pub struct Prepared<M> {
-    text: Vec<u8>,
+    request: PreparedRequest,
     method: PhantomData<fn() -> M>,
+}
+
+/// The same, whatever its method: what is done with it is compiled once, and not for each method.
+#[derive(Clone)]
+pub struct PreparedRequest {
+    text: Vec<u8>,
+    pub(super) method: &'static str,
+    /// Its place in the table of revisions.
+    pub(super) bit: u32,
+    pub(super) cache: Kept,
+    pub(super) tasks: Option<&'static tasks::Hooks>,
 }
 
 impl<M: Method> Prepared<M> {
@@ -27,7 +43,45 @@ impl<M: Method> Prepared<M> {
         // What most calls need: growing step by step would cost more than writing.
         let mut text = Vec::with_capacity(256);
         push(&mut text, params).map_err(|error| send_error(M::NAME, error))?;
-        Ok(Prepared { text, method: PhantomData })
+        let request = PreparedRequest {
+            text,
+            method: M::NAME,
+            bit: const { revisions::bit(M::NAME) },
+            cache: const { Kept::of(M::NAME) },
+            tasks: const { tasks::hooks_of(M::NAME) },
+        };
+        Ok(Prepared { request, method: PhantomData })
+    }
+
+    /// The request, for [`Session::send_prepared`](super::Session::send_prepared).
+    pub fn request(&self) -> &PreparedRequest {
+        &self.request
+    }
+
+    /// The ticket for what comes of it, once it was sent under this key.
+    pub fn ticket(&self, key: RequestKey) -> Ticket<M> {
+        Ticket::new(key)
+    }
+}
+
+impl PreparedRequest {
+    /// A request for a page of the list of tools. It is not answered by a page that was kept, nor kept itself, and what was
+    /// kept is doubted from now on.
+    pub(crate) fn tools(cursor: Option<&str>) -> Self {
+        const METHOD: &str = ListTools::NAME;
+        let mut text = Vec::from(&b"{"[..]);
+        if let Some(cursor) = cursor {
+            push_raw(&mut text, "\"cursor\":");
+            push_string(&mut text, cursor);
+        }
+        text.push(b'}');
+        PreparedRequest {
+            text,
+            method: METHOD,
+            bit: const { revisions::bit(METHOD) },
+            cache: Kept::Doubts,
+            tasks: None,
+        }
     }
 
     pub(super) fn text(&self) -> &[u8] {
@@ -37,13 +91,19 @@ impl<M: Method> Prepared<M> {
 
 impl<M> Clone for Prepared<M> {
     fn clone(&self) -> Self {
-        Prepared { text: self.text.clone(), method: PhantomData }
+        Prepared { request: self.request.clone(), method: PhantomData }
     }
 }
 
-impl<M: Method> fmt::Debug for Prepared<M> {
+impl<M> fmt::Debug for Prepared<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("method", &M::NAME).field("params", &excerpt(&self.text)).finish()
+        self.request.fmt(f)
+    }
+}
+
+impl fmt::Debug for PreparedRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared").field("method", &self.method).field("params", &excerpt(&self.text)).finish()
     }
 }
 

@@ -102,8 +102,13 @@ pub(crate) static HOOKS: Hooks = Hooks {
     ended: Session::close_tasks,
 };
 
+/// What it takes to follow tasks, for a request that is about them.
+pub(super) const fn hooks_of(method: &str) -> Option<&'static Hooks> {
+    if is_about_tasks(method) { Some(&HOOKS) } else { None }
+}
+
 /// Whether requests of a method are about tasks.
-pub(super) const fn is_about_tasks(method: &str) -> bool {
+const fn is_about_tasks(method: &str) -> bool {
     matches!(method.as_bytes(), [b't', b'a', b's', b'k', b's', b'/', ..])
 }
 
