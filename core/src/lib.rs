@@ -121,7 +121,7 @@ pub use any::{AnyEngine, EngineBox};
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
-pub use json::{Json, JsonError};
+pub use json::{Json, JsonError, Number};
 pub use known_tools::KnownTools;
 pub use method::{
     CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, Discover, DiscoverParams, GetPrompt, GetTask,

@@ -1,8 +1,8 @@
 //! A program's own tracing is asked where each request belongs.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mcpwire_blocking::TraceSource;
 use mcpwire_blocking::core::TraceContext;
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{Adapter, on_every_async_adapter, server, watched};
@@ -22,7 +22,8 @@ fn parent(span: u32) -> String {
 
 fn each_request_asks_where_it_belongs<H: Host>() {
     let server = server!("well-behaved --modern");
-    let mut client = Async::<H>::start_with(&server, |options| options.trace_context = Some(Arc::new(source())));
+    let mut client =
+        Async::<H>::start_with(&server, |options| options.trace_context = Some(TraceSource::new(source())));
     client.initialize().expect("it answers");
     client.run(async |client| {
         let call = async || client.call_tool("trace", ()).await.expect("it answers").text().into_string();
@@ -43,7 +44,7 @@ fn blocking() {
     watched(|| {
         let server = server!("well-behaved --modern");
         let mut options = mcpwire_blocking::ConnectOptions::new(server.config.clone());
-        options.trace_context = Some(Arc::new(source()));
+        options.trace_context = Some(TraceSource::new(source()));
         let mut client = mcpwire_blocking::McpClient::connect_with(&server.def, options).expect("it starts");
         client.initialize().expect("it answers");
         let mut call = || client.call_tool("trace", ()).expect("it answers").text().into_string();

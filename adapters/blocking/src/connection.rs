@@ -10,11 +10,11 @@ use mcpwire_core::{
     AnyEngine, Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError, SubscriptionEvent,
     SubscriptionKey, Timestamp,
 };
-use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, Tracer};
+use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
-use crate::options::{Listener, TraceSource};
+use crate::options::Listener;
 use crate::transport::{Clock, Surroundings, Transport};
 
 pub(crate) struct Connection {
@@ -78,8 +78,7 @@ impl Connection {
 
     /// The options of a request that is sent from here, within the trace that the program is in.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        source().map_or(Cow::Borrowed(options), |context| Cow::Owned(options.in_trace(&context)))
+        self.trace_context.as_ref().map_or(Cow::Borrowed(options), |source| source.options(options))
     }
 
     /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.

@@ -47,8 +47,8 @@ pub use client::{McpClient, with_client};
 pub use mcpwire_core as core;
 pub use mcpwire_process::{
     Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
-    SpawnError, SpawnErrorKind, inherited_names,
+    SpawnError, SpawnErrorKind, TraceSource, inherited_names,
 };
-pub use options::{ConnectOptions, TraceSource};
+pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};
 pub use tasks::{RunningTask, Started};

@@ -1,24 +1,19 @@
 //! What a connection may have of its own.
 
 use std::fmt;
-use std::sync::Arc;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
     Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Event,
-    Json, Root, RpcError, TraceContext,
+    Json, Root, RpcError,
 };
 
-use mcpwire_process::Follower;
-use mcpwire_process::Watcher;
+use mcpwire_process::{Follower, TraceSource, Watcher};
 
 use crate::answers::Answers;
 
 /// Called with each event that is no reply: notifications, log messages, and what was left aside.
 pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;
-
-/// Knows where in a trace the program is right now: [`ConnectOptions::trace_context`].
-pub type TraceSource = Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>;
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with).
 ///

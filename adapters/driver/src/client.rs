@@ -259,7 +259,7 @@ impl<R> McpClient<R> {
 
     /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        Pending::begin(&self.life, params, options, options.progress.then_some(Notification::clone))
+        Pending::begin(&self.life, params, options, options.wants_progress().then_some(Notification::clone))
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.

@@ -51,10 +51,10 @@ pub use mcpwire_core as core;
 pub use mcpwire_process as process;
 pub use mcpwire_process::{
     Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
-    SpawnError, SpawnErrorKind, inherited_names,
+    SpawnError, SpawnErrorKind, TraceSource, inherited_names,
 };
 pub use notifications::Notifications;
-pub use options::{ConnectOptions, TraceSource};
+pub use options::ConnectOptions;
 pub use pending::Pending;
 pub use runtime::{Clock, ExitWatch, Reader, Runtime, Streams, Timer, Writer};
 pub use subscription::Subscription;

@@ -7,15 +7,12 @@ use std::sync::Arc;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
     Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
-    RpcError, TraceContext,
+    RpcError,
 };
-use mcpwire_process::{Follower, Watcher};
+use mcpwire_process::{Follower, TraceSource, Watcher};
 
 use crate::answers::Answer;
 use crate::handlers::Handlers;
-
-/// Knows where in a trace the program is right now: [`ConnectOptions::trace_context`].
-pub type TraceSource = Arc<dyn Fn() -> Option<TraceContext> + Send + Sync>;
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with) and [`McpClient::over`](crate::McpClient::over).
 ///

@@ -4,14 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
-use std::thread;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
-use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
+use mcpwire_process::{Error, McpServerDef, ShutdownReport, StderrLines, TraceSource, Tracer};
 
 use crate::handlers::Handlers;
-use crate::options::TraceSource;
 use crate::runtime::Clock;
 use crate::state::{Opened, State, Wish, wait};
 
@@ -56,8 +54,7 @@ impl Shared {
 
     /// The options of a request that is sent from here, within the trace that the program is in.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
-        source().map_or(Cow::Borrowed(options), |context| Cow::Owned(options.in_trace(&context)))
+        self.trace_context.as_ref().map_or(Cow::Borrowed(options), |source| source.options(options))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -142,13 +139,9 @@ impl Shared {
         if state.is_to_be_restarted() && state.report.is_some() {
             state.give_up_opening(&mut wakers);
         }
-        state.wish = Wish::Abandoned;
-        let process = state.process.take();
+        state.abandon();
         wakers.extend(state.driver.take());
         drop(state);
-        if let Some(process) = process {
-            end_elsewhere(process);
-        }
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -238,10 +231,7 @@ impl Drop for Life {
         }
         // Whoever asked for a polite end gets it, also if nobody waits for it.
         if state.wish == Wish::Live {
-            state.wish = Wish::Abandoned;
-            if let Some(process) = state.process.take() {
-                end_elsewhere(process);
-            }
+            state.abandon();
         }
         let driver = state.driver.take();
         drop(state);
@@ -249,15 +239,6 @@ impl Drop for Life {
             driver.wake();
         }
     }
-}
-
-/// Ends a process and all that it started, at once. Only its burial is left to another thread: no runtime is needed, and
-/// the thread that drops a client, which may be a runtime's, does not wait.
-fn end_elsewhere(mut process: Process) {
-    process.kill();
-    let thread = thread::Builder::new().name("mcpwire-reap".into()).stack_size(64 * 1024);
-    // Without a thread, the process is dropped here, which does the same and waits.
-    let _ = thread.spawn(move || drop(process));
 }
 
 impl fmt::Debug for Shared {

@@ -352,6 +352,15 @@ impl State {
         }
     }
 
+    /// Nobody wants the server any more: it ends now, with all that it started. To bury it is left to the driver, or to the
+    /// runtime that drops that: whoever drops a client does not wait.
+    pub(crate) fn abandon(&mut self) {
+        self.wish = Wish::Abandoned;
+        if let Some(process) = &mut self.process {
+            process.kill();
+        }
+    }
+
     /// It will not be started once more: everybody is told.
     pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.restarting = false;

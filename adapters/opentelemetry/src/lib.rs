@@ -1,10 +1,10 @@
 //! Where the requests of an MCP client belong in a distributed trace, as OpenTelemetry knows it.
 //!
 //! ```
-//! use std::sync::Arc;
+//! use mcpwire_blocking::{ConnectOptions, TraceSource};
 //!
-//! let mut options = mcpwire_blocking::ConnectOptions::default();
-//! options.trace_context = Some(Arc::new(mcpwire_opentelemetry::current));
+//! let mut options = ConnectOptions::default();
+//! options.trace_context = Some(TraceSource::new(mcpwire_opentelemetry::current));
 //! ```
 //!
 //! That is all: each request that is sent from then on carries `traceparent`, `tracestate` and `baggage` of the span that

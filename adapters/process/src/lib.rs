@@ -12,6 +12,7 @@
 //! | [`Exit`], [`SpawnError`] | how it ended, why it could not be started |
 //! | [`Stopping`], [`ShutdownReport`] | ending it |
 //! | [`Stderr`], [`StderrTail`], [`StderrLines`], [`Tracer`] | what it writes, what goes over the wire |
+//! | [`TraceSource`] | where in a trace its requests belong |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
 
 mod definition;
@@ -23,6 +24,7 @@ mod spawn;
 mod stderr;
 mod stopping;
 mod trace;
+mod trace_source;
 
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Error, ErrorKind, HttpSetupError, ProcessReport};
@@ -32,3 +34,4 @@ pub use spawn::{SpawnError, SpawnErrorKind};
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};
 pub use stopping::{Next, ShutdownReport, Stopping};
 pub use trace::{Direction, Tracer, Watcher};
+pub use trace_source::TraceSource;

@@ -4,11 +4,14 @@ pub(crate) mod append;
 mod deserialize;
 pub(crate) mod hand_over;
 pub(crate) mod locate;
+mod number;
 pub(crate) mod read;
 pub(crate) mod scan;
 pub(crate) mod serialize;
 mod skip;
 pub(crate) mod string;
+
+pub use number::Number;
 
 use alloc::boxed::Box;
 use alloc::string::String;

@@ -33,7 +33,7 @@ impl<'a> WireId<'a> {
         let good = match text.as_bytes().first()? {
             b'"' => is_whole(self.0),
             // A number that is out of range may not come back as it was.
-            b'-' | b'0'..=b'9' => is_whole(self.0) && text.parse().is_ok_and(f64::is_finite),
+            b'-' | b'0'..=b'9' => is_whole(self.0) && is_in_range(text),
             _ => false,
         };
         good.then_some(text)
@@ -41,6 +41,17 @@ impl<'a> WireId<'a> {
 
     pub(crate) fn is_null(self) -> bool {
         self.0 == b"null"
+    }
+}
+
+/// Whether a number is one that any reader of JSON takes: of 300 digits before the point at most, its exponent counted.
+fn is_in_range(number: &str) -> bool {
+    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let digits = digits.split('.').next().map_or(0, str::len);
+    match exponent.trim_start_matches('+').parse::<i32>() {
+        Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
+        // Too many digits for an exponent: what is that small is nothing, and what is that large is out of range.
+        Err(_) => exponent.starts_with('-'),
     }
 }
 
@@ -89,6 +100,12 @@ mod tests {
             ("null", false),
             ("[1]", false),
             ("1x", false),
+            ("1e300", false),
+            ("1e299", true),
+            ("10e+298", true),
+            ("1e-400", true),
+            ("1e99999999999", false),
+            ("1e-99999999999", true),
             ("\"", false),
         ] {
             assert_eq!(WireId(text.as_bytes()).echo().is_some(), echoed, "{text}");

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::asks::Hooks;
 use super::engine::merged;
+use super::inbound::Progressing;
 use super::tasks;
 use crate::cache::CacheLimits;
 use crate::json::Json;
@@ -187,8 +188,8 @@ pub struct RequestOptions {
     pub timeout: Option<Duration>,
     /// In place of [`Config::total_timeout`].
     pub total_timeout: Option<Duration>,
-    /// Ask the server to report progress; its reports put off the timeout, not the total one.
-    pub progress: bool,
+    /// Whether the server is asked to report progress, and what it takes to read its reports.
+    pub(crate) progress: Option<Progressing>,
     /// Members to put into the request's `_meta`: an object.
     pub meta: Option<Json>,
     /// Ask the server, also if an earlier answer still holds.
@@ -243,9 +244,14 @@ impl RequestOptions {
         self
     }
 
-    /// Asks for reports of progress.
+    /// Whether the server is asked to report progress.
+    pub fn wants_progress(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// Asks the server to report progress. Its reports put off the timeout, not the total one.
     pub fn progress(mut self) -> Self {
-        self.progress = true;
+        self.progress = Some(Progressing::HERE);
         self
     }
 

@@ -178,7 +178,7 @@ pub enum CallError {
         /// Which method.
         method: MethodName,
         /// Why it did not get it.
-        error: Box<InputError>,
+        error: Arc<InputError>,
     },
     /// The call had become a task, which ended without a result, or cannot be followed any more.
     Task {

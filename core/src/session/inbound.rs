@@ -20,6 +20,14 @@ use crate::time::Timestamp;
 use crate::types::lenient::Lenient;
 use crate::types::{DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated};
 
+/// What it takes to read reports of progress: set by what asks for them, so that it is part of no other program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progressing(fn(&mut Session, &[u8], Timestamp) -> Option<()>);
+
+impl Progressing {
+    pub(super) const HERE: Self = Progressing(Session::progress);
+}
+
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
 pub(crate) struct Batch {
@@ -199,7 +207,14 @@ impl Session {
 
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let told = match method {
-            "notifications/progress" => self.progress(bytes, now),
+            "notifications/progress" => match self.progress {
+                Some(Progressing(read)) => read(self, bytes, now),
+                None => {
+                    // Nobody has asked for any.
+                    self.stats.late += 1;
+                    Some(())
+                }
+            },
             "notifications/message" => {
                 params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
             }

@@ -11,7 +11,7 @@
 //!
 //! Between the rounds the request is not on the server: it is paused here, with nothing but its total deadline running.
 
-use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use core::mem;
@@ -157,7 +157,7 @@ impl Session {
         let error = match decode::answer::<InputRequiredResult>(message, id) {
             Ok(Answer::Result(wanted)) => match self.begin_round(waiting, wanted, now, out) {
                 Ok(()) => return,
-                Err(error) => CallError::Input { method, error: Box::new(error) },
+                Err(error) => CallError::Input { method, error: Arc::new(error) },
             },
             Ok(Answer::Error(error)) => CallError::Server { method, error },
             Err(error) => CallError::Invalid { method, error },
@@ -236,7 +236,7 @@ impl Session {
 
     #[inline(never)]
     fn fail_round(&mut self, waiting: Waiting, error: InputError) {
-        self.end_round(waiting.key, CallError::Input { method: waiting.method, error: Box::new(error) });
+        self.end_round(waiting.key, CallError::Input { method: waiting.method, error: Arc::new(error) });
     }
 
     #[inline(never)]

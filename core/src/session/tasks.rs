@@ -6,6 +6,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -509,7 +510,7 @@ impl Session {
     /// Takes in that an input that a task wants is not to be had: the task could wait for it for ever.
     fn task_input_refused(&mut self, key: RequestKey, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
         let Some(followed) = self.tasks.followed.get(&key) else { return };
-        let error = CallError::Input { method: followed.method.clone(), error: Box::new(error) };
+        let error = CallError::Input { method: followed.method.clone(), error: Arc::new(error) };
         self.give_up_task(key, error, now, out);
     }
 

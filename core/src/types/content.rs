@@ -10,8 +10,8 @@ use super::kind::Kind;
 use super::lenient::{self, Hoped, Lenient};
 use super::object::object;
 use super::{Extra, Icon};
-use crate::json::Json;
 use crate::json::read::{self, Reader};
+use crate::json::{Json, Number};
 
 /// One piece of content.
 ///
@@ -199,7 +199,7 @@ object! {
         /// `user`, `assistant` or both.
         or_default audience: Vec<String> = "audience",
         /// From 0, unimportant, to 1, required.
-        optional priority: f64 = "priority",
+        optional priority: Number = "priority",
         /// When it changed last, as an ISO 8601 time.
         optional last_modified: String = "lastModified",
     }

@@ -26,7 +26,7 @@ pub(crate) use tasks::*;
 use mcpwire_core::{
     Annotations, AudioContent, CallToolResult, CompleteResult, Completion, ContentBlock, EmbeddedResource, Extra,
     GetPromptResult, Icon, ImageContent, Implementation, Json, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage, LoggingLevel, Progress, Prompt,
+    ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage, LoggingLevel, Number, Progress, Prompt,
     PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
     ResourceUi, ResourceUpdated, Role, Root, TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
 };
@@ -126,7 +126,7 @@ fn icons() -> impl Strategy<Value = Vec<Icon>> {
 pub(crate) fn annotations() -> impl Strategy<Value = Annotations> {
     made!(Annotations {
         audience: vec(text(), 0..2),
-        priority: option::of(number()),
+        priority: option::of(number().prop_map(Number::from)),
         last_modified: word(),
         extra: extra(),
     })
