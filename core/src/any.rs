@@ -6,6 +6,7 @@ use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 #[cfg(feature = "http")]
 use crate::http;
@@ -325,7 +326,7 @@ impl AnyEngine {
 
     /// See [`stdio::Engine::take_server`].
     #[inline]
-    pub fn take_server(&mut self) -> Option<ServerInfo> {
+    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
         either!(self, engine => engine.take_server())
     }
 

@@ -1,5 +1,6 @@
 //! [`Engine`]: a [`Session`] together with the bytes of a stream. What an adapter drives.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -362,7 +363,7 @@ impl Engine {
     }
 
     /// Takes out what [`Engine::server`] shows, for who keeps it elsewhere.
-    pub fn take_server(&mut self) -> Option<ServerInfo> {
+    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
         self.session.take_server()
     }
 

@@ -50,7 +50,7 @@ impl<R: Runtime> McpClient<R> {
             return Self::connect_http(def, options);
         }
         let (process, streams) = spawn::<R>(def)?;
-        Ok(Self::begin_with(Some(def.clone()), Some(process), streams, options))
+        Ok(Self::begin_with(Some(Arc::new(def.clone())), Some(process), streams, options))
     }
 
     #[cfg(feature = "http")]
@@ -140,7 +140,7 @@ impl<R: Runtime> McpClient<R> {
             let process = shared.lock().process_report();
             Err(Error::Connect { server: shared.name().into(), error: ConnectError::Closed, process })
         };
-        let Some(def) = shared.definition.as_ref().filter(|_| shared.lock().wish == Wish::Live) else {
+        let Some(def) = shared.definition.as_deref().filter(|_| shared.lock().wish == Wish::Live) else {
             return closed();
         };
         let (process, Streams { reader, writer, stderr, exit }) = spawn::<R>(def)?;
@@ -164,7 +164,7 @@ impl<R: Runtime> McpClient<R> {
     }
 
     fn begin_with(
-        definition: Option<McpServerDef>,
+        definition: Option<Arc<McpServerDef>>,
         process: Option<Process>,
         streams: Streams,
         options: ConnectOptions,
@@ -188,7 +188,7 @@ impl<R> McpClient<R> {
     }
 
     fn parts(
-        definition: Option<McpServerDef>,
+        definition: Option<Arc<McpServerDef>>,
         process: Option<Process>,
         streams: Streams,
         options: ConnectOptions,
@@ -299,7 +299,7 @@ impl<R> McpClient<R> {
 
     /// To whom the connection is open; `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
-        self.life.shared().server.get()
+        self.life.shared().server.get().map(|server| &**server)
     }
 
     /// What the server says it can do; `None` if it said nothing about it.
@@ -314,7 +314,7 @@ impl<R> McpClient<R> {
 
     /// How the server was started; `None` for a pair of streams.
     pub fn definition(&self) -> Option<&McpServerDef> {
-        self.life.shared().definition.as_ref()
+        self.life.shared().definition.as_deref()
     }
 
     /// Whether the connection was opened.
@@ -403,7 +403,7 @@ impl<R> McpClient<R> {
 
 /// The two halves of a connection, whatever its runtime.
 fn assemble(
-    definition: Option<McpServerDef>,
+    definition: Option<Arc<McpServerDef>>,
     process: Option<Process>,
     streams: Streams,
     options: ConnectOptions,

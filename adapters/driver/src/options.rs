@@ -37,7 +37,7 @@ pub struct ConnectOptions {
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
     /// Who answers what the server asks for.
-    pub(crate) handlers: Handlers,
+    pub(crate) handlers: Arc<Handlers>,
 }
 
 impl ConnectOptions {
@@ -79,8 +79,7 @@ impl ConnectOptions {
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
         self.config.answer_elicitation(true, self.handlers.url.is_some());
-        self.handlers.exist();
-        self.handlers.form = Some(Box::new(move |form| Box::pin(handler(form))));
+        self.add(|handlers| handlers.form = Some(Box::new(move |form| Box::pin(handler(form)))));
         self
     }
 
@@ -94,8 +93,7 @@ impl ConnectOptions {
         F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
     {
         self.config.answer_elicitation(self.handlers.form.is_some(), true);
-        self.handlers.exist();
-        self.handlers.url = Some(Box::new(move |url| Box::pin(handler(url))));
+        self.add(|handlers| handlers.url = Some(Box::new(move |url| Box::pin(handler(url)))));
         self
     }
 
@@ -107,8 +105,7 @@ impl ConnectOptions {
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
         self.config.answer_sampling();
-        self.handlers.exist();
-        self.handlers.sampling = Some(Box::new(move |params| Box::pin(handler(params))));
+        self.add(|handlers| handlers.sampling = Some(Box::new(move |params| Box::pin(handler(params)))));
         self
     }
 
@@ -128,17 +125,23 @@ impl ConnectOptions {
         for method in &methods {
             self.config.answer(method);
         }
-        self.handlers.exist();
-        self.handlers.others.push((methods, Arc::new(answer)));
+        self.add(|handlers| handlers.others.push((methods, Arc::new(answer))));
         self
     }
 
     /// Says who is told of requests that could not be answered: what a handler answered did not fit, or it refused. The
     /// server is told the same.
     pub fn on_answer_error(mut self, f: impl Fn(&Ask, &RpcError) + Send + Sync + 'static) -> Self {
-        self.handlers.exist();
-        self.handlers.on_error = Some(Arc::new(f));
+        self.add(|handlers| handlers.on_error = Some(Arc::new(f)));
         self
+    }
+
+    fn add(&mut self, add: impl FnOnce(&mut Handlers)) {
+        // Nobody else has them before there is a connection.
+        if let Some(handlers) = Arc::get_mut(&mut self.handlers) {
+            handlers.exist();
+            add(handlers);
+        }
     }
 }
 

@@ -18,14 +18,14 @@ const STREAM: &str = "stream";
 
 /// One connection.
 pub(crate) struct Shared {
-    pub(crate) definition: Option<McpServerDef>,
+    pub(crate) definition: Option<Arc<McpServerDef>>,
     pub(crate) patience: Patience,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
-    pub(crate) handlers: Handlers,
+    pub(crate) handlers: Arc<Handlers>,
     /// Who knows where in a trace the program is.
     pub(crate) trace_context: Option<TraceSource>,
-    pub(crate) server: OnceLock<ServerInfo>,
+    pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
     /// Those who watch, while no driver has them.
     pub(crate) watchers: Mutex<Watchers>,
@@ -40,10 +40,10 @@ pub(crate) struct Watchers {
 
 impl Shared {
     pub(crate) fn new(
-        definition: Option<McpServerDef>,
+        definition: Option<Arc<McpServerDef>>,
         patience: Patience,
         clock: Clock,
-        handlers: Handlers,
+        handlers: Arc<Handlers>,
         trace_context: Option<TraceSource>,
         state: State,
         watchers: Watchers,
@@ -154,7 +154,7 @@ impl Shared {
     }
 
     pub(crate) fn name(&self) -> &str {
-        self.definition.as_ref().map_or(STREAM, McpServerDef::display_name)
+        self.definition.as_ref().map_or(STREAM, |def| def.display_name())
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{
@@ -256,7 +256,7 @@ impl State {
     }
 
     /// Looks at what the server said, until one of those who listen should have its turn. Whether there was anything; whom to wake for it is added to `wakers`.
-    pub(crate) fn events(&mut self, server: &OnceLock<ServerInfo>, wakers: &mut Vec<Waker>) -> bool {
+    pub(crate) fn events(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) -> bool {
         let mut any = false;
         while let Some(event) = self.engine.poll_event() {
             any = true;
@@ -324,7 +324,7 @@ impl State {
     }
 
     /// Ends the connection at once, as far as those are concerned who wait for something.
-    pub(crate) fn close(&mut self, server: &OnceLock<ServerInfo>, wakers: &mut Vec<Waker>) {
+    pub(crate) fn close(&mut self, server: &OnceLock<Arc<ServerInfo>>, wakers: &mut Vec<Waker>) {
         self.engine.close();
         while self.events(server, wakers) {}
         if self.opening.outcome.is_none() && server.get().is_none() {

@@ -1,6 +1,7 @@
 //! [`Engine`]: a session and the exchanges that carry its messages. What an adapter drives.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -205,7 +206,7 @@ impl Engine {
     }
 
     /// Takes out what [`Engine::server`] shows, for who keeps it elsewhere.
-    pub fn take_server(&mut self) -> Option<ServerInfo> {
+    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
         self.session.take_server()
     }
 

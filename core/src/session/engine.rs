@@ -46,7 +46,7 @@ pub struct Session {
     pub(super) silent_at: Option<Timestamp>,
     pub(super) connect_by: Option<Timestamp>,
     pub(super) phase: Phase,
-    pub(super) server: Option<ServerInfo>,
+    pub(super) server: Option<Arc<ServerInfo>>,
     pub(super) era: Option<Era>,
     /// What the modern era wants in the `_meta` of each request.
     pub(super) meta: String,
@@ -326,11 +326,11 @@ impl Session {
 
     /// To whom the connection is open; stays known after its end, unless it was taken.
     pub fn server(&self) -> Option<&ServerInfo> {
-        self.server.as_ref()
+        self.server.as_deref()
     }
 
     /// Takes out what [`Session::server`] shows, for who keeps it elsewhere.
-    pub fn take_server(&mut self) -> Option<ServerInfo> {
+    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
         self.server.take()
     }
 

@@ -101,7 +101,7 @@ impl Session {
         self.tasks.open(&server);
         self.barred = Barred::of(server.protocol_version, server.capabilities.as_ref());
         self.version = Some(server.protocol_version);
-        self.server = Some(server);
+        self.server = Some(Arc::new(server));
         self.events.push_back(Event::Connected);
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn assemble<R: Runtime>(
     let engine = EngineBox::http(Engine::new(config, settings));
     let watchers = Watchers { lines: StderrLines::new(stderr), tracer: trace.map(Tracer::new) };
     let state = State::new(engine, None, None);
-    let shared = Arc::new(Shared::new(Some(def.clone()), patience, clock, handlers, trace_context, state, watchers));
+    let shared =
+        Arc::new(Shared::new(Some(Arc::new(def.clone())), patience, clock, handlers, trace_context, state, watchers));
     let mut driver = Loop::new(Arc::clone(&shared), None, None, None, timer);
     driver.http = Some(Box::new(exchanges));
     Ok((Lives::of(shared), driver.into_driver()))
