@@ -103,7 +103,9 @@ impl<'c, A: Serialize> Call<'c, A> {
     pub fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let Call { client, name, arguments, options, on_progress, on_status } = self;
         let result = Call { client: &mut *client, name, arguments, options, on_progress, on_status }.call()?;
-        result.structured().map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(name) }))
+        result
+            .structured()
+            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(name).into() }))
     }
 
     /// Sends the call and waits for its result, as the JSON that the server sent.

@@ -113,7 +113,9 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub async fn structured<T: DeserializeOwned>(self) -> Result<T, Error> {
         let (client, tool) = (self.client, self.name);
         let result = self.call().await?;
-        result.structured().map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool) }))
+        result
+            .structured()
+            .map_err(|error| client.call_error(CallError::Structured { error: error.of_tool(tool).into() }))
     }
 
     /// The call's future, with the result as the JSON that the server sent.

@@ -149,7 +149,7 @@ pub enum CallError {
     /// The structured content of a tool's answer cannot be used as what was asked for.
     Structured {
         /// Of which tool, and why.
-        error: StructuredError,
+        error: Arc<StructuredError>,
     },
     /// No answer came in time. The server was told that the request is cancelled.
     Timeout {

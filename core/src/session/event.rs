@@ -1,7 +1,7 @@
 //! What a session tells its embedder.
 
-use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::asks::{Ask, AskKey};
@@ -78,7 +78,7 @@ pub enum Notification {
         /// The call that waits for it, if one does.
         key: Option<RequestKey>,
         /// How it stands.
-        task: Box<Task>,
+        task: Arc<Task>,
     },
     /// A log message.
     Log(LogMessage),
