@@ -19,7 +19,7 @@ use crate::client::McpClient;
 use crate::pending::Pending;
 use crate::slots::Keep;
 use crate::tasks::Started;
-use crate::tools::Boxed;
+use crate::tools::{Before, Boxed, before};
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
@@ -196,18 +196,17 @@ where
                     else {
                         continue;
                     };
-                    let client = this.client;
-                    if !looked && let Some(looking) = client.look_before(this.name, options.task_mode()) {
-                        this.stage = Stage::Looking { arguments, options, looking };
-                        continue;
-                    }
-                    if this.client.lacks(this.name) {
-                        let error = CallError::ToolNotFound { tool: this.name.into(), error: None };
-                        return Poll::Ready(Err(this.client.call_error(error)));
+                    let life = this.client.life();
+                    match before(life, this.name, &mut options, looked) {
+                        Before::Nothing => {}
+                        Before::Look(looking) => {
+                            this.stage = Stage::Looking { arguments, options, looking };
+                            continue;
+                        }
+                        Before::Refuse(error) => return Poll::Ready(Err(error)),
                     }
                     let params = CallToolParams { name: this.name, arguments: &arguments };
-                    this.client.settle_task_mode(this.name, &mut options)?;
-                    let pending = Pending::<M>::begin(this.client.life(), &params, &options, this.reports)?;
+                    let pending = Pending::<M>::begin(life, &params, &options, this.reports)?;
                     this.stage = Stage::Waiting(pending);
                 }
                 Stage::Waiting(pending) => {

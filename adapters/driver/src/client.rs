@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
     CallError, CallToolResult, ConnectError, EngineBox, Json, Method, Notification, Params, Phase, ProtocolVersion,
-    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, TaskMode, Timestamp, Tool,
+    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -361,29 +361,6 @@ impl<R> McpClient<R> {
     /// nothing: it is what happens when the last clone is dropped. Requests that are under way end at once.
     pub fn kill(&self) {
         self.life.shared().end_at_once();
-    }
-
-    /// Whether it is certain that the server does not have this tool.
-    pub(crate) fn lacks(&self, tool: &str) -> bool {
-        let state = self.life.shared().lock();
-        state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed
-    }
-
-    /// Settles in which mode a tool is called, where `options` say what the caller would like.
-    #[inline(never)]
-    pub(crate) fn settle_task_mode(&self, tool: &str, options: &mut RequestOptions) -> Result<(), Error> {
-        let Some(server) = self.server_info().filter(|server| server.takes_tasks()) else { return Ok(()) };
-        let state = self.life.shared().lock();
-        let settled = state.tools.settle_task_mode(tool, Some(server), state.engine.config(), options);
-        drop(state);
-        settled.map_err(|error| self.life.shared().refused(error))
-    }
-
-    /// Looks for a tool, if it matters for that what the server's list says.
-    pub(crate) fn look_before<'c>(&'c self, tool: &'c str, wanted: TaskMode) -> Option<Boxed<'c, ()>> {
-        let server = self.server_info().filter(|server| server.takes_tasks());
-        let must_look = server.is_some() && self.life.shared().lock().tools.must_look_before(tool, server, wanted);
-        must_look.then(|| tools::look_for(&self.life, tool))
     }
 
     /// The connection, for what is waited for.

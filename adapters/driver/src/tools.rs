@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcpwire_core::{
-    CacheHints, CallError, ListTools, ListToolsResult, PagesTime, Rejected, RequestOptions, Searched, Tool, ToolList,
-    ToolSearch,
+    CacheHints, CallError, ListTools, ListToolsResult, PagesTime, Phase, Rejected, RequestOptions, Searched, Tool,
+    ToolList, ToolSearch,
 };
 use mcpwire_process::Error;
 
@@ -103,6 +103,38 @@ pub(crate) fn look_for<'a>(life: &'a Lives, tool: &'a str) -> Boxed<'a, ()> {
             state.tools.note(tool, found);
         }
     })
+}
+
+/// What is to be done before a tool is called.
+pub(crate) enum Before<'c> {
+    /// Nothing: it can be sent.
+    Nothing,
+    /// To look for the tool: the server's list says how it is called.
+    Look(Boxed<'c, ()>),
+    /// It is not sent.
+    Refuse(Error),
+}
+
+/// Makes ready for a call of `tool`, and settles in which mode that is, where `options` say what the caller would like.
+/// `looked` says that the tool has been looked for.
+pub(crate) fn before<'c>(life: &'c Lives, tool: &'c str, options: &mut RequestOptions, looked: bool) -> Before<'c> {
+    let shared = life.shared();
+    let state = shared.lock();
+    let server = shared.server.get().map(|server| &**server).filter(|server| server.takes_tasks());
+    if !looked && state.tools.must_look_before(tool, server, options.task_mode()) {
+        return Before::Look(look_for(life, tool));
+    }
+    if state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed {
+        drop(state);
+        return Before::Refuse(shared.call_error(CallError::ToolNotFound { tool: tool.into(), error: None }));
+    }
+    match state.tools.settle_task_mode(tool, server, state.engine.config(), options) {
+        Ok(()) => Before::Nothing,
+        Err(error) => {
+            drop(state);
+            Before::Refuse(shared.refused(error))
+        }
+    }
 }
 
 /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.

@@ -9,7 +9,7 @@ use super::{PeerError, RpcError, WireId};
 use crate::json::Json;
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::key_text;
-use crate::types::lenient::{Hoped, Lenient, Mismatch};
+use crate::types::lenient::{Hoped, Lenient, Mismatch, strict};
 
 /// A response, read.
 #[derive(Debug)]
@@ -24,9 +24,22 @@ type Part<'a, 'de> = &'a mut dyn read::Part<'de>;
 
 /// Reads the response to our request `id`, its result as an `R`.
 pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> Result<Answer<R>, PeerError> {
+    answer_with(message, id, |reader| R::deserialize(reader))
+}
+
+/// The same for a type of the protocol, without the way through serde.
+pub(crate) fn answer_of<R: Lenient>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
+    answer_with(message, id, strict::<R>)
+}
+
+fn answer_with<'de, R>(
+    message: &'de [u8],
+    id: u64,
+    read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
+) -> Result<Answer<R>, PeerError> {
     let mut result = None;
     let error = response(message, id, &mut |reader: &mut Reader<'de>| {
-        result = Some(R::deserialize(reader)?);
+        result = Some(read(reader)?);
         Ok(())
     })?;
     match (error, result) {

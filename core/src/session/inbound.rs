@@ -339,8 +339,8 @@ fn params<P: Lenient>(bytes: &[u8]) -> Option<P> {
 }
 
 /// Reads the answer to one of the two requests that open a connection.
-fn opened<'de, R: serde::Deserialize<'de>>(bytes: &'de [u8], id: u64) -> Outcome<R> {
-    match decode::answer::<R>(bytes, id) {
+fn opened<R: Lenient>(bytes: &[u8], id: u64) -> Outcome<R> {
+    match decode::answer_of::<R>(bytes, id) {
         Ok(Answer::Result(result)) => Ok(result),
         Ok(Answer::Error(error)) => Err(Refusal::Error(error)),
         Err(error) => Err(Refusal::Invalid(error)),
