@@ -32,12 +32,62 @@ impl Hints {
 
 /// Milliseconds as a JSON number. Absent, negative or none: no time at all. However long: as long as can be said.
 fn ttl(number: &[u8]) -> Duration {
-    let text = core::str::from_utf8(number).unwrap_or_default();
-    let millis = match text.parse::<u64>() {
-        Ok(millis) => millis,
-        // `as` takes what is too large as the largest, and what is no number as none.
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "that is what is wanted")]
-        Err(_) => text.parse::<f64>().map_or(0, |millis| millis as u64),
+    Duration::from_millis(whole_part(number).unwrap_or(0))
+}
+
+/// The whole part of a number, as far as there is one of that size; `None` for what is no number, or negative.
+fn whole_part(number: &[u8]) -> Option<u64> {
+    let number = core::str::from_utf8(number).ok()?;
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let mut places = match exponent.trim_start_matches('+').parse::<i64>() {
+        Ok(exponent) => exponent.saturating_add_unsigned(before.len() as u64),
+        Err(_) if exponent.starts_with('-') => 0,
+        Err(_) => i64::MAX,
     };
-    Duration::from_millis(millis)
+    let mut digits = before.bytes().chain(after.bytes());
+    let mut whole = 0u64;
+    while places > 0 {
+        let digit = match digits.next() {
+            Some(digit) => digit.checked_sub(b'0').filter(|digit| *digit < 10)?,
+            // Nothing but zeros is to come.
+            None if whole == 0 => break,
+            None => 0,
+        };
+        whole = whole.saturating_mul(10).saturating_add(digit.into());
+        if whole == u64::MAX {
+            break;
+        }
+        places -= 1;
+    }
+    Some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_all_shapes_have_a_whole_part() {
+        for (text, whole) in [
+            ("0", Some(0)),
+            ("1500", Some(1_500)),
+            ("1500.9", Some(1_500)),
+            ("1.5e3", Some(1_500)),
+            ("15000E-1", Some(1_500)),
+            ("0.0015e+6", Some(1_500)),
+            ("0e99999999999999999999", Some(0)),
+            ("1e-99999999999999999999", Some(0)),
+            ("1e99999999999999999999", Some(u64::MAX)),
+            ("1e300", Some(u64::MAX)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("9007199254740993.0", Some(9_007_199_254_740_993)),
+            ("-1", None),
+            ("\"7\"", None),
+            ("null", None),
+        ] {
+            assert_eq!(whole_part(text.as_bytes()), whole, "{text}");
+        }
+    }
 }

@@ -8,6 +8,7 @@
 //! | [`PeerError`] | the server: what is wrong with a message of its |
 
 use alloc::borrow::Cow;
+#[cfg(feature = "http")]
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
