@@ -3,6 +3,8 @@
 mod endless;
 mod plain;
 
+use std::sync::Arc;
+
 use mcpwire_core::{Ask, CallError, CallTool, Config, Event, InputError, RequestOptions, Ticket};
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use serde_json::Value;
@@ -67,7 +69,7 @@ fn answer(pair: &mut Pair, ask: &Ask, answer: &Value) -> bool {
 
 fn input_error<T: std::fmt::Debug>(result: Option<Result<T, CallError>>) -> InputError {
     match result.expect("it has ended") {
-        Err(CallError::Input { error, .. }) => *error,
+        Err(CallError::Input { error, .. }) => Arc::unwrap_or_clone(error),
         other => panic!("{other:?}"),
     }
 }

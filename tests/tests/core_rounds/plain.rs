@@ -1,5 +1,7 @@
 //! Rounds that come to a result, and those that cannot.
 
+use std::sync::Arc;
+
 use mcpwire_core::{
     CallError, CallToolRaw, Event, GetPrompt, GetPromptParams, InputError, Json, Notification, ReadResource,
     ReadResourceParams, RequestOptions, RpcError, Ticket,
@@ -145,7 +147,7 @@ fn what_is_not_to_be_had_fails_the_call_and_nothing_else() {
         error,
         CallError::Input {
             method: "tools/call".into(),
-            error: Box::new(InputError::Refused { name: "b".into(), asked: "elicitation/create".into(), error: no })
+            error: Arc::new(InputError::Refused { name: "b".into(), asked: "elicitation/create".into(), error: no })
         }
     );
     assert_eq!(pair.sent.len(), 1, "the server does not wait, and is not told");

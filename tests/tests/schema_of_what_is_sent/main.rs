@@ -21,8 +21,8 @@ use revision::{faults, open, revisions};
 use words::{Words, config, words};
 
 pub(crate) fn send<M: Method>(pair: &mut Pair, words: &Words, params: &impl Params<M>) {
-    let mut options = RequestOptions::new();
-    options.progress = words.progress;
+    let options = RequestOptions::new();
+    let mut options = if words.progress { options.progress() } else { options };
     options.meta = words.meta.as_ref().map(|meta| Json::from_value(meta).expect("it is JSON"));
     match pair.engine.request::<M>(params, &options, pair.now()) {
         Ok(_) | Err(SendError::NotInRevision { .. }) => {}

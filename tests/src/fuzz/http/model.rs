@@ -84,8 +84,8 @@ impl Model {
     }
 
     pub(super) fn call(&mut self, bits: u8) {
-        let mut options = RequestOptions::new();
-        options.progress = bits & 1 != 0;
+        let options = RequestOptions::new();
+        let mut options = if bits & 1 == 0 { options } else { options.progress() };
         options.repeatable = bits & 2 != 0;
         let arguments = ["{}", r#"{"a":"x\ny"}"#, r#"{"a":1}"#, r#"{"a":null,"b":[1]}"#][usize::from(bits >> 2 & 3)];
         let arguments = Json::parse(arguments).expect("it is JSON");

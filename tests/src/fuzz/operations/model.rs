@@ -167,7 +167,7 @@ impl Model {
                 let waiting = Waiting {
                     ticket,
                     id,
-                    progress: options.progress,
+                    progress: options.wants_progress(),
                     timeout,
                     idle: self.now + timeout,
                     total: self.now + total,
