@@ -11,7 +11,7 @@ use super::inflight::Waiting;
 use super::server::Phase;
 use super::tasks::Tasked;
 use super::ticket::{self, Reply};
-use crate::json::scan;
+use crate::json::{Json, scan};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
@@ -209,11 +209,7 @@ impl Session {
         let told = match method {
             "notifications/progress" => match self.progress {
                 Some(Progressing(read)) => read(self, bytes, now),
-                None => {
-                    // Nobody has asked for any.
-                    self.stats.late += 1;
-                    Some(())
-                }
+                None => self.unasked_progress(bytes),
             },
             "notifications/message" => {
                 params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
@@ -256,6 +252,13 @@ impl Session {
         if told.is_none() {
             self.noise(bytes);
         }
+    }
+
+    /// Progress where nobody has asked for any.
+    #[cold]
+    fn unasked_progress(&mut self, bytes: &[u8]) -> Option<()> {
+        let params = decode::params::<Json>(bytes)?.ok()?;
+        params.is_object().then(|| self.stats.late += 1)
     }
 
     fn progress(&mut self, bytes: &[u8], now: Timestamp) -> Option<()> {

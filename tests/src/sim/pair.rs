@@ -120,6 +120,11 @@ impl Pair {
         Some(ticket.decode(reply))
     }
 
+    /// The reply to a request, unread, once there is one.
+    pub fn reply(&mut self, key: RequestKey) -> Option<Reply> {
+        self.replies.remove(&key).map(|(_, reply)| reply)
+    }
+
     /// The text of the answer to a call.
     pub fn text(&mut self, ticket: Ticket<CallTool>) -> String {
         let result: CallToolResult = self.take(ticket).expect("it has ended").expect("it went well");

@@ -103,9 +103,14 @@ fn reported_error(session: &mut Session<'_>, tool: &str, result: &CallToolResult
     }
 }
 
-/// A failure with what to try instead: another tool, or other arguments. The tools have been listed by now where that
-/// explains it.
-fn explained(session: &Session<'_>, tool: &str, failure: Failure) -> Failure {
+/// A failure with what to try instead: another tool, or other arguments. The tools are listed where that tells, and have not
+/// been by now.
+fn explained(session: &mut Session<'_>, tool: &str, failure: Failure) -> Failure {
+    let is_told_by_list = failure.is_of_arguments() || failure.is_tool_not_found();
+    if is_told_by_list && session.client.tools().is_empty() {
+        // Without the list there is no hint.
+        let _ = session.request(|client| client.list_tools().map(drop));
+    }
     match session.client.get_tool(tool) {
         Some(tool) if failure.is_of_arguments() => failure.with_hint(page(tool)),
         None if failure.is_tool_not_found() => failure.with_hint(suggestion(tool, session.client.tools())),

@@ -1,0 +1,121 @@
+//! One tool is looked for in a server's list, without the list.
+
+use mcpwire_core::{
+    CallError, Config, ListParams, ListTools, RequestOptions, RpcError, Searched, TaskSupport, ToolSearch,
+};
+use mcpwire_tests::sim::{Pair, Sent, modern};
+
+/// Looks for a tool on a server with these pages, and says how often it was asked.
+fn looked_for(tool: &str, pages: Vec<String>) -> (Searched, usize) {
+    let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
+    let mut search = ToolSearch::new(tool);
+    loop {
+        let now = pair.now();
+        let key = pair.engine.send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
+        pair.drive();
+        match search.look_at(&pair.reply(key).expect("it has ended")) {
+            Searched::AskForMore => {}
+            found => return (found, pair.sent.len()),
+        }
+    }
+}
+
+/// Cursors are numbers of pages.
+fn page_of(sent: &Sent) -> usize {
+    assert_eq!(sent.method(), "tools/list");
+    sent.params()["cursor"].as_str().map_or(0, |cursor| cursor.parse().expect("a cursor of ours"))
+}
+
+fn page(tools: &str, next: Option<usize>) -> String {
+    let next = next.map(|next| format!(r#","nextCursor":"{next}""#)).unwrap_or_default();
+    format!(r#"{{"resultType":"complete","ttlMs":60000,"tools":{tools}{next}}}"#)
+}
+
+#[test]
+fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
+    let pages = || {
+        let first = r#"[7,{"name":7},{"title":"c"},{"name":"a"}]"#;
+        let second = r#"[{"name":"b","execution":{"taskSupport":"required"}}]"#;
+        vec![page(first, Some(1)), page(second, Some(2)), page(r#"[{"name":"\u0063\"","execution":null}]"#, None)]
+    };
+    assert_eq!(looked_for("a", pages()), (Searched::Has(TaskSupport::Forbidden), 1));
+    assert_eq!(looked_for("b", pages()), (Searched::Has(TaskSupport::Required), 2));
+    assert_eq!(looked_for("c\"", pages()), (Searched::Has(TaskSupport::Forbidden), 3));
+    assert_eq!(looked_for("c", pages()), (Searched::Lacks, 3));
+}
+
+#[test]
+fn a_list_that_does_not_end_says_nothing() {
+    assert_eq!(looked_for("a", vec![page("[]", Some(0))]), (Searched::Unknown, 2));
+    let circle = vec![page("[]", Some(1)), page("[]", Some(0))];
+    assert_eq!(looked_for("a", circle), (Searched::Unknown, 100));
+    let many = (1..=200).map(|next| page("[]", Some(next))).collect();
+    assert_eq!(looked_for("a", many), (Searched::Unknown, 100));
+}
+
+#[test]
+fn a_list_that_is_none_has_no_tools() {
+    for tools in ["null", "7", "{}", r#""a""#, r#"{"name":"a"}"#] {
+        assert_eq!(looked_for("a", vec![page(tools, None)]), (Searched::Lacks, 1), "{tools}");
+    }
+}
+
+#[test]
+fn an_error_says_nothing() {
+    let mut pair = Pair::open(Config::default(), modern(|sent, peer| peer.refuse(sent, -32603, "tools")));
+    let mut search = ToolSearch::new("a");
+    let now = pair.now();
+    let key = pair.engine.send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
+    pair.drive();
+    assert_eq!(search.look_at(&pair.reply(key).expect("it has ended")), Searched::Unknown);
+    let key = pair.engine.send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
+    pair.engine.close();
+    pair.drive();
+    let reply = pair.reply(key).expect("it has ended");
+    assert!(matches!(reply.error(), Some(CallError::Closed { .. })));
+    assert_eq!(search.look_at(&reply), Searched::Unknown);
+}
+
+#[test]
+fn a_list_that_was_kept_is_not_looked_at_and_not_believed_afterwards() {
+    let pages = [page(r#"[{"name":"a"}]"#, None)];
+    let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
+    let list = |pair: &mut Pair| {
+        let now = pair.now();
+        let params = ListParams { cursor: None };
+        let ticket = pair.engine.request::<ListTools>(&params, &RequestOptions::new(), now).expect("it is sent");
+        pair.drive();
+        pair.take(ticket).expect("it has ended").expect("it is a list");
+        pair.sent.len()
+    };
+    assert_eq!((list(&mut pair), list(&mut pair)), (1, 1), "it is kept");
+    let now = pair.now();
+    let key = pair.engine.send_prepared(&ToolSearch::new("b").request(), &RequestOptions::new(), now);
+    pair.drive();
+    assert!(pair.reply(key.expect("it is sent")).is_some());
+    assert_eq!(pair.sent.len(), 2, "the server is asked");
+    assert_eq!((list(&mut pair), list(&mut pair)), (3, 3));
+}
+
+#[test]
+fn what_was_found_explains_errors_until_the_tools_change() {
+    let unknown = || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool") };
+    let mut known = mcpwire_core::KnownTools::default();
+    assert!(known.must_look_after("a", &unknown()));
+    assert_eq!(known.explain("a", unknown()), unknown());
+    known.note("a", None);
+    known.note("b", Some(TaskSupport::Optional));
+    assert!(!known.must_look_after("a", &unknown()) && !known.must_look_after("b", &unknown()));
+    assert_eq!((known.knows("a"), known.knows("b"), known.knows("c")), (Some(false), Some(true), None));
+    assert!(matches!(known.explain("a", unknown()), CallError::ToolNotFound { error: Some(_), .. }));
+    assert_eq!(known.explain("b", unknown()), unknown());
+    let other = CallError::Server { method: "tools/call".into(), error: RpcError::new(-32603, "Unknown tool") };
+    assert!(!known.must_look_after("c", &other));
+    // No more is remembered than a caller without a list may want.
+    for tool in 0..64 {
+        known.note(&tool.to_string(), None);
+    }
+    assert_eq!((known.knows("a"), known.knows("0")), (None, Some(false)));
+    known.invalidate();
+    assert_eq!((known.knows("0"), known.must_look_after("0", &unknown())), (None, true));
+}
