@@ -109,6 +109,7 @@ impl KnownTools {
 
     /// What an error means that the server answered a call with: if it does not have the tool, the error is
     /// [`CallError::ToolNotFound`].
+    #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {
             CallError::Server { error, .. } if is_unknown_tool(&error) && self.knows(tool) == Some(false) => {

@@ -170,6 +170,7 @@ impl<R: Runtime> McpClient<R> {
         options: ConnectOptions,
     ) -> Self {
         let (client, driver) = Self::parts(definition, process, streams, options, R::clock(), R::timer());
+        client.life.shared().lock().runs_by_itself = R::runs_by_itself();
         R::spawn(driver);
         client
     }
@@ -357,8 +358,11 @@ impl<R> McpClient<R> {
         async move { Ok(poll_fn(|cx| life.shared().poll_ended(cx)).await) }
     }
 
-    /// Ends the server at once, with all that it started, for all clones of this client. Needs no runtime and waits for
-    /// nothing: it is what happens when the last clone is dropped. Requests that are under way end at once.
+    /// Ends the server at once, with all that it started, for all clones of this client. Needs no runtime: it is what happens
+    /// when the last clone is dropped. Requests that are under way end at once.
+    ///
+    /// It waits for nothing, unless the runtime's tasks go on only while the program waits for them, as those of tokio's
+    /// current-thread runtime: then it waits for the killed server to be gone, which takes a moment (500 ms at most).
     pub fn kill(&self) {
         self.life.shared().end_at_once();
     }

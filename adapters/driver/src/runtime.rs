@@ -24,6 +24,12 @@ pub trait Runtime: Send + Sync + 'static {
     /// Runs the driver as a task that nobody waits for. If the task is dropped, its server is ended.
     fn spawn(driver: Driver);
 
+    /// Whether its tasks go on by themselves, on threads of its own. If they go on only while the program waits for the
+    /// runtime, whoever drops the last client waits for the moment that a killed server takes to be gone.
+    fn runs_by_itself() -> bool {
+        true
+    }
+
     /// A timer that has not been set.
     fn timer() -> Self::Timer;
 

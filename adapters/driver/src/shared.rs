@@ -139,10 +139,25 @@ impl Shared {
         if state.is_to_be_restarted() && state.report.is_some() {
             state.give_up_opening(&mut wakers);
         }
-        state.abandon();
-        wakers.extend(state.driver.take());
-        drop(state);
+        Self::abandon(state);
         wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Nobody wants the server any more: it ends now, with all that it started.
+    #[inline(never)]
+    fn abandon(mut state: MutexGuard<'_, State>) {
+        state.wish = Wish::Abandoned;
+        // Without a driver that sees to what is left of it, that is done here.
+        let process = if state.runs_by_itself { None } else { state.process.take() };
+        if let Some(process) = &mut state.process {
+            process.kill();
+        }
+        let driver = state.driver.take();
+        drop(state);
+        drop(process);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
     }
 
     /// Wakes the driver, whatever there is to send.
@@ -229,10 +244,10 @@ impl Drop for Life {
             wakers.into_iter().for_each(Waker::wake);
             return;
         }
-        // Whoever asked for a polite end gets it, also if nobody waits for it.
         if state.wish == Wish::Live {
-            state.abandon();
+            return Shared::abandon(state);
         }
+        // Whoever asked for a polite end gets it, also if nobody waits for it.
         let driver = state.driver.take();
         drop(state);
         if let Some(driver) = driver {

@@ -28,6 +28,8 @@ pub(crate) struct State {
     /// Wakes the driver. Taken by who does it, so that it is done once.
     pub(crate) driver: Option<Waker>,
     pub(crate) opening: Opening,
+    /// The driver goes on, whatever the program does.
+    pub(crate) runs_by_itself: bool,
     /// Gone when nothing is left of it.
     pub(crate) process: Option<Process>,
     pub(crate) pid: Option<u32>,
@@ -119,6 +121,7 @@ impl State {
             slots: Slots::default(),
             driver: None,
             opening: Opening::default(),
+            runs_by_itself: false,
             pid: process.as_ref().map(Process::pid),
             process,
             exit: None,
@@ -349,15 +352,6 @@ impl State {
             // Whoever began it did not wait for the end of it.
             (Some(Opened::Connected), Phase::Ready) if !self.opening.told => Ok(()),
             _ => self.engine.initialize(now),
-        }
-    }
-
-    /// Nobody wants the server any more: it ends now, with all that it started. To bury it is left to the driver, or to the
-    /// runtime that drops that: whoever drops a client does not wait.
-    pub(crate) fn abandon(&mut self) {
-        self.wish = Wish::Abandoned;
-        if let Some(process) = &mut self.process {
-            process.kill();
         }
     }
 

@@ -35,6 +35,7 @@ use mcpwire_driver::core::Timestamp;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 pub use mcpwire_driver::*;
 use tokio::io::ReadBuf;
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::time::{Instant, Sleep};
 
 /// The runtime of the current thread.
@@ -54,6 +55,10 @@ impl Runtime for Tokio {
 
     fn spawn(driver: Driver) {
         tokio::spawn(driver);
+    }
+
+    fn runs_by_itself() -> bool {
+        Handle::try_current().is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread)
     }
 
     fn timer() -> TokioTimer {

@@ -128,6 +128,7 @@ impl Caching {
 
 impl Session {
     /// What is kept for a request, if there may be anything.
+    #[expect(clippy::ptr_arg, reason = "the reply keeps it, and a static name costs nothing to keep")]
     pub(super) fn kept(
         &mut self,
         kept: Kept,

@@ -182,7 +182,6 @@ impl Default for Config {
 /// What one request may have of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct RequestOptions {
     /// In place of [`Config::request_timeout`].
     pub timeout: Option<Duration>,

@@ -103,7 +103,10 @@ impl<M> fmt::Debug for Prepared<M> {
 
 impl fmt::Debug for PreparedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared").field("method", &self.method).field("params", &excerpt(&self.text)).finish()
+        f.debug_struct("Prepared")
+            .field("method", &self.method)
+            .field("params", &excerpt(&self.text))
+            .finish_non_exhaustive()
     }
 }
 

@@ -154,7 +154,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) {
         let (key, method) = (waiting.key, waiting.method.clone());
-        let error = match decode::answer::<InputRequiredResult>(message, id) {
+        let error = match decode::answer_of::<InputRequiredResult>(message, id) {
             Ok(Answer::Result(wanted)) => match self.begin_round(waiting, wanted, now, out) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },
@@ -208,7 +208,8 @@ impl Session {
     pub(super) fn cancel_round(&mut self, key: RequestKey) -> bool {
         let Some(Paused { waiting, .. }) = self.resumed(key) else { return false };
         let error = CallError::Cancelled { method: waiting.method };
-        self.end_round(key, error);
+        self.give_up_inputs(InputOwner::Round(key));
+        self.end_with(key, error);
         true
     }
 
@@ -216,7 +217,8 @@ impl Session {
     pub(super) fn expire_rounds(&mut self, now: Timestamp) {
         while let Some(at) = self.rounds.paused.iter().position(|paused| paused.waiting.total() <= now) {
             let waiting = self.rounds.paused.remove(at).waiting;
-            self.end_round(waiting.key, waiting.timed_out(Deadline::Total));
+            self.give_up_inputs(InputOwner::Round(waiting.key));
+            self.end_with(waiting.key, waiting.timed_out(Deadline::Total));
         }
     }
 
@@ -224,7 +226,8 @@ impl Session {
     pub(super) fn close_rounds(&mut self, reason: &super::Closed) {
         for Paused { waiting, .. } in mem::take(&mut self.rounds.paused) {
             let reason = reason.clone();
-            self.end_round(waiting.key, CallError::Closed { method: waiting.method, reason });
+            self.give_up_inputs(InputOwner::Round(waiting.key));
+            self.end_with(waiting.key, CallError::Closed { method: waiting.method, reason });
         }
         self.rounds = Rounds::default();
     }
@@ -236,13 +239,8 @@ impl Session {
 
     #[inline(never)]
     fn fail_round(&mut self, waiting: Waiting, error: InputError) {
-        self.end_round(waiting.key, CallError::Input { method: waiting.method, error: Arc::new(error) });
-    }
-
-    #[inline(never)]
-    fn end_round(&mut self, key: RequestKey, error: CallError) {
-        self.give_up_inputs(InputOwner::Round(key));
-        self.end_with(key, error);
+        self.give_up_inputs(InputOwner::Round(waiting.key));
+        self.end_with(waiting.key, CallError::Input { method: waiting.method, error: Arc::new(error) });
     }
 
     /// Sends a request again, with what the server wanted.

@@ -101,8 +101,18 @@ pub(crate) enum Outcome {
 ///
 /// Whatever may hold a reply may hold one. Dropped by one function, it makes their own drops, of which a program has many
 /// copies, small.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure(ManuallyDrop<Option<Box<CallError>>>);
+
+impl Failure {
+    pub(crate) fn new(error: CallError) -> Self {
+        Failure(ManuallyDrop::new(Some(Box::new(error))))
+    }
+
+    pub(crate) fn error(&self) -> Option<&CallError> {
+        self.0.as_deref()
+    }
+}
 
 impl Drop for Failure {
     #[inline]
@@ -120,7 +130,7 @@ extern "C" fn free(failure: &mut Failure) {
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
-        let outcome = Outcome::Failed(Failure(ManuallyDrop::new(Some(Box::new(error)))));
+        let outcome = Outcome::Failed(Failure::new(error));
         Reply { key, method, outcome, mirrored: false }
     }
 
@@ -163,7 +173,7 @@ impl Reply {
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             Outcome::Answered { .. } => None,
-            Outcome::Failed(error) => error.0.as_deref(),
+            Outcome::Failed(failure) => failure.error(),
         }
     }
 }

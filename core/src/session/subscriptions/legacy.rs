@@ -16,6 +16,7 @@ use crate::session::carried::Fault;
 use crate::session::engine::Session;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
+use crate::session::ticket::Failure;
 use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
@@ -42,7 +43,7 @@ enum Watch {
     /// It agreed.
     Agreed,
     /// It did not; kept until those who asked know.
-    Refused(CallError),
+    Refused(Failure),
 }
 
 impl Watches {
@@ -109,8 +110,8 @@ impl Session {
         let method = || Subscribe::NAME.into();
         *watch = match decode::answer::<Json>(message, id) {
             Ok(Answer::Result(_)) => Watch::Agreed,
-            Ok(Answer::Error(error)) => Watch::Refused(CallError::Server { method: method(), error }),
-            Err(error) => Watch::Refused(CallError::Invalid { method: method(), error }),
+            Ok(Answer::Error(error)) => Watch::Refused(Failure::new(CallError::Server { method: method(), error })),
+            Err(error) => Watch::Refused(Failure::new(CallError::Invalid { method: method(), error })),
         };
         self.settle_watches(now);
         self.subscriptions.reckon();
@@ -126,7 +127,7 @@ impl Session {
         let Some(watch) = watches.by_uri.iter_mut().map(|(_, watch)| watch).find(|watch| asked(watch)) else {
             return false;
         };
-        *watch = Watch::Refused(fault.into_error(Subscribe::NAME.into()));
+        *watch = Watch::Refused(Failure::new(fault.into_error(Subscribe::NAME.into())));
         self.settle_watches(now);
         self.subscriptions.reckon();
         true
@@ -159,7 +160,7 @@ impl Session {
             }
             let agreed = uris.iter().filter(|uri| matches!(watch_of(uri), Some(Watch::Agreed))).cloned().collect();
             let refusal = uris.iter().find_map(|uri| match watch_of(uri) {
-                Some(Watch::Refused(error)) => Some(error.clone()),
+                Some(Watch::Refused(failure)) => failure.error().cloned(),
                 _ => None,
             });
             let lists = common(&subscription.wanted, &self.subscriptions.watches.declared);
