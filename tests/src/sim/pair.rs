@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, Config, Event, Json, Method, Phase, Raw, RequestOptions, SendError, Ticket,
-    Timestamp,
+    CallError, CallTool, CallToolParams, Config, Event, Json, Method, Phase, Raw, RequestOptions, SendError,
+    SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey, Ticket, Timestamp,
 };
 
 use super::course::{self, Course, Saying};
@@ -108,6 +108,18 @@ impl Pair {
     pub fn raw(&mut self, method: &str, params: Option<&str>) -> Result<Ticket<Raw>, SendError> {
         let params = params.map(|text| Json::parse(text).expect("the test gives JSON"));
         self.engine.request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
+    }
+
+    /// Asks to be told of changes, and drives it.
+    pub fn subscribe(&mut self, wanted: &SubscriptionFilter, options: &SubscribeOptions) -> SubscriptionKey {
+        let key = self.engine.subscribe(wanted, options, self.now).expect("it is sent");
+        self.drive();
+        key
+    }
+
+    /// Takes all that a subscription has to tell.
+    pub fn taken(&mut self, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
+        std::iter::from_fn(|| self.engine.poll_subscription(key)).collect()
     }
 
     /// What came of a request, decoded, once there is something.
