@@ -9,7 +9,7 @@ use ::smol::future::zip;
 use mcpwire_driver::core::{Ask, Json, RpcError};
 use mcpwire_driver::{Answer, ErrorKind};
 use mcpwire_tests::asynchronous::{Async, Host};
-use mcpwire_tests::{on_every_async_adapter, server};
+use mcpwire_tests::{OnDrop, on_every_async_adapter, server};
 
 /// Thinks, then answers with what the server asked for.
 struct Thinks<H>(std::marker::PhantomData<fn() -> H>);
@@ -37,17 +37,9 @@ struct Ponders {
     given_up: Arc<AtomicBool>,
 }
 
-struct OnDrop<'a>(&'a AtomicBool);
-
-impl Drop for OnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
 impl Answer for Ponders {
     async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
-        let _given_up = OnDrop(&self.given_up);
+        let _given_up = OnDrop(Arc::clone(&self.given_up));
         self.asked.send(()).await.expect("the test listens");
         pending().await
     }

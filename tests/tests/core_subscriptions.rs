@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcpwire_core::{
     CallError, Closed, Config, Event, Notification, Reopen, SendError, SubscribeOptions, SubscriptionEnd,
-    SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
+    SubscriptionEvent, SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use serde_json::json;
@@ -45,17 +45,6 @@ fn told(id: u64, what: &str, rest: &serde_json::Value) -> String {
     json!({"jsonrpc": "2.0", "method": format!("notifications/{what}"), "params": params}).to_string()
 }
 
-fn subscribe(pair: &mut Pair, wanted: &SubscriptionFilter, options: &SubscribeOptions) -> SubscriptionKey {
-    let now = pair.now();
-    let key = pair.engine.subscribe(wanted, options, now).expect("it is sent");
-    pair.drive();
-    key
-}
-
-fn taken(pair: &mut Pair, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
-    std::iter::from_fn(|| pair.engine.poll_subscription(key)).collect()
-}
-
 fn updated(uri: &str) -> SubscriptionEvent {
     SubscriptionEvent::ResourceUpdated { uri: uri.into() }
 }
@@ -73,7 +62,7 @@ fn what_is_wanted_is_sent_and_what_is_agreed_is_told() {
     });
     let wanted =
         SubscriptionFilter::new().tools().prompts().resource("file:///b").resource("file:///a").resource("file:///a");
-    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    let key = pair.subscribe(&wanted, &SubscribeOptions::new());
     let params = pair.sent[0].params();
     assert_eq!(
         params["notifications"],
@@ -81,7 +70,7 @@ fn what_is_wanted_is_sent_and_what_is_agreed_is_told() {
     );
     assert_eq!(params["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
     let agreed = SubscriptionFilter::new().tools().resource("file:///a");
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(agreed)]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(agreed)]);
     let subscribed = pair.events.iter().filter(|(_, event)| *event == Event::Subscription(key)).count();
     assert_eq!(subscribed, 1);
 }
@@ -94,9 +83,9 @@ fn how_tasks_stand_is_told_to_those_who_listen_for_them() {
     });
     let wanted = SubscriptionFilter::new().task("b").task("a").task("a");
     assert!(!wanted.is_empty());
-    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    let key = pair.subscribe(&wanted, &SubscribeOptions::new());
     assert_eq!(pair.sent[0].params()["notifications"], json!({"taskIds": ["a", "b"]}));
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(SubscriptionFilter::new().task("b"))]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(SubscriptionFilter::new().task("b"))]);
     let id = id_of(&pair);
     let task = json!({
         "_meta": {"io.modelcontextprotocol/subscriptionId": id},
@@ -114,27 +103,27 @@ fn how_tasks_stand_is_told_to_those_who_listen_for_them() {
 #[test]
 fn it_has_no_deadline_once_it_is_acknowledged() {
     let mut pair = agreeing();
-    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
-    taken(&mut pair, key);
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
+    pair.taken(key);
     assert_eq!(pair.engine.poll_timeout(), None);
     assert_eq!(pair.engine.in_flight(), 0);
     assert!(pair.engine.is_idle(), "an open subscription needs no buffers");
     pair.pass(Duration::from_secs(100 * 24 * 3600));
     let id = id_of(&pair);
     pair.say(told(id, "tools/list_changed", &json!(null)));
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::ToolsChanged]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::ToolsChanged]);
 }
 
 #[test]
 fn one_that_is_not_acknowledged_in_time_fails() {
     let mut pair = pair(|_, _| {});
     let options = SubscribeOptions::new().timeout(Duration::from_secs(3)).reopen(Reopen::Always);
-    let key = subscribe(&mut pair, &everything(), &options);
+    let key = pair.subscribe(&everything(), &options);
     pair.pass(Duration::from_millis(2999));
-    assert_eq!(taken(&mut pair, key), []);
+    assert_eq!(pair.taken(key), []);
     pair.pass(Duration::from_millis(1));
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Timeout { method, after, .. }))] =
-        &taken(&mut pair, key)[..]
+        &pair.taken(key)[..]
     else {
         panic!("it does not say that it timed out")
     };
@@ -148,12 +137,12 @@ fn one_that_is_not_acknowledged_in_time_fails() {
 #[test]
 fn each_hears_what_carries_its_id() {
     let mut pair = agreeing();
-    let tools = subscribe(&mut pair, &SubscriptionFilter::new().tools(), &SubscribeOptions::new());
+    let tools = pair.subscribe(&SubscriptionFilter::new().tools(), &SubscribeOptions::new());
     let id_of_tools = id_of(&pair);
-    let all = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let all = pair.subscribe(&everything(), &SubscribeOptions::new());
     let id_of_all = id_of(&pair);
-    taken(&mut pair, tools);
-    taken(&mut pair, all);
+    pair.taken(tools);
+    pair.taken(all);
     for (id, what, uri) in [
         (id_of_all, "tools/list_changed", json!(null)),
         (id_of_all, "resources/updated", json!("file:///a/part")),
@@ -166,8 +155,8 @@ fn each_hears_what_carries_its_id() {
         pair.say(told(id, what, &uri));
     }
     pair.say(r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#);
-    assert_eq!(taken(&mut pair, tools), [SubscriptionEvent::ToolsChanged]);
-    assert_eq!(taken(&mut pair, all), [SubscriptionEvent::ToolsChanged, updated("file:///a/part")]);
+    assert_eq!(pair.taken(tools), [SubscriptionEvent::ToolsChanged]);
+    assert_eq!(pair.taken(all), [SubscriptionEvent::ToolsChanged, updated("file:///a/part")]);
     let notifications = pair.events.iter().filter(|(_, event)| matches!(event, Event::Notification(_))).count();
     assert_eq!(notifications, 9, "all of them are told as before, the acknowledgments too");
 }
@@ -184,8 +173,8 @@ fn ids_are_matched_as_those_of_answers_are() {
         peer.say(told(id, "tools/list_changed", &json!(null)).replace(&format!(":{id}"), &format!(":{id}.0")));
     });
     let wanted = SubscriptionFilter::new().tools();
-    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(wanted), SubscriptionEvent::ToolsChanged]);
+    let key = pair.subscribe(&wanted, &SubscribeOptions::new());
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(wanted), SubscriptionEvent::ToolsChanged]);
 }
 
 /// Servers must acknowledge first. One that does not is understood all the same.
@@ -193,25 +182,25 @@ fn ids_are_matched_as_those_of_answers_are() {
 fn what_is_told_before_the_acknowledgment_is_told_after_it() {
     let mut pair = pair(|sent, peer| peer.say(told(sent.id().expect("a request"), "tools/list_changed", &json!(null))));
     let wanted = SubscriptionFilter::new().tools();
-    let key = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
-    assert_eq!(taken(&mut pair, key), []);
+    let key = pair.subscribe(&wanted, &SubscribeOptions::new());
+    assert_eq!(pair.taken(key), []);
     assert!(!pair.happened().contains(&&Event::Subscription(key)));
     let id = id_of(&pair);
     pair.say(told(id, "subscriptions/acknowledged", &json!({"toolsListChanged": true})));
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(wanted), SubscriptionEvent::ToolsChanged]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(wanted), SubscriptionEvent::ToolsChanged]);
 }
 
 #[test]
 fn the_servers_end_and_the_loss_of_the_connection_are_told_apart() {
     let ended = |how: fn(&mut Pair)| {
         let mut pair = agreeing();
-        let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
-        taken(&mut pair, key);
+        let key = pair.subscribe(&everything(), &SubscribeOptions::new());
+        pair.taken(key);
         how(&mut pair);
         pair.pass(Duration::from_secs(3600));
         assert_eq!(pair.methods().iter().filter(|method| **method == LISTEN).count(), 1);
-        let events = taken(&mut pair, key);
-        assert_eq!(taken(&mut pair, key), [], "it is forgotten");
+        let events = pair.taken(key);
+        assert_eq!(pair.taken(key), [], "it is forgotten");
         events
     };
     let gracefully = ended(|pair| {
@@ -233,8 +222,8 @@ fn the_servers_end_and_the_loss_of_the_connection_are_told_apart() {
 #[test]
 fn a_refusal_says_why() {
     let mut pair = pair(|sent, peer| peer.refuse(sent, -32601, "Method not found"));
-    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
-    let events = taken(&mut pair, key);
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
+    let events = pair.taken(key);
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Server { method, error }))] = &events[..] else {
         panic!("{events:?}")
     };
@@ -245,7 +234,7 @@ fn a_refusal_says_why() {
 #[test]
 fn it_is_cancelled_on_the_wire_once() {
     let mut pair = agreeing();
-    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let id = id_of(&pair);
     assert!(pair.engine.unsubscribe(key));
     assert!(!pair.engine.unsubscribe(key));
@@ -253,7 +242,7 @@ fn it_is_cancelled_on_the_wire_once() {
     assert_eq!(pair.methods(), [LISTEN, "notifications/cancelled"]);
     assert_eq!(pair.sent[1].params()["requestId"], id);
     pair.say(told(id, "tools/list_changed", &json!(null)));
-    assert_eq!(taken(&mut pair, key), []);
+    assert_eq!(pair.taken(key), []);
 }
 
 #[test]
@@ -262,15 +251,15 @@ fn a_server_that_ends_each_of_them_at_once_does_not_make_us_spin() {
         acknowledge(sent, peer);
         peer.answer(sent, r#"{"resultType":"complete"}"#);
     });
-    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new().reopen(Reopen::Always));
-    let first = taken(&mut pair, key);
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new().reopen(Reopen::Always));
+    let first = pair.taken(key);
     assert_eq!(first, [SubscriptionEvent::Acknowledged(everything())]);
     pair.pass(Duration::from_millis(499));
     assert_eq!(pair.sent.len(), 1);
     pair.pass(Duration::from_secs(24 * 3600));
     assert_eq!(pair.sent.len(), 11, "the first, and ten attempts");
     assert_eq!(
-        taken(&mut pair, key),
+        pair.taken(key),
         [SubscriptionEvent::Acknowledged(everything()), SubscriptionEvent::Ended(SubscriptionEnd::ByServer)],
     );
     assert_eq!(pair.engine.poll_timeout(), None);
@@ -288,13 +277,13 @@ fn one_that_was_interrupted_goes_on_under_another_id() {
             peer.refuse(sent, -32603, "the watcher broke");
         }
     });
-    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
-    taken(&mut pair, key);
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
+    pair.taken(key);
     pair.pass(Duration::from_secs(10));
     assert_eq!(pair.methods(), [LISTEN; 3]);
     pair.say(told(id_of(&pair), "resources/list_changed", &json!(null)));
     assert_eq!(
-        taken(&mut pair, key),
+        pair.taken(key),
         [SubscriptionEvent::Acknowledged(everything()), SubscriptionEvent::ResourcesChanged],
         "that it was acknowledged once more says that something may have been missed"
     );
@@ -306,7 +295,7 @@ fn one_that_was_interrupted_goes_on_under_another_id() {
 #[test]
 fn what_nobody_takes_is_bounded() {
     let mut pair = agreeing();
-    let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let id = id_of(&pair);
     for round in 0..5 {
         for number in 0..2_000 {
@@ -317,7 +306,7 @@ fn what_nobody_takes_is_bounded() {
     }
     assert_eq!(pair.events.len(), 1, "that there is something to take is told once");
     assert_eq!(
-        taken(&mut pair, key),
+        pair.taken(key),
         [
             SubscriptionEvent::Acknowledged(everything()),
             SubscriptionEvent::ToolsChanged,
@@ -325,7 +314,7 @@ fn what_nobody_takes_is_bounded() {
         ]
     );
     pair.say(told(id, "resources/updated", &json!("file:///a")));
-    assert_eq!(taken(&mut pair, key), [updated("file:///a")]);
+    assert_eq!(pair.taken(key), [updated("file:///a")]);
     assert_eq!(pair.events.pop().map(|(_, event)| event), Some(Event::Subscription(key)));
 }
 
@@ -335,8 +324,8 @@ fn there_are_so_many_and_no_more() {
     config.max_subscriptions = 2;
     let mut pair = Pair::open(config, modern(|_, _| {}));
     let wanted = everything();
-    let first = subscribe(&mut pair, &wanted, &SubscribeOptions::new());
-    subscribe(&mut pair, &wanted, &SubscribeOptions::new());
+    let first = pair.subscribe(&wanted, &SubscribeOptions::new());
+    pair.subscribe(&wanted, &SubscribeOptions::new());
     let now = pair.now();
     let refused = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now);
     assert_eq!(refused, Err(SendError::TooManyInFlight { limit: 2 }));
@@ -357,15 +346,15 @@ fn nonsense_is_left_aside() {
         r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":7,"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}"#,
     ] {
         let mut pair = pair(|_, _| {});
-        let key = subscribe(&mut pair, &everything(), &SubscribeOptions::new());
+        let key = pair.subscribe(&everything(), &SubscribeOptions::new());
         pair.say(line);
-        assert_eq!(taken(&mut pair, key), [], "{line}");
+        assert_eq!(pair.taken(key), [], "{line}");
         let id = id_of(&pair);
         pair.say(told(id, "subscriptions/acknowledged", &json!(null)));
-        let events = taken(&mut pair, key);
+        let events = pair.taken(key);
         assert_eq!(events, [SubscriptionEvent::Acknowledged(SubscriptionFilter::new())], "{line}");
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":7}}"#));
-        let events = taken(&mut pair, key);
+        let events = pair.taken(key);
         assert!(events.is_empty() || matches!(events[..], [SubscriptionEvent::Ended(_)]), "{events:?}");
     }
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mcpwire_core::{
     CallError, Closed, Config, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
-    SubscriptionKey,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 use serde_json::json;
@@ -35,17 +34,6 @@ fn agreeing() -> Pair {
     })
 }
 
-fn subscribe(pair: &mut Pair, wanted: &SubscriptionFilter) -> SubscriptionKey {
-    let now = pair.now();
-    let key = pair.engine.subscribe(wanted, &SubscribeOptions::new(), now).expect("it is sent");
-    pair.drive();
-    key
-}
-
-fn taken(pair: &mut Pair, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
-    std::iter::from_fn(|| pair.engine.poll_subscription(key)).collect()
-}
-
 fn updated(uri: &str) -> SubscriptionEvent {
     SubscriptionEvent::ResourceUpdated { uri: uri.into() }
 }
@@ -62,10 +50,10 @@ fn everything() -> SubscriptionFilter {
 #[test]
 fn each_resource_is_asked_for_and_given_up() {
     let mut pair = agreeing();
-    let key = subscribe(&mut pair, &everything());
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     assert_eq!(pair.methods(), [SUBSCRIBE; 2]);
     assert_eq!(pair.sent[0].params()["uri"], "file:///a");
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(everything())]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(everything())]);
     assert_eq!(pair.engine.poll_timeout(), None);
     for (what, uri) in [
         ("tools/list_changed", None),
@@ -78,7 +66,7 @@ fn each_resource_is_asked_for_and_given_up() {
         tell(&mut pair, what, uri);
     }
     assert_eq!(
-        taken(&mut pair, key),
+        pair.taken(key),
         [
             SubscriptionEvent::ToolsChanged,
             updated("file:///a/part"),
@@ -111,35 +99,36 @@ fn what_is_not_declared_is_not_acknowledged() {
         ("", everything(), 2),
     ] {
         let mut pair = pair(capabilities, |sent, peer| peer.answer(sent, "{}"));
-        let key = subscribe(&mut pair, &everything());
+        let key = pair.subscribe(&everything(), &SubscribeOptions::new());
         assert_eq!(pair.sent.len(), asked, "{capabilities}");
-        assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(agreed)], "{capabilities}");
+        assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(agreed)], "{capabilities}");
     }
 }
 
 #[test]
 fn two_on_the_same_resource_are_one_for_the_server() {
     let mut pair = agreeing();
-    let first = subscribe(&mut pair, &SubscriptionFilter::new().resource("file:///a"));
-    let second = subscribe(&mut pair, &SubscriptionFilter::new().resource("file:///a").resource("file:///b"));
+    let first = pair.subscribe(&SubscriptionFilter::new().resource("file:///a"), &SubscribeOptions::new());
+    let second = pair
+        .subscribe(&SubscriptionFilter::new().resource("file:///a").resource("file:///b"), &SubscribeOptions::new());
     assert_eq!(pair.methods(), [SUBSCRIBE; 2]);
     for key in [first, second] {
-        assert!(matches!(taken(&mut pair, key)[..], [SubscriptionEvent::Acknowledged(_)]));
+        assert!(matches!(pair.taken(key)[..], [SubscriptionEvent::Acknowledged(_)]));
     }
     tell(&mut pair, "resources/updated", Some("file:///a"));
-    assert_eq!(taken(&mut pair, first), [updated("file:///a")]);
-    assert_eq!(taken(&mut pair, second), [updated("file:///a")]);
+    assert_eq!(pair.taken(first), [updated("file:///a")]);
+    assert_eq!(pair.taken(second), [updated("file:///a")]);
     pair.engine.unsubscribe(second);
     pair.drive();
     assert_eq!(pair.methods()[2..], [UNSUBSCRIBE]);
     assert_eq!(pair.sent[2].params()["uri"], "file:///b");
     tell(&mut pair, "resources/updated", Some("file:///a"));
-    assert_eq!(taken(&mut pair, first), [updated("file:///a")]);
+    assert_eq!(pair.taken(first), [updated("file:///a")]);
     pair.engine.unsubscribe(first);
     pair.drive();
     assert_eq!(pair.methods()[3..], [UNSUBSCRIBE]);
     assert_eq!(pair.sent[3].params()["uri"], "file:///a");
-    subscribe(&mut pair, &SubscriptionFilter::new().resource("file:///a"));
+    pair.subscribe(&SubscriptionFilter::new().resource("file:///a"), &SubscribeOptions::new());
     assert_eq!(pair.methods()[4..], [SUBSCRIBE]);
 }
 
@@ -149,12 +138,12 @@ fn a_refused_resource_is_left_out() {
         Some("file:///a") => peer.answer(sent, "{}"),
         _ => peer.refuse(sent, -32002, "no such resource"),
     });
-    let key = subscribe(&mut pair, &everything());
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let agreed = SubscriptionFilter::new().tools().prompts().resources().resource("file:///a");
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Acknowledged(agreed)]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Acknowledged(agreed)]);
 
-    let alone = subscribe(&mut pair, &SubscriptionFilter::new().resource("file:///b"));
-    let events = taken(&mut pair, alone);
+    let alone = pair.subscribe(&SubscriptionFilter::new().resource("file:///b"), &SubscribeOptions::new());
+    let events = pair.taken(alone);
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Server { error, .. }))] = &events[..] else {
         panic!("{events:?}")
     };
@@ -175,27 +164,27 @@ fn silence_is_no_agreement() {
             peer.answer(sent, "{}");
         }
     });
-    let key = subscribe(&mut pair, &everything());
-    let other = subscribe(&mut pair, &SubscriptionFilter::new().resource("file:///a"));
-    assert!(matches!(taken(&mut pair, other)[..], [SubscriptionEvent::Acknowledged(_)]));
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
+    let other = pair.subscribe(&SubscriptionFilter::new().resource("file:///a"), &SubscribeOptions::new());
+    assert!(matches!(pair.taken(other)[..], [SubscriptionEvent::Acknowledged(_)]));
     pair.pass(Duration::from_secs(30));
-    let events = taken(&mut pair, key);
+    let events = pair.taken(key);
     let [SubscriptionEvent::Ended(SubscriptionEnd::Failed(CallError::Timeout { method, .. }))] = &events[..] else {
         panic!("{events:?}")
     };
     assert_eq!(&**method, SUBSCRIBE);
     assert_eq!(pair.methods(), [SUBSCRIBE, SUBSCRIBE, UNSUBSCRIBE], "the other one still wants its resource");
     tell(&mut pair, "resources/updated", Some("file:///a"));
-    assert_eq!(taken(&mut pair, other), [updated("file:///a")]);
+    assert_eq!(pair.taken(other), [updated("file:///a")]);
 }
 
 #[test]
 fn a_lost_connection_ends_all() {
     let mut pair = agreeing();
-    let key = subscribe(&mut pair, &everything());
-    taken(&mut pair, key);
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new());
+    pair.taken(key);
     pair.end();
-    assert_eq!(taken(&mut pair, key), [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(Closed::ByServer))]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(Closed::ByServer))]);
     assert!(!pair.engine.unsubscribe(key));
 }
 
@@ -203,7 +192,8 @@ fn a_lost_connection_ends_all() {
 fn thousands_that_come_and_go_leave_nothing() {
     let mut pair = pair(ALL, |_, _| {});
     for number in 0..5_000 {
-        let key = subscribe(&mut pair, &SubscriptionFilter::new().resource(format!("file:///{number}")));
+        let key =
+            pair.subscribe(&SubscriptionFilter::new().resource(format!("file:///{number}")), &SubscribeOptions::new());
         assert!(pair.engine.unsubscribe(key));
         pair.drive();
         pair.sent.clear();

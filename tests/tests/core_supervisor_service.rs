@@ -182,21 +182,15 @@ fn switched(enabled: bool) -> (Fleet, ServerId) {
 #[test]
 fn switched_on_it_is_persisted_and_then_started() {
     let (mut fleet, id) = switched(false);
-    let on = fleet.new_command();
-    fleet.supervisor.set_enabled(id, on, true, 5, fleet.now);
-    fleet.drain();
+    let on = fleet.switch(id, true, 5);
     assert_eq!(fleet.persists.pop_front(), Some((id, true, 5)));
     assert!(fleet.open.is_empty(), "what is not written is not done");
-    fleet.supervisor.persisted(id, Ok(6), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Ok(6));
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.reply(on), fleet.supervisor.revision(id)), (Some(&Ok(())), Some(6)));
-    let off = fleet.new_command();
-    fleet.supervisor.set_enabled(id, off, false, 6, fleet.now);
-    fleet.drain();
+    let off = fleet.switch(id, false, 6);
     assert_eq!((fleet.persists.pop_front(), fleet.state(id)), (Some((id, false, 6)), State::Running));
-    fleet.supervisor.persisted(id, Ok(7), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Ok(7));
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.reply(off), fleet.state(id)), (Some(&Ok(())), State::Disabled));
 }
@@ -204,17 +198,13 @@ fn switched_on_it_is_persisted_and_then_started() {
 #[test]
 fn a_start_that_fails_switches_it_off_again() {
     let (mut fleet, id) = switched(false);
-    let on = fleet.new_command();
-    fleet.supervisor.set_enabled(id, on, true, 5, fleet.now);
-    fleet.drain();
+    let on = fleet.switch(id, true, 5);
     fleet.persists.clear();
-    fleet.supervisor.persisted(id, Ok(6), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Ok(6));
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no"));
     assert_eq!((fleet.persists.pop_front(), fleet.reply(on)), (Some((id, false, 6)), None));
-    fleet.supervisor.persisted(id, Ok(7), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Ok(7));
     assert_eq!(fleet.reply(on), Some(&Err(ErrorContract::unavailable("no"))));
     assert_eq!(fleet.supervisor.status(id), Some(Status::Disabled));
     fleet.pass(1_000 * SECOND);
@@ -224,11 +214,8 @@ fn a_start_that_fails_switches_it_off_again() {
 #[test]
 fn a_configuration_that_changed_meanwhile_is_not_touched() {
     let (mut fleet, id) = switched(false);
-    let on = fleet.new_command();
-    fleet.supervisor.set_enabled(id, on, true, 5, fleet.now);
-    fleet.drain();
-    fleet.supervisor.persisted(id, Ok(6), fleet.now);
-    fleet.drain();
+    let on = fleet.switch(id, true, 5);
+    fleet.persisted(id, Ok(6));
     fleet.persists.clear();
     // Somebody edits the file while it starts.
     let mut edited = spec("one, edited");
@@ -244,15 +231,11 @@ fn a_configuration_that_changed_meanwhile_is_not_touched() {
 #[test]
 fn a_revert_that_is_refused_leaves_what_others_wrote() {
     let (mut fleet, id) = switched(false);
-    let on = fleet.new_command();
-    fleet.supervisor.set_enabled(id, on, true, 5, fleet.now);
-    fleet.drain();
-    fleet.supervisor.persisted(id, Ok(6), fleet.now);
-    fleet.drain();
+    let on = fleet.switch(id, true, 5);
+    fleet.persisted(id, Ok(6));
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no"));
-    fleet.supervisor.persisted(id, Err(ErrorContract::conflict("revision", "changed")), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Err(ErrorContract::conflict("revision", "changed")));
     assert_eq!(fleet.reply(on), Some(&Err(ErrorContract::unavailable("no"))));
     assert_eq!(fleet.state(id), State::Backoff);
 }
@@ -260,12 +243,9 @@ fn a_revert_that_is_refused_leaves_what_others_wrote() {
 #[test]
 fn a_login_that_is_wanted_does_not_switch_it_off() {
     let (mut fleet, id) = switched(false);
-    let on = fleet.new_command();
-    fleet.supervisor.set_enabled(id, on, true, 5, fleet.now);
-    fleet.drain();
+    let on = fleet.switch(id, true, 5);
     fleet.persists.clear();
-    fleet.supervisor.persisted(id, Ok(6), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Ok(6));
     for _ in 0..2 {
         let open = fleet.next_open();
         fleet.answer(open, &tools(["a"]));
@@ -290,8 +270,7 @@ fn a_switch_is_refused_where_it_would_undo_what_others_did() {
     let conflict = |reply: Option<&Result<(), ErrorContract>>| reply.map(|reply| reply.clone().unwrap_err().field);
     assert_eq!(conflict(fleet.reply(old)), Some("revision".into()));
     assert_eq!(conflict(fleet.reply(second)), Some("enabled".into()));
-    fleet.supervisor.persisted(id, Err(ErrorContract::unavailable("the disk is full")), fleet.now);
-    fleet.drain();
+    fleet.persisted(id, Err(ErrorContract::unavailable("the disk is full")));
     assert_eq!(fleet.reply(first), Some(&Err(ErrorContract::unavailable("the disk is full"))));
     assert_eq!((fleet.state(id), fleet.open.len()), (State::Disabled, 0));
 }

@@ -87,54 +87,36 @@ on_every_async_adapter!(
     made_outside_of_the_runtime,
 );
 
-/// Only tokio's tasks end with something that a program can drop.
-mod tokio_current_that_ends {
-    use mcpwire_tests::asynchronous::TokioCurrent;
+macro_rules! on_runtimes_that_end {
+    ($($name:ident: $Host:ident),+) => { $(
+        mod $name {
+            use mcpwire_tests::asynchronous::$Host;
 
-    #[test]
-    fn it_ends_the_servers() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_ends_the_servers::<TokioCurrent>);
-    }
+            #[test]
+            fn it_ends_the_servers() {
+                mcpwire_tests::watched(super::a_runtime_that_ends_ends_the_servers::<$Host>);
+            }
 
-    #[test]
-    fn it_drops_the_tasks_that_own_clients() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_drops_the_tasks_that_own_clients::<TokioCurrent>);
-    }
+            #[test]
+            fn it_drops_the_tasks_that_own_clients() {
+                mcpwire_tests::watched(super::a_runtime_that_ends_drops_the_tasks_that_own_clients::<$Host>);
+            }
 
-    #[test]
-    fn it_ends_what_other_threads_wait_for() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_ends_what_other_threads_wait_for::<TokioCurrent>);
-    }
+            #[test]
+            fn it_ends_what_other_threads_wait_for() {
+                mcpwire_tests::watched(super::a_runtime_that_ends_ends_what_other_threads_wait_for::<$Host>);
+            }
 
-    #[test]
-    fn it_ends_a_shutdown_that_takes_its_time() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_ends_a_shutdown_that_takes_its_time::<TokioCurrent>);
-    }
+            #[test]
+            fn it_ends_a_shutdown_that_takes_its_time() {
+                mcpwire_tests::watched(super::a_runtime_that_ends_ends_a_shutdown_that_takes_its_time::<$Host>);
+            }
+        }
+    )+ };
 }
 
-mod tokio_multi_that_ends {
-    use mcpwire_tests::asynchronous::TokioMulti;
-
-    #[test]
-    fn it_ends_the_servers() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_ends_the_servers::<TokioMulti>);
-    }
-
-    #[test]
-    fn it_drops_the_tasks_that_own_clients() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_drops_the_tasks_that_own_clients::<TokioMulti>);
-    }
-
-    #[test]
-    fn it_ends_what_other_threads_wait_for() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_ends_what_other_threads_wait_for::<TokioMulti>);
-    }
-
-    #[test]
-    fn it_ends_a_shutdown_that_takes_its_time() {
-        mcpwire_tests::watched(super::a_runtime_that_ends_ends_a_shutdown_that_takes_its_time::<TokioMulti>);
-    }
-}
+// Only tokio's tasks end with something that a program can drop.
+on_runtimes_that_end!(tokio_current_that_ends: TokioCurrent, tokio_multi_that_ends: TokioMulti);
 
 fn a_runtime_that_ends_ends_the_servers<H: Host>() {
     let server = server!("ignores-term");

@@ -4,23 +4,15 @@
 use core::time::Duration;
 
 use mcpwire_core::http::{FailureKind, Settings};
-use mcpwire_core::{ClientCapabilities, Config, Event, Negotiate, Notification};
+use mcpwire_core::{ClientCapabilities, Config, Event, Notification};
 use mcpwire_tests::sim::web::{self, Asked, Says, URI, Web};
 
 const MS: Duration = Duration::from_millis(1);
 const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-fn config() -> Config {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    config.request_timeout = Duration::from_secs(3600);
-    config.total_timeout = Duration::from_secs(3600);
-    config
-}
-
 /// The configuration of a client that can be asked for its roots.
 fn with_roots() -> Config {
-    let mut config = config();
+    let mut config = web::patient();
     config.answer("roots/list");
     config.capabilities = ClientCapabilities::default().with_roots(false);
     config
@@ -48,7 +40,7 @@ fn call_sent_at(config: Config, time: Duration, own_stream: impl Fn(&mut Says) +
 #[test]
 fn the_servers_own_stream_brings_what_belongs_to_no_request() {
     let mut web = Web::opening(
-        config(),
+        web::patient(),
         web::legacy("2025-11-25", |asked, says| {
             assert_eq!((asked.line().as_str(), asked.header("accept")), ("GET", Some("text/event-stream")));
             says.stream().event("").event(CHANGED);
@@ -66,7 +58,7 @@ fn the_servers_own_stream_brings_what_belongs_to_no_request() {
 fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
     let mut times = 0;
     let mut web = Web::opening(
-        config(),
+        web::patient(),
         web::legacy("2025-11-25", move |asked, says| {
             times += 1;
             assert_eq!(asked.header("last-event-id"), (times > 1).then(|| format!("e{}", times - 1)).as_deref());
@@ -87,7 +79,7 @@ fn the_servers_own_stream_is_taken_up_where_it_was_lost() {
 #[test]
 fn a_server_whose_stream_never_brings_anything_is_left_alone() {
     let mut web = Web::opening(
-        config(),
+        web::patient(),
         web::legacy("2025-11-25", |_, says| {
             says.stream().end();
         }),
@@ -101,7 +93,7 @@ fn a_server_whose_stream_never_brings_anything_is_left_alone() {
 fn a_server_without_such_a_stream_is_asked_once() {
     for status in [405, 404, 400, 401, 200] {
         let mut web = Web::opening(
-            config(),
+            web::patient(),
             web::legacy("2025-11-25", move |asked, says| match asked.line().as_str() {
                 "GET" => {
                     says.empty(status);
@@ -123,7 +115,7 @@ fn a_server_without_such_a_stream_is_asked_once() {
 fn one_may_do_without() {
     let mut settings = Settings::new(URI).expect("an address");
     settings.listen = false;
-    let mut web = Web::new(config(), settings, web::legacy("2025-11-25", |asked, _| panic!("{}", asked.line())));
+    let mut web = Web::new(web::patient(), settings, web::legacy("2025-11-25", |asked, _| panic!("{}", asked.line())));
     web.open();
     assert_eq!(web.lines(), ["POST initialize", "POST notifications/initialized"]);
 }
@@ -138,7 +130,7 @@ fn who_can_be_asked_calls_once_the_stream_for_questions_is_there() {
 
 #[test]
 fn who_cannot_be_asked_waits_for_no_stream() {
-    let sent = call_sent_at(config(), Duration::from_secs(5), |says| {
+    let sent = call_sent_at(web::patient(), Duration::from_secs(5), |says| {
         says.later(300 * MS).stream();
     });
     assert_eq!(sent, [Duration::ZERO]);

@@ -4,21 +4,13 @@
 use core::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
-use mcpwire_core::{CallError, ClientCapabilities, Config, Event, Negotiate, RequestOptions};
+use mcpwire_core::{CallError, ClientCapabilities, Event, RequestOptions};
 use mcpwire_tests::sim::web::{self, Asked, Says, Web};
 
 const MS: Duration = Duration::from_millis(1);
 
-fn config() -> Config {
-    let mut config = Config::default();
-    config.negotiate = Negotiate::Legacy;
-    config.request_timeout = Duration::from_secs(3600);
-    config.total_timeout = Duration::from_secs(3600);
-    config
-}
-
 fn open(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
-    Web::ready(config(), web::legacy("2025-03-26", rest))
+    Web::ready(web::patient(), web::legacy("2025-03-26", rest))
 }
 
 /// A server without a stream of its own.
@@ -222,7 +214,7 @@ fn a_request_that_is_given_up_is_not_taken_up_again() {
 
 #[test]
 fn servers_ask_on_the_stream_of_a_request() {
-    let mut config = config();
+    let mut config = web::patient();
     config.answer("roots/list");
     config.capabilities = ClientCapabilities::default().with_roots(false);
     let mut web = Web::ready(

@@ -1,7 +1,7 @@
 //! A server that loses messages, that is slow, or that means ill, keeps no request, list, task or subscription going for
 //! ever, and leaves nothing behind in memory.
 //!
-//! More of it, case by case, is in `core_rounds.rs`, `core_tasks.rs`, `core_subscriptions.rs` and `core/src/pages.rs`.
+//! More of it, case by case, is in `core_rounds/`, `core_tasks/`, `core_subscriptions.rs` and `core/src/pages.rs`.
 
 use std::time::Duration;
 
@@ -118,9 +118,8 @@ fn a_task_that_is_never_heard_of_again_is_lost() {
     assert_nothing_is_left(&mut pair);
 }
 
-#[test]
-fn thousands_of_tasks_leave_nothing() {
-    let mut pair = Pair::open(with_tasks(), modern(forgetful));
+/// Of calls, which are given up when the server has said a word.
+fn begin_and_cancel_thousands(pair: &mut Pair) {
     for _ in 0..5_000 {
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.drive();
@@ -128,7 +127,14 @@ fn thousands_of_tasks_leave_nothing() {
         pair.drive();
         let _ = pair.error(ticket);
         pair.sent.clear();
+        pair.events.clear();
     }
+}
+
+#[test]
+fn thousands_of_tasks_leave_nothing() {
+    let mut pair = Pair::open(with_tasks(), modern(forgetful));
+    begin_and_cancel_thousands(&mut pair);
     // What was asked of the server at the end of each, it has not answered.
     pair.pass(secs(60));
     assert_nothing_is_left(&mut pair);
@@ -140,15 +146,7 @@ fn thousands_of_rounds_leave_nothing() {
     config.answer("elicitation/create");
     let wants = r#"{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}}}"#;
     let mut pair = Pair::open(config, modern(move |sent, peer| peer.answer(sent, wants)));
-    for _ in 0..5_000 {
-        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-        pair.drive();
-        assert!(pair.engine.cancel(ticket.key(), None));
-        pair.drive();
-        let _ = pair.error(ticket);
-        pair.sent.clear();
-        pair.events.clear();
-    }
+    begin_and_cancel_thousands(&mut pair);
     assert_nothing_is_left(&mut pair);
 }
 
@@ -176,7 +174,7 @@ fn subscriptions_that_end_again_and_again_are_rare_requests() {
     pair.pass(secs(24 * 3600));
     let asked = pair.sent.len();
     assert!((1_000..=24 * 60).contains(&asked), "about one a minute: {asked}");
-    let told: Vec<_> = std::iter::from_fn(|| pair.engine.poll_subscription(key)).collect();
+    let told = pair.taken(key);
     assert!(matches!(told[..], [SubscriptionEvent::Acknowledged(_)]), "that is told once: {told:?}");
     assert!(pair.engine.unsubscribe(key));
     pair.pass(secs(120));

@@ -12,7 +12,7 @@ use mcpwire_driver::core::{
 };
 use mcpwire_driver::{Answer, ConnectOptions, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host};
-use mcpwire_tests::{Server, on_every_async_adapter, server, watched};
+use mcpwire_tests::{OnDrop, Server, on_every_async_adapter, server, watched};
 use serde_json::{Value, json};
 
 /// What is asked, and what the server is answered.
@@ -156,14 +156,6 @@ fn each_question_goes_to_whoever_answers_it<H: Host>() {
         assert_eq!(client.call_tool("roots_changed", json!({})).await.expect("it answers").text().as_str(), "1");
     });
     assert_eq!(*failed.lock().unwrap(), FAILED);
-}
-
-struct OnDrop(Arc<AtomicBool>);
-
-impl Drop for OnDrop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
 }
 
 /// Other calls go on while a person thinks; and when the server takes its question back, nobody thinks any more.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mcpwire_driver::core::{Ask, Json, RpcError};
 use mcpwire_driver::{Answer, ErrorKind};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
-use mcpwire_tests::{Adapter, Answering, Call, Server, on_every_adapter, server};
+use mcpwire_tests::{Adapter, Answering, Call, OnDrop, Server, on_every_adapter, server};
 use serde_json::json;
 
 fn knows(ask: &Ask) -> Result<Json, RpcError> {
@@ -145,17 +145,9 @@ struct Ponders {
     given_up: Arc<AtomicBool>,
 }
 
-struct OnDrop<'a>(&'a AtomicBool);
-
-impl Drop for OnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
 impl Answer for Ponders {
     async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
-        let _given_up = OnDrop(&self.given_up);
+        let _given_up = OnDrop(Arc::clone(&self.given_up));
         self.asked.store(true, Ordering::SeqCst);
         pending().await
     }

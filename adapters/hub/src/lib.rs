@@ -18,6 +18,7 @@
 pub mod config;
 mod disk;
 pub mod import;
+mod jsonc;
 
 pub mod launch;
 pub mod layout;

@@ -13,7 +13,7 @@
 //! | `requested` | the same as types, and the rule of what may be asked |
 //! | `subscriptions` | what the server tells of changes, for those who asked for it |
 //! | `caching` | what is kept of the server's answers |
-//! | `tasks` | calls that have become tasks, which it follows; `following` decides when to ask what |
+//! | `tasks` | calls that have become tasks, which it follows |
 //! | `carried` | what it is told where each request has a carrier of its own (HTTP) |
 //! | `opening` | what it does to open the connection |
 //! | `log_level` | from which level on servers send log messages, in both eras |
@@ -28,7 +28,6 @@ mod config;
 mod engine;
 mod error;
 mod event;
-mod following;
 mod handshake;
 mod inbound;
 mod inflight;

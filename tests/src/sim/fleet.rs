@@ -122,6 +122,20 @@ impl Fleet {
         name
     }
 
+    /// Wants a server enabled or not, as somebody does who has seen this revision of its configuration.
+    pub fn switch(&mut self, id: ServerId, enabled: bool, revision: u64) -> CommandId {
+        let name = self.new_command();
+        self.supervisor.set_enabled(id, name, enabled, revision, self.now);
+        self.drain();
+        name
+    }
+
+    /// Tells what came of writing that down.
+    pub fn persisted(&mut self, id: ServerId, result: Result<u64, ErrorContract>) {
+        self.supervisor.persisted(id, result, self.now);
+        self.drain();
+    }
+
     /// Tells an event.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event) {
         self.supervisor.event(id, generation, event, self.now);

@@ -6,9 +6,11 @@
 // A test that has gone wrong ends where it does.
 #![allow(clippy::missing_panics_doc)]
 
+mod course;
 pub mod fleet;
 mod pair;
 mod peer;
+mod replies;
 mod scripts;
 pub mod web;
 

@@ -2,18 +2,16 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::collections::BTreeMap;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, CallToolResult, Config, Event, Json, Method, Phase, Raw, Reply, RequestKey,
-    RequestOptions, SendError, Ticket, Timestamp,
+    CallError, CallTool, CallToolParams, Config, Event, Json, Method, Phase, Raw, Reply, RequestKey, RequestOptions,
+    SendError, SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey, Ticket, Timestamp,
 };
 
+use super::course::{self, Course, Saying};
 use super::peer::{Peer, Sent};
-
-/// Rounds without time passing after which the two are thought to run in circles.
-const LIVELOCK: usize = 100_000;
+use super::replies::Replies;
 
 type Server = dyn FnMut(&Sent, &mut Peer);
 
@@ -29,10 +27,9 @@ pub struct Pair {
     pub events: Vec<(Duration, Event)>,
     server: Box<Server>,
     now: Timestamp,
-    /// What the server is going to say: when, in which order, and what.
-    saying: BTreeMap<(Timestamp, u64), Option<Vec<u8>>>,
-    said: u64,
-    replies: BTreeMap<RequestKey, (Duration, Reply)>,
+    /// Bytes; `None` for the end of the stream.
+    saying: Saying<Option<Vec<u8>>>,
+    replies: Replies,
     /// The beginning of a line that the client sends.
     line: Vec<u8>,
     chunk: usize,
@@ -54,9 +51,8 @@ impl Pair {
             events: Vec::new(),
             server: Box::new(server),
             now: Timestamp::ORIGIN,
-            saying: BTreeMap::new(),
-            said: 0,
-            replies: BTreeMap::new(),
+            saying: Saying::new(),
+            replies: Replies::default(),
             line: Vec::new(),
             chunk: usize::MAX,
         }
@@ -114,31 +110,41 @@ impl Pair {
         self.engine.request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
     }
 
+    /// Asks to be told of changes, and drives it.
+    pub fn subscribe(&mut self, wanted: &SubscriptionFilter, options: &SubscribeOptions) -> SubscriptionKey {
+        let key = self.engine.subscribe(wanted, options, self.now).expect("it is sent");
+        self.drive();
+        key
+    }
+
+    /// Takes all that a subscription has to tell.
+    pub fn taken(&mut self, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
+        std::iter::from_fn(|| self.engine.poll_subscription(key)).collect()
+    }
+
     /// What came of a request, decoded, once there is something.
     pub fn take<M: Method>(&mut self, ticket: Ticket<M>) -> Option<Result<M::Result, CallError>> {
-        let (_, reply) = self.replies.remove(&ticket.key())?;
-        Some(ticket.decode(reply))
+        self.replies.take(ticket)
     }
 
     /// The reply to a request, unread, once there is one.
     pub fn reply(&mut self, key: RequestKey) -> Option<Reply> {
-        self.replies.remove(&key).map(|(_, reply)| reply)
+        self.replies.reply(key)
     }
 
     /// The text of the answer to a call.
     pub fn text(&mut self, ticket: Ticket<CallTool>) -> String {
-        let result: CallToolResult = self.take(ticket).expect("it has ended").expect("it went well");
-        result.text().into_string()
+        self.replies.text(ticket)
     }
 
     /// What ended a request without a result.
     pub fn error<M: Method<Result: fmt::Debug>>(&mut self, ticket: Ticket<M>) -> CallError {
-        self.take(ticket).expect("it has ended").expect_err("it did not go well")
+        self.replies.error(ticket)
     }
 
     /// When a request ended, if it has.
     pub fn ended_at<M: Method>(&self, ticket: Ticket<M>) -> Option<Duration> {
-        self.replies.get(&ticket.key()).map(|(at, _)| *at)
+        self.replies.ended_at(ticket)
     }
 
     /// The methods of what the client sent, in order.
@@ -169,36 +175,12 @@ impl Pair {
 
     /// Lets both talk until neither has anything to say without time passing.
     pub fn drive(&mut self) {
-        for _ in 0..LIVELOCK {
-            let sent = self.flush();
-            let heard = self.deliver();
-            let happened = self.poll();
-            if !(sent || heard || happened) {
-                return;
-            }
-        }
-        panic!("the two run in circles");
+        course::drive(self);
     }
 
     /// Lets time pass, and everything happen at its time.
     pub fn pass(&mut self, time: Duration) {
-        let until = self.now + time;
-        self.drive();
-        while let Some(next) = self.next_moment().filter(|next| *next <= until) {
-            self.now = self.now.max(next);
-            self.engine.handle_timeout(self.now);
-            self.drive();
-            let deadline = self.engine.poll_timeout();
-            assert!(deadline.is_none_or(|at| at > self.now), "a deadline in the past: {deadline:?} at {:?}", self.now);
-        }
-        self.now = until;
-        self.engine.handle_timeout(self.now);
-        self.drive();
-    }
-
-    fn next_moment(&self) -> Option<Timestamp> {
-        let spoken = self.saying.keys().next().map(|(at, _)| *at);
-        [spoken, self.engine.poll_timeout()].into_iter().flatten().min()
+        course::pass(self, time);
     }
 
     /// Hands to the server what the client sends.
@@ -224,15 +206,14 @@ impl Pair {
 
     fn plan(&mut self, peer: Peer) {
         for (delay, bytes) in peer.said {
-            self.said += 1;
-            self.saying.insert((self.now + delay, self.said), bytes);
+            self.saying.add(self.now + delay, bytes);
         }
     }
 
     /// Hands to the client what the server says now.
     fn deliver(&mut self) -> bool {
-        let Some(first) = self.saying.first_entry().filter(|entry| entry.key().0 <= self.now) else { return false };
-        let Some(bytes) = first.remove() else {
+        let Some(said) = self.saying.take(self.now) else { return false };
+        let Some(bytes) = said else {
             self.engine.receive_eof(self.now);
             return true;
         };
@@ -256,13 +237,35 @@ impl Pair {
         while let Some(event) = self.engine.poll_event() {
             happened = true;
             match event {
-                Event::Reply(reply) => {
-                    let before = self.replies.insert(reply.key(), (self.now.since_origin(), reply));
-                    assert!(before.is_none(), "two replies to one request");
-                }
-                event => self.events.push((self.now.since_origin(), event)),
+                Event::Reply(reply) => self.replies.add(self.elapsed(), reply),
+                event => self.events.push((self.elapsed(), event)),
             }
         }
         happened
+    }
+}
+
+impl Course for Pair {
+    fn clock(&mut self) -> &mut Timestamp {
+        &mut self.now
+    }
+
+    fn turn(&mut self) -> bool {
+        let sent = self.flush();
+        let heard = self.deliver();
+        let happened = self.poll();
+        sent || heard || happened
+    }
+
+    fn next_said(&self) -> Option<Timestamp> {
+        self.saying.next()
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        self.engine.poll_timeout()
+    }
+
+    fn tell_time(&mut self) {
+        self.engine.handle_timeout(self.now);
     }
 }

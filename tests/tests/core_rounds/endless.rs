@@ -94,16 +94,20 @@ fn a_call_that_is_given_up_in_the_pause() {
     assert!(pair.engine.is_idle() && pair.engine.poll_timeout().is_none());
 }
 
+/// A server that wants input for the first request, and answers nothing after that.
+fn asking_once() -> Pair {
+    let mut first = true;
+    let server = modern(move |sent, peer| {
+        if core::mem::take(&mut first) {
+            peer.answer(sent, &wants(&format!(r#"{{"r":{ROOTS}}}"#), r#""s""#));
+        }
+    });
+    Pair::open(answering(), server)
+}
+
 #[test]
 fn a_call_that_is_given_up_in_its_second_round() {
-    let mut first = true;
-    let mut pair = Pair::open(answering(), {
-        modern(move |sent, peer| {
-            if core::mem::take(&mut first) {
-                peer.answer(sent, &wants(&format!(r#"{{"r":{ROOTS}}}"#), r#""s""#));
-            }
-        })
-    });
+    let mut pair = asking_once();
     let (ticket, ask) = asked(&mut pair);
     assert!(answer(&mut pair, &ask, &json!({})));
     assert!(pair.engine.is_waiting(ticket.key()));
@@ -146,14 +150,7 @@ fn only_the_total_deadline_runs_while_a_person_thinks() {
 
 #[test]
 fn each_round_has_the_idle_deadline_anew() {
-    let mut first = true;
-    let mut pair = Pair::open(answering(), {
-        modern(move |sent, peer| {
-            if core::mem::take(&mut first) {
-                peer.answer(sent, &wants(&format!(r#"{{"r":{ROOTS}}}"#), r#""s""#));
-            }
-        })
-    });
+    let mut pair = asking_once();
     let (ticket, ask) = asked(&mut pair);
     pair.pass(Duration::from_secs(100));
     assert!(answer(&mut pair, &ask, &json!({})));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
-use super::family::{object, pairs, present, text, texts, texts_of};
+use super::family::{pairs, present, read_each, servers_in, text, texts, texts_of};
 use super::{Import, ImportOptions};
 use crate::ErrorContract;
 use crate::config::EnvVarConfig;
@@ -16,16 +16,8 @@ const OF_ADDRESSES: [&str; 5] =
     ["url", "bearer_token_env_var", "http_headers", "env_http_headers", "http_headers_helper"];
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
-    let servers = match whole.get("mcp_servers") {
-        None => Map::new(),
-        Some(Value::Object(servers)) => servers.clone(),
-        Some(_) => return Err(ErrorContract::validation("mcp_servers", "It is not a table of servers by name")),
-    };
-    let none = BTreeMap::new();
-    for (name, entry) in &servers {
-        let builder = Builder::new(import.dialect, options, &none, name);
-        builder.read(import, |builder| self::entry(builder, object(entry)?));
-    }
+    let servers = servers_in(whole.get("mcp_servers"), "mcp_servers", "a table")?;
+    read_each(&servers, &BTreeMap::new(), options, import, entry);
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::builder::Builder;
+use super::builder::{Builder, Input};
 use super::{Dialect, Import, ImportOptions, Warning};
 use crate::ErrorContract;
 
@@ -52,7 +52,31 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
     Ok(())
 }
 
-pub(super) fn object(entry: &Value) -> Result<&Map<String, Value>, ErrorContract> {
+/// The servers by their names that stand in this member; none where it is absent. `kind` is what they are to be in, such as "an
+/// object".
+pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Result<Map<String, Value>, ErrorContract> {
+    match member {
+        None => Ok(Map::new()),
+        Some(Value::Object(servers)) => Ok(servers.clone()),
+        Some(_) => Err(ErrorContract::validation(name, format!("It is not {kind} of servers by name"))),
+    }
+}
+
+/// Reads servers, each with `entry`.
+pub(super) fn read_each(
+    servers: &Map<String, Value>,
+    inputs: &BTreeMap<String, Input>,
+    options: &ImportOptions,
+    import: &mut Import,
+    entry: impl Fn(&mut Builder<'_>, &Map<String, Value>) -> Result<(), ErrorContract>,
+) {
+    for (name, server) in servers {
+        let builder = Builder::new(import.dialect, options, inputs, name);
+        builder.read(import, |builder| entry(builder, object(server)?));
+    }
+}
+
+fn object(entry: &Value) -> Result<&Map<String, Value>, ErrorContract> {
     entry.as_object().ok_or_else(|| ErrorContract::validation("", "It is not an object"))
 }
 

@@ -53,7 +53,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::ParseOptions;
 use serde_json::Value;
 
 pub use dialect::Dialect;
@@ -61,6 +60,7 @@ pub use export::{Exported, export};
 
 use crate::ErrorContract;
 use crate::config::McpConfig;
+use crate::jsonc;
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
 /// How a file is to be read.
@@ -192,20 +192,8 @@ fn parse(dialect: Dialect, text: &str) -> Result<Value, ErrorContract> {
 
 /// JSON with comments and commas at ends, which all of these programs take or have in their files. `None` for nothing.
 fn parse_json(text: &str) -> Option<Result<Value, String>> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
     if text.trim().is_empty() {
         return None;
     }
-    Some(jsonc_parser::parse_to_serde_value::<Value>(text, &options).map_err(|error| error.to_string()))
+    Some(jsonc_parser::parse_to_serde_value::<Value>(text, &jsonc::OPTIONS).map_err(|error| error.to_string()))
 }

@@ -6,22 +6,14 @@ use serde_json::{Map, Value};
 
 use super::builder::{Builder, Input};
 use super::env_file;
-use super::family::{object, pairs, present, text, texts, texts_of};
+use super::family::{pairs, present, read_each, servers_in, text, texts, texts_of};
 use super::{Import, ImportOptions};
 use crate::ErrorContract;
 use crate::config::EnvVarSpec;
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
-    let servers = match whole.get("servers").or_else(|| whole.get("mcpServers")) {
-        None => Map::new(),
-        Some(Value::Object(servers)) => servers.clone(),
-        Some(_) => return Err(ErrorContract::validation("servers", "It is not an object of servers by name")),
-    };
-    let inputs = inputs(whole);
-    for (name, entry) in &servers {
-        let builder = Builder::new(import.dialect, options, &inputs, name);
-        builder.read(import, |builder| self::entry(builder, object(entry)?));
-    }
+    let servers = servers_in(whole.get("servers").or_else(|| whole.get("mcpServers")), "servers", "an object")?;
+    read_each(&servers, &inputs(whole), options, import, entry);
     Ok(())
 }
 

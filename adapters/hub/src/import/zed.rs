@@ -6,21 +6,13 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::builder::Builder;
-use super::family::{object, pairs, present, text, texts_of};
+use super::family::{pairs, present, read_each, servers_in, text, texts_of};
 use super::{Import, ImportOptions};
 use crate::ErrorContract;
 
 pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
-    let servers = match whole.get("context_servers") {
-        None => Map::new(),
-        Some(Value::Object(servers)) => servers.clone(),
-        Some(_) => return Err(ErrorContract::validation("context_servers", "It is not an object of servers by name")),
-    };
-    let none = BTreeMap::new();
-    for (name, entry) in &servers {
-        let builder = Builder::new(import.dialect, options, &none, name);
-        builder.read(import, |builder| self::entry(builder, object(entry)?));
-    }
+    let servers = servers_in(whole.get("context_servers"), "context_servers", "an object")?;
+    read_each(&servers, &BTreeMap::new(), options, import, entry);
     Ok(())
 }
 

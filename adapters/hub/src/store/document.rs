@@ -1,6 +1,5 @@
 //! The text of the file, with what it says.
 
-use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstRootNode};
 use serde_json::Value;
 use uuid::Uuid;
@@ -8,6 +7,7 @@ use uuid::Uuid;
 use super::{Loaded, Revision};
 use crate::ErrorContract;
 use crate::config::McpConfig;
+use crate::jsonc;
 
 /// An entry of the file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,20 +27,6 @@ pub(super) struct Document {
     text: String,
     entries: Vec<Value>,
 }
-
-/// JSON with comments, and a comma after the last of a list: what people write by hand, and no other liberties.
-const OPTIONS: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
 
 const EMPTY: &str = "{\n  \"version\": 1,\n  \"servers\": []\n}\n";
 
@@ -62,8 +48,8 @@ impl Document {
         if text.starts_with('\u{feff}') {
             return Err("begins with a byte order mark; save it as UTF-8 without one".to_owned());
         }
-        let whole: Value =
-            jsonc_parser::parse_to_serde_value(text, &OPTIONS).map_err(|error| format!("is not JSON: {error}"))?;
+        let whole: Value = jsonc_parser::parse_to_serde_value(text, &jsonc::OPTIONS)
+            .map_err(|error| format!("is not JSON: {error}"))?;
         let Value::Object(mut members) = whole else {
             return Err("is not an object with the member `servers`".to_owned());
         };
@@ -91,7 +77,7 @@ impl Document {
 
     /// The list of servers in the text, to be changed, and the whole of the text. `None` for a text that cannot be changed so.
     pub(super) fn tree(&self) -> Option<(CstRootNode, CstArray)> {
-        let root = CstRootNode::parse(&self.text, &OPTIONS).ok()?;
+        let root = CstRootNode::parse(&self.text, &jsonc::OPTIONS).ok()?;
         let servers = root.object_value()?.array_value("servers")?;
         Some((root, servers))
     }

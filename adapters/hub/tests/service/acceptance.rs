@@ -22,8 +22,7 @@ async fn ac_001_the_tools_of_a_running_server_are_found() {
 async fn ac_002_a_tool_is_executed() {
     let place = Place::new();
     let config = good("source");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let arguments = json!({"query": "test"});
     let outcome = soon(hub.call_tool_full(config.id, "fetch_data", &arguments, CallOptions::new())).await.unwrap();
     assert!(!outcome.result.is_error);
@@ -34,8 +33,7 @@ async fn ac_002_a_tool_is_executed() {
 async fn ac_003_an_unknown_tool_is_named() {
     let place = Place::new();
     let config = good("source");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let error = call(&hub, config.id, "missing_tool", json!({})).await.unwrap_err();
     assert_eq!((error.code, error.field.as_str()), (ErrorCode::NotFound, "tool_name"));
     assert_eq!(error.message, "Tool not found: missing_tool");

@@ -32,8 +32,7 @@ fn dies_first(config: &McpConfig, place: &Place) -> McpConfig {
 async fn one_that_is_started_once_more_in_its_opening_is_noted_as_what_it_is_then() {
     let place = Place::new();
     let config = dies_first(&good("a"), &place);
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     assert_eq!(hub.status_detail(config.id).unwrap().restarts, 0, "nobody else has started it again");
     let now = pid(&hub, config.id);
     soon(async {

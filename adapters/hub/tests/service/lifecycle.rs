@@ -114,8 +114,7 @@ async fn a_server_that_ignores_everything_does_not_hold_up_the_end() {
 async fn a_restart_is_no_crash() {
     let place = Place::new();
     let (config, mark) = marked(good("a"));
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let first = pid(&hub, config.id);
     soon(hub.restart(config.id)).await.unwrap();
     let second = pid(&hub, config.id);

@@ -24,8 +24,7 @@ async fn mc_t1_start_spawns_the_process() {
 async fn mc_t2_stop_ends_the_process() {
     let place = Place::new();
     let config = good("files");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let process = pid(&hub, config.id);
     soon(hub.stop(config.id)).await.expect("it stops");
     assert!(!is_alive(process), "stopped means that nothing is left");
@@ -51,8 +50,7 @@ async fn mc_t3_the_tools_are_there_after_the_start() {
 async fn mc_t4_a_call_returns_the_result() {
     let place = Place::new();
     let config = good("files");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     assert_eq!(call(&hub, config.id, "echo", json!({"message": "hi"})).await.unwrap(), "hi");
     assert_eq!(call(&hub, config.id, "files__echo", json!({"message": "ho"})).await.unwrap(), "ho");
 }
@@ -80,8 +78,7 @@ async fn mc_t5_a_server_that_fails_blocks_no_other() {
 async fn mc_t6_the_environment_is_what_is_configured() {
     let place = Place::new();
     let config = good("files").env(EnvVarConfig::value("GREETING", "hello there"));
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     assert_eq!(call(&hub, config.id, "env", json!({"name": "GREETING"})).await.unwrap(), "hello there");
     assert_ne!(call(&hub, config.id, "env", json!({"name": "PATH"})).await.unwrap(), "(not set)");
     // Cargo sets it for this program; nobody passes it on.

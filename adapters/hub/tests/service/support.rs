@@ -50,6 +50,13 @@ impl Place {
         }
         hub
     }
+
+    /// A hub here with this server, which runs.
+    pub(crate) async fn running(&self, config: &McpConfig) -> Hub {
+        let hub = self.hub_with([config.clone()]).await;
+        soon(hub.start(config.id)).await.expect("it starts");
+        hub
+    }
 }
 
 /// A server that does as it should.

@@ -107,8 +107,7 @@ async fn a_tool_that_is_denied_is_not_there() {
     let place = Place::new();
     let mut config = good("a");
     config.tools.deny = vec!["crash".into()];
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     assert!(hub.resolve("a__crash").is_none() && hub.resolve("crash").is_none());
     for name in ["crash", "a__crash"] {
         let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
@@ -159,8 +158,7 @@ async fn calls_end_with_the_server_and_with_their_time() {
 async fn a_call_can_be_cancelled() {
     let place = Place::new();
     let config = good("a");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let (cancel, cancelled) = tokio::sync::oneshot::channel::<()>();
     let none = json!({});
     let options = CallOptions::new().cancel_when(async move { drop(cancelled.await) });
@@ -175,8 +173,7 @@ async fn a_call_can_be_cancelled() {
 async fn the_whole_result_is_there_and_progress_is_told() {
     let place = Place::new();
     let config = good("a");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let none = json!({});
     let outcome = soon(hub.call_tool_full(config.id, "picture", &none, CallOptions::new())).await.unwrap();
     assert_eq!(outcome.text(), "a dot");
@@ -199,8 +196,7 @@ async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
     let mut config = good("a");
     config.limits.calls_per_minute = Some(2);
     config.limits.result_bytes = Some(400);
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let arguments = json!({"size": 10_000});
     let outcome = soon(hub.call_tool_full(config.id, "large", &arguments, CallOptions::new())).await.unwrap();
     assert!(outcome.text().len() <= 400 && outcome.text().contains("truncated"));
@@ -215,8 +211,7 @@ async fn calls_are_kept_to_a_rate_and_results_to_a_size() {
 async fn a_list_that_has_passed_its_time_is_asked_for_again_when_it_is_looked_at() {
     let place = Place::new();
     let config = server("a", "brief");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     for name in ["a__list_1", "a__list_2", "a__list_3"] {
         soon(async {
             while hub.resolve(name).is_none() {
@@ -231,8 +226,7 @@ async fn a_list_that_has_passed_its_time_is_asked_for_again_when_it_is_looked_at
 async fn tools_are_found_by_what_they_do() {
     let place = Place::new();
     let config = good("a");
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     let found = hub.search_tools("fetch data", 3);
     assert_eq!(found[0].tool.name, "fetch_data");
     assert!(found.len() <= 3);
@@ -297,8 +291,7 @@ async fn a_container_is_given_its_secrets_unseen_and_ended_by_its_name() {
     let mut token = EnvVarConfig::value("TOKEN", "hunter22");
     token.is_secret = true;
     config = config.env(token);
-    let hub = place.hub_with([config.clone()]).await;
-    soon(hub.start(config.id)).await.unwrap();
+    let hub = place.running(&config).await;
     assert_eq!(call(&hub, config.id, "env", json!({"name": "TOKEN"})).await.unwrap(), "hunter22");
     soon(hub.stop(config.id)).await.unwrap();
     let log = fs::read_to_string(place.path().join("docker.log")).unwrap();

@@ -213,15 +213,12 @@ impl Model {
     pub(super) fn switch(&mut self, n: u8, how: u8) {
         let id = Model::pick(n);
         let revision = self.fleet.supervisor.revision(id).unwrap_or(0) + u64::from(how & 6 == 6);
-        let command = self.fleet.new_command();
-        self.fleet.supervisor.set_enabled(id, command, how & 1 == 0, revision, self.fleet.now);
-        self.fleet.drain();
+        self.fleet.switch(id, how & 1 == 0, revision);
     }
 
     /// The configuration is written, unless it cannot be, or somebody else has written it meanwhile.
     pub(super) fn persisted(&mut self, how: u8) {
         let Some((id, enabled, revision)) = self.fleet.persists.pop_front() else { return };
-        let now = self.fleet.now;
         let result = match self.file.get_mut(&id) {
             _ if how < 16 => Err(ErrorContract::unavailable("the disk is full")),
             Some(written) if written.1 == revision && how > 64 => {
@@ -230,8 +227,7 @@ impl Model {
             }
             _ => Err(ErrorContract::conflict("revision", "changed")),
         };
-        self.fleet.supervisor.persisted(id, result, now);
-        self.fleet.drain();
+        self.fleet.persisted(id, result);
     }
 
     pub(super) fn remember(&mut self, n: u8) {

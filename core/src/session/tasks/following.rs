@@ -1,5 +1,5 @@
 //! One task that is followed: when to ask how it stands, what the answers mean, and when it is over. Nothing but time and
-//! answers go in; what is to be sent and how it ended come out. [`tasks`](super::tasks) carries it.
+//! answers go in; what is to be sent and how it ended come out. [`questions`](super::questions) carries it.
 //!
 //! ```text
 //!                              extension                        2025-11-25
@@ -17,10 +17,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::error::CallError;
-use super::task_fault::TaskFault;
 use crate::json::Json;
 use crate::rpc::{PeerErrorKind, RpcError};
+use crate::session::error::CallError;
+use crate::session::task_fault::TaskFault;
 use crate::time::Timestamp;
 use crate::types::{Task, TaskForm, TaskStatus};
 

@@ -1,0 +1,180 @@
+//! What a call is answered with that may become a task: a task, in either form, or the result.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::{Task, TaskForm, TaskHandle};
+use crate::json::Json;
+use crate::json::read::{self, Reader};
+use crate::json::scan;
+use crate::types::lenient::{self, Hoped, Lenient, Mismatch};
+use crate::types::{CallToolResult, Extra};
+
+/// A task in place of a result (`CreateTaskResult`).
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CreateTaskResult {
+    /// The task as it stands at its creation.
+    pub task: Task,
+    /// In which form the server answered.
+    pub form: TaskForm,
+    /// Metadata of the answer (2025-11-25; in the extension, answer and task are one).
+    pub meta: Option<Json>,
+    /// Members of the answer that this version of the library does not know.
+    pub extra: Extra,
+}
+
+impl CreateTaskResult {
+    /// What a language model may be told at once in place of the result, where the server says it (2025-11-25,
+    /// basic/utilities/tasks, "Creating Tasks").
+    pub fn immediate_response(&self) -> Option<String> {
+        let meta = self.meta.as_ref().or(self.task.meta.as_ref())?;
+        meta.member("io.modelcontextprotocol/model-immediate-response")
+    }
+
+    /// What is to be kept of it, to take the task up again in another connection.
+    pub fn handle(&self) -> TaskHandle {
+        let mut handle = TaskHandle::new(self.task.task_id.clone(), self.form);
+        handle.update(&self.task);
+        handle
+    }
+
+    fn read(text: &str, form: TaskForm) -> Option<Self> {
+        Some(match form {
+            TaskForm::Extension => {
+                CreateTaskResult { task: lenient::from_str(text)?, form, ..CreateTaskResult::default() }
+            }
+            TaskForm::Experimental => {
+                let (mut task, mut meta, mut extra) = (None, None, Extra::default());
+                let members = Reader::new(text).members(&mut |name, reader| match name {
+                    "task" => lenient::member(&mut task, reader),
+                    "_meta" => lenient::member(&mut meta, reader),
+                    _ => extra.keep(name, reader),
+                });
+                members.ok()?;
+                CreateTaskResult { task: task?, form, meta, extra }
+            }
+        })
+    }
+}
+
+/// In which form a result is a task in place of what was asked for, if it is one. Looks no further than it has to.
+pub(crate) fn form_of(result: &[u8]) -> Option<TaskForm> {
+    for member in scan::members(result) {
+        if member.is("resultType") {
+            return (member.value == b"\"task\"").then_some(TaskForm::Extension);
+        } else if member.is("content") {
+            return None;
+        } else if member.is("task") && member.value.starts_with(b"{") {
+            return Some(TaskForm::Experimental);
+        }
+    }
+    None
+}
+
+impl Lenient for CreateTaskResult {
+    const EXPECTED: &'static str = "a task in place of a result";
+
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        let text = reader.raw()?;
+        let read = form_of(text.as_bytes()).and_then(|form| CreateTaskResult::read(text, form));
+        Ok(read.ok_or_else(|| Mismatch::Object { reason: "no task that can be read".into(), name: None }))
+    }
+}
+
+impl<'de> Deserialize<'de> for CreateTaskResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        lenient::deserialize(deserializer)
+    }
+}
+
+impl Serialize for CreateTaskResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.form {
+            TaskForm::Extension => self.task.serialize(serializer),
+            TaskForm::Experimental => {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("task", &self.task)?;
+                if let Some(meta) = &self.meta {
+                    map.serialize_entry("_meta", meta)?;
+                }
+                for (name, value) in self.extra.iter() {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+/// What comes of a call that may become a task: the result if the server had it at once, or the task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallToolOutcome {
+    /// The result.
+    Done(CallToolResult),
+    /// A task, which is to be asked for it.
+    Task(Box<CreateTaskResult>),
+}
+
+impl Lenient for CallToolOutcome {
+    const EXPECTED: &'static str = "the result of a tool, or a task";
+
+    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+        let text = reader.raw()?;
+        let Some(form) = form_of(text.as_bytes()) else {
+            let result = CallToolResult::lenient(&mut Reader::new(text))?;
+            return Ok(result.map(CallToolOutcome::Done));
+        };
+        let read = CreateTaskResult::read(text, form).map(|task| CallToolOutcome::Task(task.into()));
+        Ok(read.ok_or_else(|| Mismatch::Object { reason: "no task that can be read".into(), name: None }))
+    }
+}
+
+impl<'de> Deserialize<'de> for CallToolOutcome {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        lenient::deserialize(deserializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::TaskStatus;
+
+    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> T {
+        Json::parse(text).unwrap().decode().unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    #[test]
+    fn both_forms_are_recognised() {
+        let flat: CallToolOutcome = read(r#"{"resultType":"task","taskId":"t","status":"working","ttlMs":null}"#);
+        let CallToolOutcome::Task(flat) = flat else { panic!("{flat:?}") };
+        assert_eq!((flat.form, &*flat.task.task_id, flat.task.ttl()), (TaskForm::Extension, "t", None));
+        let wrapped: CallToolOutcome = read(
+            r#"{"_meta":{"io.modelcontextprotocol/model-immediate-response":"wait"},"task":{"taskId":"t","status":"new","ttl":5,"pollInterval":7}}"#,
+        );
+        let CallToolOutcome::Task(wrapped) = wrapped else { panic!("{wrapped:?}") };
+        assert_eq!((wrapped.form, wrapped.immediate_response().as_deref()), (TaskForm::Experimental, Some("wait")));
+        assert_eq!(wrapped.task.status, TaskStatus::Other("new".into()));
+        assert_eq!(wrapped.handle().poll_interval_ms, Some(7));
+    }
+
+    #[test]
+    fn a_result_is_no_task() {
+        for text in [
+            r#"{"content":[],"task":{"taskId":"t"}}"#,
+            r#"{"task":"t","content":[]}"#,
+            r#"{"resultType":"complete","content":[]}"#,
+            r#"{"structuredContent":{"task":{}}}"#,
+            "{}",
+        ] {
+            assert!(matches!(read(text), CallToolOutcome::Done(_)), "{text}");
+        }
+        for text in [r#"{"resultType":"task"}"#, r#"{"task":{}}"#, r#"{"resultType":"task","taskId":""}"#] {
+            assert!(Json::parse(text).unwrap().decode::<CallToolOutcome>().is_err(), "{text}");
+        }
+    }
+}

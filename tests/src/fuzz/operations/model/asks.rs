@@ -1,0 +1,56 @@
+//! What the server asks for: it is answered, refused, or given up.
+
+use mcpwire_core::{AskKey, Json, RequestKey, RpcError, SendError};
+
+use super::Model;
+
+impl Model {
+    pub(in crate::fuzz::operations) fn answer(&mut self, which: usize, answer: &Json) {
+        let Some((key, during)) = self.ask(which) else {
+            let gone = self.dead_ask.map(|dead| self.engine.answer(dead, answer, self.now));
+            return assert!(gone.is_none_or(|answered| answered != Ok(true)), "nobody waits for it");
+        };
+        match self.engine.answer(key, answer, self.now) {
+            Ok(answered) => {
+                assert!(answered, "it is waited for");
+                self.asked_no_more(key, during);
+            }
+            Err(error) => assert!(matches!(error, SendError::NotAnObject { .. }), "{error:?}"),
+        }
+        self.drain();
+    }
+
+    pub(in crate::fuzz::operations) fn refuse(&mut self, which: usize) {
+        let error = RpcError::new(-1, "no");
+        let Some((key, during)) = self.ask(which) else {
+            let gone = self.dead_ask.is_some_and(|dead| self.engine.refuse(dead, &error, self.now));
+            return assert!(!gone, "nobody waits for it");
+        };
+        if let Some(waiting) = during.and_then(|key| self.waiting.get_mut(&key)) {
+            waiting.refused = true;
+        }
+        assert!(self.engine.refuse(key, &error, self.now), "it is waited for");
+        self.asked_no_more(key, during);
+        self.drain();
+        assert!(during.is_none_or(|key| !self.waiting.contains_key(&key)), "refused, and its request goes on");
+    }
+
+    fn ask(&self, which: usize) -> Option<(AskKey, Option<RequestKey>)> {
+        self.asks.iter().nth(which % 8).map(|(key, during)| (*key, *during))
+    }
+
+    pub(super) fn asked_no_more(&mut self, key: AskKey, during: Option<RequestKey>) {
+        assert!(self.asks.remove(&key).is_some(), "it was asked");
+        self.dead_ask = Some(key);
+        if during.is_none() && !self.holds_up_the_server() {
+            // A legacy server can go on.
+            for waiting in self.waiting.values_mut() {
+                waiting.idle = waiting.idle.max(self.now + waiting.timeout);
+            }
+        }
+    }
+
+    pub(super) fn holds_up_the_server(&self) -> bool {
+        self.asks.values().any(Option::is_none)
+    }
+}
