@@ -82,7 +82,7 @@ impl CacheKey {
         let mut rest = &self.params[..];
         while let Some((found, value, after)) = take_member(rest) {
             if found == name.as_bytes() {
-                return crate::json::read::from_str(core::str::from_utf8(value).ok()?).ok();
+                return scan::text(value);
             }
             rest = after;
         }
