@@ -2,30 +2,34 @@
 
 use alloc::string::String;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
+use crate::sorted::Sorted;
 use crate::tool_list::ToolList;
+use crate::tool_search::ToolSearch;
 use crate::types::{TaskSupport, Tool};
 
-/// The most tools that are remembered beside the list. 64: who calls so many without a list has not lost much.
-const MOST_FOUND: usize = 64;
+/// The most tools that are remembered beside the list: more than servers have that a program would rather not list.
+pub(crate) const MOST_FOUND: usize = 1_000;
 
-/// What is known of a server's tools: the list as it last came, and tools that were looked for without it
-/// ([`ToolSearch`](crate::ToolSearch)).
+/// What is known of a server's tools: the list as it last came, and what was seen where a tool was looked for without it
+/// ([`ToolSearch`]).
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
-    found: Vec<Found>,
+    found: Sorted<String, Found>,
 }
 
-/// A tool that was looked for.
-#[derive(Debug)]
-struct Found {
-    tool: String,
-    /// `None` where the server does not have it.
-    support: Option<TaskSupport>,
+/// What the server's list says of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// It is not in there.
+    Absent,
+    /// It may not be called as a task, may, or cannot be called in any other way.
+    Forbidden,
+    Optional,
+    Required,
 }
 
 impl KnownTools {
@@ -37,27 +41,33 @@ impl KnownTools {
     /// A list has come.
     pub fn replace(&mut self, list: Arc<ToolList>) {
         self.list = list;
-        self.found.clear();
+        self.found = Sorted::default();
     }
 
     /// The server says that its tools have changed.
     pub fn invalidate(&mut self) {
         self.list.invalidate();
-        self.found.clear();
+        self.found = Sorted::default();
     }
 
-    /// A tool was looked for: whether it may be called as a task; `None` where the server does not have it.
-    pub fn note(&mut self, tool: &str, support: Option<TaskSupport>) {
-        self.found.retain(|found| found.tool != tool);
-        if self.found.len() == MOST_FOUND {
-            self.found.remove(0);
+    /// Takes note of what was seen in a search. `changed` says that the server told of a change meanwhile: what its list
+    /// lacked before, it may have by now.
+    pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
+        if self.found.len() + search.seen.len() >= MOST_FOUND {
+            self.found = Sorted::default();
         }
-        self.found.push(Found { tool: tool.into(), support });
+        if search.lacks && !changed {
+            self.found.insert(search.tool.into(), Found::Absent);
+        }
+        // Of two tools of a name the first counts, as in a list.
+        for (tool, support) in search.seen.into_iter().rev() {
+            self.found.insert(tool, support);
+        }
     }
 
     /// Whether the server has a tool of that name; `None` if that is not known.
     pub fn knows(&self, tool: &str) -> Option<bool> {
-        self.list.knows(tool).or_else(|| self.found(tool).map(|found| found.support.is_some()))
+        self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != Found::Absent))
     }
 
     /// Whether a tool is to be looked for before it is called in the mode that is wanted: the server's list says whether the
@@ -68,7 +78,7 @@ impl KnownTools {
             return false;
         }
         let is_there = self.list.is_fresh() || (wanted == TaskMode::Session && self.list.listed().sent() > 0);
-        !is_there && self.found(tool).is_none()
+        !is_there && !self.found.contains_key(tool)
     }
 
     /// Settles in which mode a tool is called, where `options` say what the caller would like (2025-11-25,
@@ -89,13 +99,15 @@ impl KnownTools {
         }
         let support = self.support(tool);
         match options.task {
-            TaskMode::Session if support == TaskSupport::Required => {
+            TaskMode::Session if support == Found::Required => {
                 if !config.follows_tasks() {
                     return Err(SendError::TaskRequired { tool: tool.into() });
                 }
                 options.task = TaskMode::Follow;
             }
-            TaskMode::Follow | TaskMode::Handle if !support.allows() => options.task = TaskMode::Session,
+            TaskMode::Follow | TaskMode::Handle if !matches!(support, Found::Optional | Found::Required) => {
+                options.task = TaskMode::Session;
+            }
             _ => {}
         }
         Ok(())
@@ -103,7 +115,7 @@ impl KnownTools {
 
     /// Whether a tool is to be looked for to tell what the error means that the server answered its call with.
     pub fn must_look_after(&self, tool: &str, error: &CallError) -> bool {
-        let is_known = self.list.is_fresh() || self.found(tool).is_some();
+        let is_known = self.list.is_fresh() || self.found.contains_key(tool);
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
@@ -119,13 +131,13 @@ impl KnownTools {
         }
     }
 
-    fn support(&self, tool: &str) -> TaskSupport {
-        let found = || self.found(tool).and_then(|found| found.support.clone());
-        self.list.get(tool).map(Tool::task_support).or_else(found).unwrap_or_default()
-    }
-
-    fn found(&self, tool: &str) -> Option<&Found> {
-        self.found.iter().find(|found| found.tool == tool)
+    fn support(&self, tool: &str) -> Found {
+        match self.list.get(tool).map(Tool::task_support) {
+            Some(TaskSupport::Required) => Found::Required,
+            Some(TaskSupport::Optional) => Found::Optional,
+            Some(_) => Found::Forbidden,
+            None => self.found.get(tool).copied().unwrap_or(Found::Absent),
+        }
     }
 }
 

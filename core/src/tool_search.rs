@@ -1,10 +1,11 @@
 //! The search for one tool in a server's list, without the list.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::json::scan;
+use crate::known_tools::{Found, MOST_FOUND};
 use crate::session::{PreparedRequest, Reply};
-use crate::types::TaskSupport;
 
 /// The most pages that are looked at. 100: lists of tools are that long nowhere.
 const MAX_PAGES: u32 = 100;
@@ -13,19 +14,23 @@ const MAX_PAGES: u32 = 100;
 /// where nobody has listed the tools: that takes one name of the list, and to read and keep all of it would be for nothing.
 #[derive(Clone, Debug)]
 pub struct ToolSearch<'t> {
-    tool: &'t str,
+    pub(crate) tool: &'t str,
     cursor: Option<String>,
     pages: u32,
+    /// The tools of the pages that were looked at.
+    pub(crate) seen: Vec<(String, Found)>,
+    /// All pages were looked at, for nothing.
+    pub(crate) lacks: bool,
 }
 
 /// How far a search has come.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Searched {
     /// The next page is to be asked for.
     AskForMore,
-    /// The server has the tool, and says whether it may be called as a task.
-    Has(TaskSupport),
+    /// The server has the tool.
+    Has,
     /// The whole list does not have it.
     Lacks,
     /// The server does not say, or its list does not end.
@@ -35,7 +40,7 @@ pub enum Searched {
 impl<'t> ToolSearch<'t> {
     /// A search for the tool of this name.
     pub fn new(tool: &'t str) -> Self {
-        ToolSearch { tool, cursor: None, pages: 0 }
+        ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }
 
     /// The request for the page that is to be looked at.
@@ -47,10 +52,13 @@ impl<'t> ToolSearch<'t> {
     pub fn look_at(&mut self, reply: &Reply) -> Searched {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return Searched::Unknown };
-        if let Some(support) = scan::member(page, "tools").and_then(|tools| self.find(tools)) {
-            return Searched::Has(support);
+        if scan::member(page, "tools").is_some_and(|tools| self.find(tools)) {
+            return Searched::Has;
         }
-        let Some(next) = scan::member(page, "nextCursor").and_then(scan::text) else { return Searched::Lacks };
+        let Some(next) = scan::member(page, "nextCursor").and_then(scan::text) else {
+            self.lacks = true;
+            return Searched::Lacks;
+        };
         self.pages += 1;
         if self.pages == MAX_PAGES || self.cursor.as_ref() == Some(&next) {
             return Searched::Unknown;
@@ -59,15 +67,24 @@ impl<'t> ToolSearch<'t> {
         Searched::AskForMore
     }
 
-    fn find(&self, tools: &[u8]) -> Option<TaskSupport> {
-        let mut at = 0;
+    /// The other tools on the page are noted too: their calls need no search of their own.
+    fn find(&mut self, tools: &[u8]) -> bool {
+        let (mut at, mut found) = (0, false);
         while let Some(range) = scan::next_element(tools, &mut at) {
             let tool = &tools[range];
-            if scan::member(tool, "name").and_then(scan::text).as_deref() == Some(self.tool) {
-                let support = scan::member(tool, "execution").and_then(|how| scan::member(how, "taskSupport"));
-                return Some(support.and_then(scan::text).map(TaskSupport::from).unwrap_or_default());
+            let Some(name) = scan::member(tool, "name").and_then(scan::text) else { continue };
+            let support = scan::member(tool, "execution").and_then(|how| scan::member(how, "taskSupport"));
+            let support = match support {
+                Some(b"\"required\"") => Found::Required,
+                Some(b"\"optional\"") => Found::Optional,
+                _ => Found::Forbidden,
+            };
+            let is_wanted = name == self.tool;
+            found |= is_wanted;
+            if is_wanted || self.seen.len() < MOST_FOUND - 2 {
+                self.seen.push((name, support));
             }
         }
-        None
+        found
     }
 }

@@ -1,12 +1,18 @@
 //! One tool is looked for in a server's list, without the list.
 
 use mcpwire_core::{
-    CallError, Config, ListParams, ListTools, RequestOptions, RpcError, Searched, TaskSupport, ToolSearch,
+    CallError, Config, KnownTools, ListParams, ListTools, RequestOptions, RpcError, Searched, ToolSearch,
 };
 use mcpwire_tests::sim::{Pair, Sent, modern};
 
 /// Looks for a tool on a server with these pages, and says how often it was asked.
 fn looked_for(tool: &str, pages: Vec<String>) -> (Searched, usize) {
+    let (found, asked, _) = search(tool, pages);
+    (found, asked)
+}
+
+/// The same, with the search.
+fn search(tool: &str, pages: Vec<String>) -> (Searched, usize, ToolSearch<'_>) {
     let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
     let mut search = ToolSearch::new(tool);
     loop {
@@ -15,7 +21,7 @@ fn looked_for(tool: &str, pages: Vec<String>) -> (Searched, usize) {
         pair.drive();
         match search.look_at(&pair.reply(key).expect("it has ended")) {
             Searched::AskForMore => {}
-            found => return (found, pair.sent.len()),
+            found => return (found, pair.sent.len(), search),
         }
     }
 }
@@ -38,9 +44,9 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
         let second = r#"[{"name":"b","execution":{"taskSupport":"required"}}]"#;
         vec![page(first, Some(1)), page(second, Some(2)), page(r#"[{"name":"\u0063\"","execution":null}]"#, None)]
     };
-    assert_eq!(looked_for("a", pages()), (Searched::Has(TaskSupport::Forbidden), 1));
-    assert_eq!(looked_for("b", pages()), (Searched::Has(TaskSupport::Required), 2));
-    assert_eq!(looked_for("c\"", pages()), (Searched::Has(TaskSupport::Forbidden), 3));
+    assert_eq!(looked_for("a", pages()), (Searched::Has, 1));
+    assert_eq!(looked_for("b", pages()), (Searched::Has, 2));
+    assert_eq!(looked_for("c\"", pages()), (Searched::Has, 3));
     assert_eq!(looked_for("c", pages()), (Searched::Lacks, 3));
 }
 
@@ -98,24 +104,42 @@ fn a_list_that_was_kept_is_not_looked_at_and_not_believed_afterwards() {
 }
 
 #[test]
-fn what_was_found_explains_errors_until_the_tools_change() {
+fn what_was_seen_explains_errors_until_the_tools_change() {
     let unknown = || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool") };
-    let mut known = mcpwire_core::KnownTools::default();
+    let pages = || vec![page(r#"[{"name":"b"},{"name":"c"}]"#, Some(1)), page(r#"[{"name":"d"}]"#, None)];
+    let mut known = KnownTools::default();
     assert!(known.must_look_after("a", &unknown()));
     assert_eq!(known.explain("a", unknown()), unknown());
-    known.note("a", None);
-    known.note("b", Some(TaskSupport::Optional));
-    assert!(!known.must_look_after("a", &unknown()) && !known.must_look_after("b", &unknown()));
-    assert_eq!((known.knows("a"), known.knows("b"), known.knows("c")), (Some(false), Some(true), None));
+    known.note(search("b", pages()).2, false);
+    assert_eq!(["a", "b", "c", "d"].map(|tool| known.knows(tool)), [None, Some(true), Some(true), None]);
+    assert_eq!(["a", "b", "c"].map(|tool| known.must_look_after(tool, &unknown())), [true, false, false]);
+    known.note(search("a", pages()).2, true);
+    assert_eq!(["a", "d"].map(|tool| known.knows(tool)), [None, Some(true)], "it may have come meanwhile");
+    known.note(search("a", pages()).2, false);
+    assert_eq!((known.knows("a"), known.must_look_after("a", &unknown())), (Some(false), false));
     assert!(matches!(known.explain("a", unknown()), CallError::ToolNotFound { error: Some(_), .. }));
     assert_eq!(known.explain("b", unknown()), unknown());
     let other = CallError::Server { method: "tools/call".into(), error: RpcError::new(-32603, "Unknown tool") };
-    assert!(!known.must_look_after("c", &other));
-    // No more is remembered than a caller without a list may want.
-    for tool in 0..64 {
-        known.note(&tool.to_string(), None);
-    }
-    assert_eq!((known.knows("a"), known.knows("0")), (None, Some(false)));
+    assert!(!known.must_look_after("e", &other));
     known.invalidate();
-    assert_eq!((known.knows("0"), known.must_look_after("0", &unknown())), (None, true));
+    assert_eq!((known.knows("a"), known.must_look_after("a", &unknown())), (None, true));
+}
+
+#[test]
+fn of_endless_tools_some_are_remembered() {
+    let tools = |count: usize| {
+        let tools: Vec<String> = (0..count).map(|tool| format!(r#"{{"name":"{tool}"}}"#)).collect();
+        vec![page(&format!("[{}]", tools.join(",")), None)]
+    };
+    let mut known = KnownTools::default();
+    known.note(search("4999", tools(5_000)).2, false);
+    let remembered = |known: &KnownTools| (0..5_000).filter(|tool| known.knows(&tool.to_string()).is_some()).count();
+    assert_eq!((known.knows("4999"), remembered(&known)), (Some(true), 999));
+    known.note(search("none", tools(5_000)).2, false);
+    assert_eq!((known.knows("none"), known.knows("4999"), remembered(&known)), (Some(false), None, 998));
+    for nonesuch in 0..3_000 {
+        known.note(search(&format!("x{nonesuch}"), vec![page("[]", None)]).2, false);
+    }
+    assert_eq!(known.knows("x2999"), Some(false));
+    assert!((0..3_000).filter(|tool| known.knows(&format!("x{tool}")).is_some()).count() <= 1_000);
 }

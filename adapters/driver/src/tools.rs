@@ -86,22 +86,18 @@ pub(crate) fn look_for<'a>(life: &'a Lives, tool: &'a str) -> Boxed<'a, ()> {
         let changes = shared.lock().tools_changes;
         let time = PagesTime::begin(&RequestOptions::new(), shared.lock().engine.config(), shared.clock.now());
         let mut search = ToolSearch::new(tool);
-        let found = loop {
+        loop {
             let options = RequestOptions::new().total_timeout(time.left(shared.clock.now()));
             let Ok(mut sent) = Sent::begin(life, &search.request(), &options, None) else { return };
             let Some(reply) = poll_fn(|cx| sent.poll(cx, &mut |_| {})).await else { return };
             match search.look_at(&reply) {
-                Searched::Has(support) => break Some(support),
-                Searched::Lacks => break None,
                 Searched::AskForMore => {}
-                _ => return,
+                _ => break,
             }
-        };
-        let mut state = shared.lock();
-        // What the list lacked before it changed, it may have now.
-        if found.is_some() || state.tools_changes == changes {
-            state.tools.note(tool, found);
         }
+        let mut state = shared.lock();
+        let is_stale = state.tools_changes != changes;
+        state.tools.note(search, is_stale);
     })
 }
 

@@ -109,23 +109,18 @@ impl McpClient {
         let connection = &mut self.connection;
         let time = PagesTime::begin(&RequestOptions::new(), connection.engine.config(), connection.now());
         let mut search = ToolSearch::new(tool);
-        let found = loop {
+        loop {
             let now = connection.now();
             let options = RequestOptions::new().total_timeout(time.left(now));
             let options = &*connection.traced(&options);
             let Ok(key) = connection.engine.send_prepared(&search.request(), options, now) else { return };
             let Ok(Some(reply)) = connection.wait(key, &mut |_| {}) else { return };
             match search.look_at(&reply) {
-                Searched::Has(support) => break Some(support),
-                Searched::Lacks => break None,
                 Searched::AskForMore => {}
-                _ => return,
+                _ => break,
             }
-        };
-        // What the list lacked before it changed, it may have now.
-        if found.is_some() || !connection.tools_changed {
-            self.tools.note(tool, found);
         }
+        self.tools.note(search, connection.tools_changed);
     }
 
     /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
