@@ -8,6 +8,8 @@ macro_rules! made {
             $( value.$field = $field; )+
             value
         })
+        // What is made of many parts would lie on the stack with all of them, in each step on the way to it.
+        .boxed()
     };
 }
 
