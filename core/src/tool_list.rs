@@ -77,6 +77,8 @@ impl ToolList {
             names = by_name(&tools.items);
         }
         self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
+        // It is kept for as long as the connection, of which a program may have many.
+        tools.items.shrink_to_fit();
         self.tools = tools;
         self.hints = CacheHints::default();
         self.fresh = AtomicBool::new(true);

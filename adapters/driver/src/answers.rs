@@ -58,9 +58,11 @@ pub(crate) struct Answers(Vec<(AskKey, Answering)>);
 impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
     pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
+        // It is the handlers that have it called.
+        let Some(handlers) = &shared.handlers else { return };
         for asked in asks {
             match asked {
-                Asked::Asks(ask) => self.0.push((ask.key, shared.handlers.begin(ask))),
+                Asked::Asks(ask) => self.0.push((ask.key, handlers.begin(ask))),
                 Asked::GivesUp(key) => self.0.retain(|(open, _)| *open != key),
             }
         }

@@ -285,7 +285,10 @@ impl<R> McpClient<R> {
     /// have changed.
     pub fn set_roots(&self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         let shared = self.life.shared();
-        shared.handlers.set_roots(roots.into_iter().collect());
+        // Without a word of roots before, the server was not told that it may ask for them.
+        if let Some(handlers) = &shared.handlers {
+            handlers.set_roots(roots.into_iter().collect());
+        }
         shared.send(|state| {
             if state.engine.tells_roots_changes() { state.engine.notify::<RootsListChanged>(&()) } else { Ok(()) }
         })

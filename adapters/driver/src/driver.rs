@@ -12,6 +12,7 @@ use mcpwire_core::{Ending, Phase, Timestamp};
 use mcpwire_process::{Direction, ShutdownReport};
 
 use crate::answers::Answers;
+use crate::handlers;
 use crate::runtime::{ExitWatch, Reader, Timer};
 use crate::shared::{Shared, Watchers};
 use crate::state::{State, Wish};
@@ -422,7 +423,7 @@ impl Loop {
         if self.over {
             self.answers.clear();
         } else {
-            shared.handlers.serve(&mut self.answers, &shared, asks, cx);
+            handlers::serve(&mut self.answers, &shared, asks, cx);
         }
         self.outside();
         if self.over { Poll::Ready(()) } else { Poll::Pending }

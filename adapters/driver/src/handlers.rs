@@ -46,15 +46,6 @@ impl Handlers {
         let _ = self.serve.set(Answers::serve);
     }
 
-    /// Lets all who answer go on, and sends what they have come to. Not under the lock.
-    pub(crate) fn serve(&self, answers: &mut Answers, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
-        match self.serve.get() {
-            Some(serve) => serve(answers, shared, asks, cx),
-            None if asks.is_empty() => {}
-            None => refuse(shared, &asks),
-        }
-    }
-
     /// The future of the answer to a request, or of what to refuse it with.
     pub(crate) fn begin(&self, ask: Ask) -> Answering {
         let answering = self.find(&ask).unwrap_or_else(|error| Box::pin(ready(Err(error))));
@@ -103,6 +94,15 @@ impl Handlers {
 
     fn roots(&self) -> Option<Vec<Root>> {
         self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Lets all who answer go on, and sends what they have come to. Not under the lock.
+pub(crate) fn serve(answers: &mut Answers, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
+    match shared.handlers.as_ref().and_then(|handlers| handlers.serve.get()) {
+        Some(serve) => serve(answers, shared, asks, cx),
+        None if asks.is_empty() => {}
+        None => refuse(shared, &asks),
     }
 }
 

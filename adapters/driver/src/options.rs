@@ -37,7 +37,7 @@ pub struct ConnectOptions {
     #[cfg(feature = "http")]
     pub http: crate::http::HttpOptions,
     /// Who answers what the server asks for.
-    pub(crate) handlers: Arc<Handlers>,
+    pub(crate) handlers: Option<Arc<Handlers>>,
 }
 
 impl ConnectOptions {
@@ -78,7 +78,7 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
-        self.config.answer_elicitation(true, self.handlers.url.is_some());
+        self.config.answer_elicitation(true, self.handlers.as_ref().is_some_and(|handlers| handlers.url.is_some()));
         self.add(|handlers| handlers.form = Some(Box::new(move |form| Box::pin(handler(form)))));
         self
     }
@@ -92,7 +92,7 @@ impl ConnectOptions {
     where
         F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
     {
-        self.config.answer_elicitation(self.handlers.form.is_some(), true);
+        self.config.answer_elicitation(self.handlers.as_ref().is_some_and(|handlers| handlers.form.is_some()), true);
         self.add(|handlers| handlers.url = Some(Box::new(move |url| Box::pin(handler(url)))));
         self
     }
@@ -113,7 +113,7 @@ impl ConnectOptions {
     /// [`McpClient::set_roots`](crate::McpClient::set_roots) changes them later.
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.config.answer_roots();
-        self.handlers.set_roots(roots.into_iter().collect());
+        self.add(|handlers| handlers.set_roots(roots.into_iter().collect()));
         self
     }
 
@@ -138,7 +138,7 @@ impl ConnectOptions {
 
     fn add(&mut self, add: impl FnOnce(&mut Handlers)) {
         // Nobody else has them before there is a connection.
-        if let Some(handlers) = Arc::get_mut(&mut self.handlers) {
+        if let Some(handlers) = Arc::get_mut(self.handlers.get_or_insert_default()) {
             handlers.exist();
             add(handlers);
         }

@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) patience: Patience,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
-    pub(crate) handlers: Arc<Handlers>,
+    pub(crate) handlers: Option<Arc<Handlers>>,
     /// Who knows where in a trace the program is.
     pub(crate) trace_context: Option<TraceSource>,
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
@@ -43,7 +43,7 @@ impl Shared {
         definition: Option<Arc<McpServerDef>>,
         patience: Patience,
         clock: Clock,
-        handlers: Arc<Handlers>,
+        handlers: Option<Arc<Handlers>>,
         trace_context: Option<TraceSource>,
         state: State,
         watchers: Watchers,

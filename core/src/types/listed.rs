@@ -75,7 +75,12 @@ impl<T> Listed<T> {
         let before = self.sent();
         self.is_cut |= page.is_cut;
         self.bytes = self.bytes.saturating_add(page.bytes);
-        self.items.append(&mut page.items);
+        if self.items.is_empty() {
+            // Most lists have one page.
+            self.items = page.items;
+        } else {
+            self.items.append(&mut page.items);
+        }
         self.rejected
             .extend(page.rejected.into_iter().map(|rejected| Rejected { index: rejected.index + before, ..rejected }));
     }

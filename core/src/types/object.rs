@@ -1,5 +1,6 @@
 //! The shape that all objects of the protocol share: known members, each read leniently, and the rest kept as it came.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -11,7 +12,10 @@ use crate::json::read::{self, Reader};
 
 /// The members of an object that this version of the library does not know, in the order in which they came.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Extra(ManuallyDrop<Vec<(String, Json)>>);
+pub struct Extra(ManuallyDrop<Option<Members>>);
+
+/// Behind a pointer: all objects have the place for them, and few have any.
+type Members = Box<Vec<(String, Json)>>;
 
 /// All objects have one. Dropped by one function, it makes their own drops, of which a program has many copies, small.
 impl Drop for Extra {
@@ -36,31 +40,31 @@ impl fmt::Debug for Extra {
 impl Extra {
     /// The value of the member `name`.
     pub fn get(&self, name: &str) -> Option<&Json> {
-        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+        self.members().iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value))
+        self.members().iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.members().is_empty()
     }
 
     /// Reads the value of a member that is not known.
     #[inline(never)]
     pub(crate) fn keep(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
         let value = Json::trusted(reader.raw()?);
-        self.0.push((name.into(), value));
+        self.push(name, value);
         Ok(())
     }
 
     /// All of them as one object.
     pub(crate) fn to_json(&self) -> Json {
         let mut text = Vec::from(*b"{");
-        for (name, value) in &*self.0 {
+        for (name, value) in self.members() {
             if text.len() > 1 {
                 text.push(b',');
             }
@@ -74,7 +78,11 @@ impl Extra {
 
     /// Adds a member, to be sent along.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
-        self.0.push((name.into(), value));
+        self.0.get_or_insert_default().push((name.into(), value));
+    }
+
+    fn members(&self) -> &[(String, Json)] {
+        self.0.as_ref().map_or(&[], |members| members)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tools: what they are, how they are called, what they answer (2026-07-28, server/tools).
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -32,7 +33,7 @@ object! {
         /// Pictures of it.
         or_default icons: Vec<Icon> = "icons",
         /// How it is to be called (2025-11-25).
-        optional execution: ToolExecution = "execution",
+        optional execution: Box<ToolExecution> = "execution",
         /// Metadata.
         optional meta: Json = "_meta",
     }

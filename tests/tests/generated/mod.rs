@@ -205,7 +205,7 @@ pub(crate) fn tool() -> impl Strategy<Value = Tool> {
         output_schema: option::of(object()),
         annotations: option::of(tool_annotations()),
         icons: icons(),
-        execution: option::of(tool_execution()),
+        execution: option::of(tool_execution().prop_map(Box::new)),
         meta: meta(),
         extra: extra(),
     })
