@@ -35,7 +35,7 @@ pub use blocking::Blocking;
 pub use canned::{Canned, KeyOrder};
 pub use counting::{Allocated, Counting, allocated};
 pub use on_drop::OnDrop;
-pub use process_table::{peak_memory, process_exists};
+pub use process_table::{has_ended, peak_memory, process_exists};
 pub use server::Server;
 pub use watchdog::{timed, watched};
 

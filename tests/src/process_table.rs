@@ -20,6 +20,15 @@ pub fn process_exists(pid: u32) -> bool {
     status(pid).is_some_and(|status| status.state != 'Z' || status.parent == process::id())
 }
 
+/// Whether a process that was killed has ended: what nobody here can wait for takes its moment to go.
+pub fn has_ended(pid: u32) -> bool {
+    let begin = Instant::now();
+    while process_exists(pid) && begin.elapsed() < GRACE {
+        thread::sleep(Duration::from_millis(2));
+    }
+    !process_exists(pid)
+}
+
 /// Kills a process, and nothing else of its group.
 pub(crate) fn kill(pid: u32) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("it is a process id");

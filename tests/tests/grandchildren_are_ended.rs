@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_tests::{Adapter, on_every_adapter, process_exists, server, timed};
+use mcpwire_tests::{Adapter, has_ended, on_every_adapter, process_exists, server, timed};
 use serde_json::json;
 
 fn shutdown_ends_them<A: Adapter>() {
@@ -16,7 +16,7 @@ fn shutdown_ends_them<A: Adapter>() {
         outcome.expect("it ends");
         assert!(took < Duration::from_secs(6), "it took {took:?}");
         server.assert_gone();
-        assert!(!process_exists(grandchild));
+        assert!(has_ended(grandchild));
     }
 }
 
@@ -27,7 +27,7 @@ fn dropping_the_client_ends_them<A: Adapter>() {
     let ((), took) = timed(|| drop(client));
     assert!(took < Duration::from_millis(500), "it took {took:?}");
     server.assert_gone();
-    assert!(!process_exists(grandchild));
+    assert!(has_ended(grandchild));
 }
 
 fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
@@ -38,7 +38,7 @@ fn shutdown_ends_those_who_ignore_termination<A: Adapter>() {
     outcome.expect("it ends");
     assert!(took < Duration::from_secs(6), "it took {took:?}");
     server.assert_gone();
-    assert!(!process_exists(grandchild));
+    assert!(has_ended(grandchild));
 }
 
 /// The grandchild still holds standard output, so there is no end of file to tell.
@@ -51,7 +51,7 @@ fn the_exit_of_the_server_is_noticed_although_they_hold_its_output<A: Adapter>()
     assert!(took < Duration::from_secs(1), "it took {took:?}");
     drop(client);
     server.assert_gone();
-    assert!(!process_exists(grandchild));
+    assert!(has_ended(grandchild));
 }
 
 fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
@@ -63,7 +63,7 @@ fn shutdown_ends_them_after_the_server_has_left<A: Adapter>() {
     outcome.expect("it ends");
     assert!(took < Duration::from_secs(6), "it took {took:?}");
     server.assert_gone();
-    assert!(!process_exists(grandchild));
+    assert!(has_ended(grandchild));
 }
 
 on_every_adapter!(
