@@ -352,7 +352,7 @@ impl Loop {
         // What the server said last.
         self.read_stderr(state, cx);
         self.reader = None;
-        state.process = None;
+        state.gone(&report);
         self.report = Some(report);
         true
     }

@@ -362,9 +362,14 @@ impl State {
         self.subscribers.end(wakers);
     }
 
+    /// Nothing is left of the process. How it ended is kept in the same moment: a caller that asks has one or the other.
+    pub(crate) fn gone(&mut self, report: &ShutdownReport) {
+        self.process = None;
+        self.exit = report.exit.or(self.exit);
+    }
+
     /// The driver has done its work.
     pub(crate) fn end(&mut self, report: ShutdownReport, wakers: &mut Vec<Waker>) {
-        self.exit = report.exit.or(self.exit);
         self.report = Some(report);
         wakers.append(&mut self.ended);
     }

@@ -90,6 +90,11 @@ impl Manners for ClosesStdout {
         eprintln!("bad-habits: I shall say no more");
         wire.close_output();
     }
+
+    fn end(&mut self, _wire: &mut Wire) {
+        // Without its line break it is told only when there is nothing else to come.
+        eprint!("bad-habits: I have been told to go");
+    }
 }
 
 pub(crate) struct ClosesStdin;
