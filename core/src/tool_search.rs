@@ -52,10 +52,10 @@ impl<'t> ToolSearch<'t> {
     pub fn look_at(&mut self, reply: &Reply) -> Searched {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return Searched::Unknown };
-        if scan::member(page, "tools").is_some_and(|tools| self.find(tools)) {
+        if scan::last_member(page, "tools").is_some_and(|tools| self.find(tools)) {
             return Searched::Has;
         }
-        let Some(next) = scan::member(page, "nextCursor").and_then(scan::text) else {
+        let Some(next) = scan::last_member(page, "nextCursor").and_then(scan::text) else {
             self.lacks = true;
             return Searched::Lacks;
         };
@@ -72,8 +72,8 @@ impl<'t> ToolSearch<'t> {
         let (mut at, mut found) = (0, false);
         while let Some(range) = scan::next_element(tools, &mut at) {
             let tool = &tools[range];
-            let Some(name) = scan::member(tool, "name").and_then(scan::text) else { continue };
-            let support = scan::member(tool, "execution").and_then(|how| scan::member(how, "taskSupport"));
+            let Some(name) = scan::last_member(tool, "name").and_then(scan::text) else { continue };
+            let support = scan::last_member(tool, "execution").and_then(|how| scan::last_member(how, "taskSupport"));
             let support = match support {
                 Some(b"\"required\"") => Found::Required,
                 Some(b"\"optional\"") => Found::Optional,

@@ -1,7 +1,7 @@
 //! The promises of the fuzz targets on random inputs, and on random inputs that look like messages.
 
 use mcpwire_core::Json;
-use mcpwire_tests::fuzz::{chunks, content, envelope, operations};
+use mcpwire_tests::fuzz::{chunks, content, envelope, operations, tools};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -76,6 +76,26 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..400)
 }
 
+/// Pages of tools, some of which are none, and some of which are broken.
+fn nearly_pages() -> impl Strategy<Value = Vec<u8>> {
+    const ENTRIES: [&str; 12] = [
+        r#"{"name":"echo","inputSchema":{}}"#,
+        r#"{"name":"a","inputSchema":{"properties":{"name":{"const":"echo"}}}}"#,
+        r#"{"inputSchema":{},"name":"\u0065cho"}"#,
+        r#"{"name":"b","name":"echo","inputSchema":{}}"#,
+        r#"{"name":"echo","name":"b","inputSchema":{}}"#,
+        r#"{"name":"c","inputSchema":{},"execution":{"taskSupport":"optional"}}"#,
+        r#"{"name":"echo"}"#,
+        r#"{"name":7,"inputSchema":{}}"#,
+        r#"{"title":"echo","inputSchema":{}}"#,
+        "null",
+        "{\"name\":",
+        "]",
+    ];
+    let page = vec(select(&ENTRIES[..]), 0..5).prop_map(|entries| entries.join(","));
+    (0..4u8, vec(page, 0..4)).prop_map(|(variant, pages)| [vec![variant], pages.join("\n").into_bytes()].concat())
+}
+
 /// Any JSON value, not too deep.
 fn json() -> impl Strategy<Value = serde_json::Value> {
     let leaf = prop_oneof![
@@ -113,6 +133,11 @@ proptest! {
     #[test]
     fn any_text_is_read_as_others_read_it(text in prop_oneof![any_bytes(), nearly_json()]) {
         content::run(&text);
+    }
+
+    #[test]
+    fn a_tool_is_found_where_it_is_in_the_list(pages in nearly_pages()) {
+        tools::run(&pages);
     }
 
     #[test]

@@ -50,6 +50,16 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
     assert_eq!(looked_for("c", pages()), (Searched::Lacks, 3));
 }
 
+/// As whoever reads the whole list.
+#[test]
+fn of_members_of_a_name_the_last_counts() {
+    let renamed =
+        || vec![page(r#"[{"name":"a","name":"b","execution":null,"execution":{"taskSupport":"required"}}]"#, None)];
+    assert_eq!(looked_for("a", renamed()), (Searched::Lacks, 1));
+    assert_eq!(looked_for("b", renamed()), (Searched::Has, 1));
+    assert_eq!(looked_for("a", vec![page(r#"[{"name":"a"}],"tools":[]"#, None)]), (Searched::Lacks, 1));
+}
+
 #[test]
 fn a_list_that_does_not_end_says_nothing() {
     assert_eq!(looked_for("a", vec![page("[]", Some(0))]), (Searched::Unknown, 2));

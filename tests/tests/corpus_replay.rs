@@ -52,6 +52,11 @@ fn supervisor() {
 }
 
 #[test]
+fn tools() {
+    replay("tools");
+}
+
+#[test]
 fn operations() {
     replay("operations");
 }

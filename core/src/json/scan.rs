@@ -111,6 +111,11 @@ pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
+/// The same where the object may have several of that name: the last counts for whoever reads the whole.
+pub(crate) fn last_member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    members(object).filter(|member| member.is(name)).last().map(|member| member.value)
+}
+
 /// The text of a string, its escapes undone; `None` for any other value.
 pub(crate) fn text(value: &[u8]) -> Option<String> {
     match value {

@@ -15,12 +15,13 @@ pub mod operations;
 mod reference;
 pub mod sse;
 pub mod supervisor;
+pub mod tools;
 
 /// The body of a target.
 pub type Body = fn(&[u8]);
 
 /// The targets by their names.
-pub const TARGETS: [(&str, Body); 7] = [
+pub const TARGETS: [(&str, Body); 8] = [
     ("chunks", chunks::run),
     ("content", content::run),
     ("envelope", envelope::run),
@@ -28,4 +29,5 @@ pub const TARGETS: [(&str, Body); 7] = [
     ("operations", operations::run),
     ("sse", sse::run),
     ("supervisor", supervisor::run),
+    ("tools", tools::run),
 ];
