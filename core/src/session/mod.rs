@@ -7,6 +7,7 @@
 //! | `inflight` | which request waits for which answer |
 //! | `timers` | which deadline comes next |
 //! | `engine` | [`Session`]: takes requests, gives events and deadlines |
+//! | `ends` | what ends them, and the session |
 //! | `inbound` | what it does with what the server sends |
 //! | `asks` | what the server asks of the client |
 //! | `rounds` | requests that take more than one round, as the server wants input first |
@@ -25,6 +26,7 @@ mod caching;
 #[cfg(feature = "http")]
 mod carried;
 mod config;
+mod ends;
 mod engine;
 mod error;
 mod event;
