@@ -6,8 +6,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::caching::Pending;
+use super::closed::{Closed, ConnectError};
 use super::engine::Session;
-use super::error::{CallError, Closed, ConnectError};
+use super::error::CallError;
 use super::event::Event;
 use super::handshake::Action;
 use super::server::Phase;

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::asks::{Ask, AskKey};
-use super::error::Closed;
+use super::closed::Closed;
 use super::subscriptions::SubscriptionKey;
 use super::ticket::{Reply, RequestKey};
 use crate::json::Json;

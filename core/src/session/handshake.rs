@@ -37,8 +37,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::closed::ConnectError;
 use super::config::Negotiate;
-use super::error::ConnectError;
 #[cfg(feature = "http")]
 use crate::http::HttpError;
 use crate::json::Json;

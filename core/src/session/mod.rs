@@ -19,12 +19,13 @@
 //! | `opening` | what it does to open the connection |
 //! | `log_level` | from which level on servers send log messages, in both eras |
 //! | `prepared` | parameters that are text already |
-//! | `event`, `ticket`, `error`, `server` | what comes out of it |
+//! | `event`, `ticket`, `error`, `closed`, `server` | what comes out of it |
 
 mod asks;
 mod caching;
 #[cfg(feature = "http")]
 mod carried;
+mod closed;
 mod config;
 mod ends;
 mod engine;
@@ -48,9 +49,10 @@ mod timers;
 pub use asks::{Ask, AskKey};
 #[cfg(feature = "http")]
 pub(crate) use carried::Fault;
+pub use closed::{Closed, ConnectError};
 pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use engine::Session;
-pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError};
+pub use error::{CallError, Deadline, InputError, SendError};
 pub use event::{Event, Message, Notification};
 pub use prepared::{Prepared, PreparedRequest};
 pub use requested::AskRequest;

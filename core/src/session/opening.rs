@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use super::closed::Closed;
 use super::config::Config;
 use super::engine::Session;
-use super::error::Closed;
 use super::event::Event;
 use super::handshake::Action;
 use super::server::{Phase, ServerInfo};

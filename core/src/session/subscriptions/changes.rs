@@ -4,7 +4,8 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::fmt;
 
-use crate::session::error::{CallError, Closed};
+use crate::session::closed::Closed;
+use crate::session::error::CallError;
 use crate::types::SubscriptionFilter;
 
 /// Something that happened on a subscription.

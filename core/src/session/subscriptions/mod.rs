@@ -29,8 +29,9 @@ use core::time::Duration;
 pub use changes::{SubscriptionEnd, SubscriptionEvent};
 pub use relisten::{Relisten, Reopen};
 
+use super::closed::Closed;
 use super::engine::Session;
-use super::error::{CallError, Closed, Deadline, SendError};
+use super::error::{CallError, Deadline, SendError};
 use super::event::{Event, Notification};
 use super::prepared::send_error;
 use crate::cache::is_within;

@@ -113,7 +113,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::session::error::Closed;
+    use crate::session::closed::Closed;
 
     fn lost() -> SubscriptionEnd {
         SubscriptionEnd::Dropped(Closed::ByServer)

@@ -3,9 +3,10 @@
 use alloc::vec::Vec;
 
 use super::calls::Tasked;
+use crate::session::closed::Closed;
 use crate::session::config::RequestOptions;
 use crate::session::engine::Session;
-use crate::session::error::{CallError, Closed, InputError};
+use crate::session::error::{CallError, InputError};
 use crate::session::inflight::Waiting;
 use crate::session::ticket::RequestKey;
 use crate::time::Timestamp;

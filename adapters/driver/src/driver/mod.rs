@@ -1,5 +1,7 @@
 //! [`Driver`]: the one loop that moves the bytes of a connection, keeps its time, and ends its server.
 
+mod end;
+
 use std::fmt;
 use std::future::Future;
 use std::mem;
@@ -26,13 +28,6 @@ const TURNS: usize = 8;
 
 /// How long those who listen are waited for. 20 ms: a task that only waits for its turn has it long before.
 const HELD: Duration = Duration::from_millis(20);
-
-/// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
-const UNWATCHED: Duration = Duration::from_millis(100);
-
-/// How much of standard error is read at once, and how often in a row.
-const STDERR_CHUNK: usize = 8 * 1024;
-const STDERR_ROUNDS: usize = 16;
 
 /// The task of a connection: a runtime runs it, and nothing else is to be done with it.
 ///
@@ -235,76 +230,6 @@ impl Loop {
         true
     }
 
-    fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        // Mostly there is nothing, and no more than that is paid for it.
-        let read = self.read_stderr_into(&mut [0; 64], state, cx);
-        if read {
-            let mut buffer = [0; STDERR_CHUNK];
-            for _ in 0..STDERR_ROUNDS {
-                if !self.read_stderr_into(&mut buffer, state, cx) {
-                    break;
-                }
-            }
-        }
-        read
-    }
-
-    fn read_stderr_into(&mut self, buffer: &mut [u8], state: &mut State, cx: &mut Context<'_>) -> bool {
-        let Some(stderr) = &mut self.stderr else { return false };
-        match stderr.as_mut().poll_read(cx, buffer) {
-            Poll::Pending => return false,
-            Poll::Ready(Ok(n)) if n > 0 => {
-                state.stderr.push(&buffer[..n]);
-                if self.watchers.lines.is_followed() {
-                    self.heard.extend_from_slice(&buffer[..n]);
-                }
-            }
-            Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Poll::Ready(_) => self.stderr = None,
-        }
-        true
-    }
-
-    fn watch_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        let Some(exit) = &mut self.exit else { return false };
-        if exit.as_mut().poll(cx).is_pending() {
-            return false;
-        }
-        self.exit = None;
-        if let Some(process) = &mut state.process {
-            process.observe();
-        }
-        true
-    }
-
-    /// Tells the engine that the stream has ended, once everything is known that there is to know.
-    fn end(&mut self, state: &mut State) -> bool {
-        if self.ended || state.engine.phase() == Phase::New {
-            return false;
-        }
-        let unwatched = self.exit.is_none() && state.process.is_some();
-        if !self.ending.is_near() && !unwatched {
-            return false;
-        }
-        let now = self.shared.clock.now();
-        if let Some(process) = &mut state.process
-            && process.observe().is_some()
-        {
-            state.exit = process.exit().copied();
-            self.ending.exited(now);
-        }
-        if self.stderr.is_none() {
-            self.ending.errors_ended();
-        }
-        if !self.ending.is_over(now) {
-            self.look_again = (unwatched && state.engine.in_flight() > 0).then(|| now + UNWATCHED);
-            return false;
-        }
-        self.ended = true;
-        state.engine.receive_eof(now);
-        true
-    }
-
     fn keep_time(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         // Also if nothing is due any more that it was set for: `armed` is what is still to come.
         let mut due = self.has_gone_off(state, cx);
@@ -336,25 +261,6 @@ impl Loop {
         let stop = self.stopping.as_ref().map(Stop::deadline);
         let ending = self.ending.deadline().into_iter().chain(self.look_again).min().filter(|_| !self.ended);
         [state.engine.poll_timeout(), ending, stop, self.held].into_iter().flatten().min()
-    }
-
-    /// Ends the server, if that is wanted or it has ended the connection. Whether nothing is left of it.
-    fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if self.stopping.is_none() && state.wish == Wish::Live && state.engine.phase() != Phase::Closed {
-            return false;
-        }
-        let now = self.shared.clock.now();
-        let stopping = self.stopping.get_or_insert_with(|| {
-            state.close(&self.shared.server, &mut self.wakers);
-            Stop::begin(state, self.shared.patience, now)
-        });
-        let Poll::Ready(report) = stopping.poll(state, self.stderr.is_some(), now, cx) else { return false };
-        // What the server said last.
-        self.read_stderr(state, cx);
-        self.reader = None;
-        state.gone(&report);
-        self.report = Some(report);
-        true
     }
 
     /// What is done without the lock: code of the user's, and waking.
@@ -443,24 +349,5 @@ impl Future for Loop {
             return this.poll_http(cx);
         }
         this.poll_once(cx)
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        if self.over {
-            return;
-        }
-        let mut state = self.shared.lock();
-        state.close(&self.shared.server, &mut self.wakers);
-        state.writer = None;
-        let process = state.process.take();
-        drop(state);
-        // Ends it, with all that it started.
-        drop(process);
-        self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
-        for waker in self.wakers.drain(..) {
-            waker.wake();
-        }
     }
 }

@@ -1,0 +1,128 @@
+//! The end of what a driver drives: what the server says last, its exit, and what is done to end it.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcpwire_core::Phase;
+use mcpwire_process::ShutdownReport;
+
+use super::Loop;
+use crate::state::{State, Wish};
+use crate::stop::Stop;
+
+/// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
+const UNWATCHED: Duration = Duration::from_millis(100);
+
+/// How much of standard error is read at once, and how often in a row.
+const STDERR_CHUNK: usize = 8 * 1024;
+const STDERR_ROUNDS: usize = 16;
+
+impl Loop {
+    pub(super) fn read_stderr(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        // Mostly there is nothing, and no more than that is paid for it.
+        let read = self.read_stderr_into(&mut [0; 64], state, cx);
+        if read {
+            let mut buffer = [0; STDERR_CHUNK];
+            for _ in 0..STDERR_ROUNDS {
+                if !self.read_stderr_into(&mut buffer, state, cx) {
+                    break;
+                }
+            }
+        }
+        read
+    }
+
+    fn read_stderr_into(&mut self, buffer: &mut [u8], state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(stderr) = &mut self.stderr else { return false };
+        match stderr.as_mut().poll_read(cx, buffer) {
+            Poll::Pending => return false,
+            Poll::Ready(Ok(n)) if n > 0 => {
+                state.stderr.push(&buffer[..n]);
+                if self.watchers.lines.is_followed() {
+                    self.heard.extend_from_slice(&buffer[..n]);
+                }
+            }
+            Poll::Ready(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Poll::Ready(_) => self.stderr = None,
+        }
+        true
+    }
+
+    pub(super) fn watch_exit(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        let Some(exit) = &mut self.exit else { return false };
+        if exit.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        self.exit = None;
+        if let Some(process) = &mut state.process {
+            process.observe();
+        }
+        true
+    }
+
+    /// Tells the engine that the stream has ended, once everything is known that there is to know.
+    pub(super) fn end(&mut self, state: &mut State) -> bool {
+        if self.ended || state.engine.phase() == Phase::New {
+            return false;
+        }
+        let unwatched = self.exit.is_none() && state.process.is_some();
+        if !self.ending.is_near() && !unwatched {
+            return false;
+        }
+        let now = self.shared.clock.now();
+        if let Some(process) = &mut state.process
+            && process.observe().is_some()
+        {
+            state.exit = process.exit().copied();
+            self.ending.exited(now);
+        }
+        if self.stderr.is_none() {
+            self.ending.errors_ended();
+        }
+        if !self.ending.is_over(now) {
+            self.look_again = (unwatched && state.engine.in_flight() > 0).then(|| now + UNWATCHED);
+            return false;
+        }
+        self.ended = true;
+        state.engine.receive_eof(now);
+        true
+    }
+
+    /// Ends the server, if that is wanted or it has ended the connection. Whether nothing is left of it.
+    pub(super) fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
+        if self.stopping.is_none() && state.wish == Wish::Live && state.engine.phase() != Phase::Closed {
+            return false;
+        }
+        let now = self.shared.clock.now();
+        let stopping = self.stopping.get_or_insert_with(|| {
+            state.close(&self.shared.server, &mut self.wakers);
+            Stop::begin(state, self.shared.patience, now)
+        });
+        let Poll::Ready(report) = stopping.poll(state, self.stderr.is_some(), now, cx) else { return false };
+        // What the server said last.
+        self.read_stderr(state, cx);
+        self.reader = None;
+        state.gone(&report);
+        self.report = Some(report);
+        true
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if self.over {
+            return;
+        }
+        let mut state = self.shared.lock();
+        state.close(&self.shared.server, &mut self.wakers);
+        state.writer = None;
+        let process = state.process.take();
+        drop(state);
+        // Ends it, with all that it started.
+        drop(process);
+        self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+}
