@@ -31,6 +31,8 @@ pub(crate) type Keep = fn(&Notification) -> Notification;
 pub(crate) struct Slots {
     table: VecDeque<(RequestKey, Option<Slot>)>,
     len: usize,
+    /// The table is kept while nothing is in it.
+    is_kept: bool,
 }
 
 /// Below this number holes are not worth the trouble.
@@ -52,10 +54,7 @@ impl Slots {
         let at = self.position(key)?;
         let slot = self.table[at].1.take()?;
         self.len -= 1;
-        if self.len == 0 {
-            // A program may have many connections that are idle for long.
-            self.table = VecDeque::new();
-        }
+        self.let_go();
         while let Some((_, None)) = self.table.front() {
             self.table.pop_front();
         }
@@ -63,6 +62,18 @@ impl Slots {
             self.table.retain(|(_, slot)| slot.is_some());
         }
         Some(slot)
+    }
+
+    /// Says whether the table is kept while nothing is in it.
+    pub(crate) fn keep(&mut self, is_kept: bool) {
+        self.is_kept = is_kept;
+        self.let_go();
+    }
+
+    fn let_go(&mut self) {
+        if self.len == 0 && !(self.is_kept && self.table.capacity() <= FEW) {
+            self.table = VecDeque::new();
+        }
     }
 
     fn position(&self, key: RequestKey) -> Option<usize> {

@@ -18,6 +18,10 @@ use crate::slots::{Keep, Reports, Slot, Slots};
 /// How many reports about a request may wait for whoever takes them. 64: later ones say more than earlier ones.
 const MOST_REPORTS: usize = 64;
 
+/// How often there is nothing left to answer before a connection counts as busy. 16: many a program connects to many servers
+/// and makes a call or two.
+const OFTEN: u8 = 16;
+
 /// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
 pub(crate) struct State {
     pub(crate) engine: EngineBox,
@@ -51,6 +55,8 @@ pub(crate) struct State {
     pub(crate) traced: bool,
     /// When the driver's timer goes off.
     pub(crate) armed: Option<Timestamp>,
+    /// How often there was nothing left to answer since it last did.
+    lulls: u8,
 }
 
 /// What the clients want of the driver.
@@ -136,6 +142,7 @@ impl State {
             ended: Vec::new(),
             traced: false,
             armed: None,
+            lulls: 0,
         }
     }
 
@@ -216,6 +223,26 @@ impl State {
         }
         self.driver = Some(driver);
         None
+    }
+
+    /// Gives back what only requests take, if there are none: a program may have many connections that are idle for long. Where
+    /// one request follows another it is kept, until the timer that was set for one of them goes off.
+    pub(crate) fn shrink(&mut self) {
+        if self.engine.in_flight() > 0 {
+            return;
+        }
+        self.lulls = self.lulls.saturating_add(1);
+        let is_busy = self.lulls > OFTEN && self.armed.is_some();
+        if !is_busy {
+            self.engine.shrink();
+        }
+        self.slots.keep(is_busy);
+    }
+
+    /// The driver's timer has gone off.
+    pub(crate) fn gone_off(&mut self) {
+        self.armed = None;
+        self.lulls = 0;
     }
 
     /// Whether the driver's timer goes off by then.

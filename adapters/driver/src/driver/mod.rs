@@ -252,7 +252,7 @@ impl Loop {
         if state.armed.is_none() || self.timer.poll(cx).is_pending() {
             return false;
         }
-        state.armed = None;
+        state.gone_off();
         true
     }
 
@@ -319,7 +319,7 @@ impl Loop {
         if let Some((http, engine)) = self.http.as_mut().zip(state.engine.http()) {
             http.take_commands(engine, shared.clock.now());
         }
-        state.engine.shrink();
+        state.shrink();
         match &mut state.driver {
             Some(waker) => waker.clone_from(cx.waker()),
             none => *none = Some(cx.waker().clone()),
