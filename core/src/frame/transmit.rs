@@ -5,9 +5,6 @@ use alloc::vec::Vec;
 /// What an idle connection keeps.
 const SMALL: usize = 8 * 1024;
 
-/// What is not worth giving back.
-const LEAST: usize = 512;
-
 /// Bytes that wait to be sent. All that is queued goes out in one write if the pipe takes it.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
@@ -38,10 +35,9 @@ impl Transmit {
         &mut self.data
     }
 
-    /// Gives back the buffer, if nothing is in it and it is worth it: making it anew for each call would cost more than it
-    /// takes to keep one that fits most.
+    /// Gives back the buffer, if nothing is in it.
     pub(crate) fn let_go(&mut self) {
-        if self.data.is_empty() && self.data.capacity() > LEAST {
+        if self.data.is_empty() {
             self.data = Vec::new();
         }
     }
