@@ -71,7 +71,7 @@ impl Slots {
     }
 
     fn let_go(&mut self) {
-        if self.len == 0 && !(self.is_kept && self.table.capacity() <= FEW) {
+        if self.len == 0 && !(self.is_kept && self.table.capacity() <= 4 * FEW) {
             self.table = VecDeque::new();
         }
     }
