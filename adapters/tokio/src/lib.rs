@@ -23,6 +23,8 @@
 //! stays as it is.
 
 pub mod cookbook;
+#[cfg(unix)]
+mod pipe;
 
 use std::future::Future;
 use std::io;
@@ -73,6 +75,7 @@ impl Runtime for Tokio {
 
     #[cfg(unix)]
     fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
+        use pipe::Pipe;
         use tokio::io::Interest;
 
         let [stdin, stdout, stderr] = pipes.into_files()?;
@@ -146,65 +149,6 @@ impl Timer for TokioTimer {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.0.as_mut().map_or(Poll::Pending, |sleep| sleep.as_mut().poll(cx))
-    }
-}
-
-/// A pipe of a process. Tokio's own have a type for each direction, each with its own copy of what watches a descriptor.
-#[cfg(unix)]
-struct Pipe(tokio::io::unix::AsyncFd<std::fs::File>);
-
-#[cfg(unix)]
-impl Pipe {
-    fn new(file: std::fs::File, interest: tokio::io::Interest) -> io::Result<Self> {
-        #[allow(deprecated, reason = "what takes its place is too new to ask for; the descriptor is owned")]
-        tokio::io::unix::AsyncFd::with_interest(file, interest).map(Pipe)
-    }
-}
-
-#[cfg(unix)]
-impl AsyncRead for Pipe {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        loop {
-            let mut guard = ready!(self.0.poll_read_ready(cx))?;
-            let read = io::Read::read(&mut self.0.get_ref(), buf);
-            match &read {
-                // That there is no more is known without asking again.
-                Ok(n) if *n > 0 && *n < buf.len() => guard.clear_ready(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    guard.clear_ready();
-                    continue;
-                }
-                _ => {}
-            }
-            return Poll::Ready(read);
-        }
-    }
-}
-
-#[cfg(unix)]
-impl AsyncWrite for Pipe {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        loop {
-            let mut guard = ready!(self.0.poll_write_ready(cx))?;
-            let written = io::Write::write(&mut self.0.get_ref(), buf);
-            match &written {
-                Ok(n) if *n > 0 && *n < buf.len() => guard.clear_ready(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    guard.clear_ready();
-                    continue;
-                }
-                _ => {}
-            }
-            return Poll::Ready(written);
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
     }
 }
 
