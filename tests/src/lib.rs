@@ -1,6 +1,6 @@
 //! What a client does about servers, good and bad: the suite that every adapter has to pass.
 //!
-//! A case is a function over [`Adapter`], in a file of `tests/` that is named after the behaviour. It takes a [`Server`]
+//! A case is a function over [`Adapter`], in a file of `tests/clients/` that is named after the behaviour. It takes a [`Server`]
 //! with one bad habit from [`server!`], opens a client on it, and says what must happen:
 //!
 //! ```text

@@ -1,0 +1,104 @@
+//! Ctrl-C cancels the call and ends the server; a second one does not wait for it.
+#![cfg(target_os = "linux")]
+
+use std::time::{Duration, Instant};
+
+use crate::support::{Mark, Running, scratch, wait_for};
+use rustix::process::Signal;
+
+#[test]
+fn an_interrupt_in_mid_call_is_130_and_the_server_is_told() {
+    let (mark, trace) = (Mark::new(), scratch("interrupted"));
+    let trace = trace.to_str().expect("a path of text");
+    let running = Running::start(
+        &["call", "slow", r#"{"seconds":600}"#, "--demo", "--env", mark.variable(), "--trace", trace],
+        "",
+    );
+    wait_until_traced(trace, "\"notifications/progress\"");
+    let interrupted = Instant::now();
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert_eq!((finished.code(), finished.stdout.as_str()), (130, ""), "{finished:?}");
+    assert!(interrupted.elapsed() < Duration::from_secs(2), "{finished:?}");
+    let trace = std::fs::read_to_string(trace).expect("a trace");
+    assert!(trace.contains("notifications/cancelled"), "{trace}");
+    mark.assert_nothing_left();
+}
+
+#[test]
+fn an_interrupt_while_connecting_is_130() {
+    let (mark, trace) = (Mark::new(), scratch("interrupted-connecting"));
+    let trace = trace.to_str().expect("a path of text");
+    let running = Running::start(&["info", "--env", mark.variable(), "--trace", trace, "--", "sleep", "600"], "");
+    wait_until_traced(trace, "\"server/discover\"");
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 130, "{finished:?}");
+    mark.assert_nothing_left();
+}
+
+#[test]
+fn a_second_interrupt_kills_a_server_that_does_not_end() {
+    let (mark, trace) = (Mark::new(), scratch("interrupted-twice"));
+    let trace = trace.to_str().expect("a path of text");
+    let script = "trap '' TERM INT; while :; do sleep 1; done";
+    let running = Running::start(&["info", "--env", mark.variable(), "--trace", trace, "--", "sh", "-c", script], "");
+    wait_until_traced(trace, "\"server/discover\"");
+    let interrupted = Instant::now();
+    running.signal(Signal::INT);
+    running.wait_for_stderr("interrupted");
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 130, "{finished:?}");
+    assert!(interrupted.elapsed() < Duration::from_secs(2), "{finished:?}");
+    wait_for("the group to be gone", || mark.processes().is_empty().then_some(()));
+}
+
+#[test]
+fn a_termination_ends_the_server_too() {
+    let (mark, trace) = (Mark::new(), scratch("terminated"));
+    let trace = trace.to_str().expect("a path of text");
+    let running = Running::start(
+        &["call", "slow", r#"{"seconds":600}"#, "--demo", "--env", mark.variable(), "--trace", trace],
+        "",
+    );
+    wait_until_traced(trace, "\"notifications/progress\"");
+    running.signal(Signal::TERM);
+    let finished = running.finish();
+    assert_eq!(finished.code(), 130, "{finished:?}");
+    mark.assert_nothing_left();
+}
+
+/// A server that does not end by itself when nobody is left to talk to it.
+#[test]
+fn an_interrupt_ends_servers_that_are_called_by_name() {
+    let (mark, place) = (Mark::new(), scratch("interrupted-by-name"));
+    let place = place.to_str().expect("a path of text");
+    let script = format!("trap '' TERM INT; {} demo-server; sleep 600", env!("CARGO_BIN_EXE_mcpwire"));
+    let added = crate::support::mcpwire(&[
+        "server",
+        "add",
+        "stubborn",
+        "--config-dir",
+        place,
+        "--env",
+        mark.variable(),
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    assert_eq!(added.code(), 0, "{added:?}");
+    let running =
+        Running::start(&["call", "stubborn__slow", r#"{"seconds":600}"#, "--config-dir", place, "--json"], "");
+    // The shell, and the server, which is in the middle of something.
+    wait_for("the server", || (mark.processes().len() >= 2).then_some(()));
+    running.signal(Signal::INT);
+    let finished = running.finish();
+    assert_eq!((finished.code(), finished.stdout.as_str()), (130, ""), "{finished:?}");
+    mark.assert_nothing_left();
+}
+
+fn wait_until_traced(trace: &str, what: &str) {
+    wait_for(what, || std::fs::read_to_string(trace).is_ok_and(|trace| trace.contains(what)).then_some(()));
+}

@@ -1,0 +1,236 @@
+//! Runs the real binary, with a watchdog, and looks for what it leaves behind.
+
+pub(crate) mod http;
+#[cfg(target_os = "linux")]
+pub(crate) mod terminal;
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Far longer than anything here takes: only a test that fails waits so long.
+pub(crate) const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// What a finished run left.
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) took: Duration,
+}
+
+impl fmt::Debug for Finished {
+    /// As failed assertions show it: what was written, to a length that a person reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [stdout, stderr] = [&self.stdout, &self.stderr].map(|text| text.chars().take(2_000).collect::<String>());
+        write!(f, "{} after {:?}, stdout: {stdout:?}, stderr: {stderr:?}", self.status, self.took)
+    }
+}
+
+impl Finished {
+    /// Its exit status; a death by signal fails the test.
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| panic!("ended by a signal: {self:?}"))
+    }
+
+    /// Standard output as the one JSON document that it must be.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// Standard error as the one JSON object that it must be.
+    pub(crate) fn error(&self) -> Value {
+        serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// `mcpwire` with these arguments, run to its end.
+pub(crate) fn mcpwire(arguments: &[&str]) -> Finished {
+    mcpwire_with_input(arguments, "")
+}
+
+/// The same, reading `input` as its standard input.
+pub(crate) fn mcpwire_with_input(arguments: &[&str], input: &str) -> Finished {
+    Running::start(arguments, input).finish()
+}
+
+/// `mcpwire`, not prepared to run yet: no colours asked for or against.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpwire"));
+    command.args(arguments).env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+/// `mcpwire` while it runs.
+pub(crate) struct Running {
+    child: Child,
+    started: Instant,
+    stdout: Output,
+    stderr: Output,
+}
+
+impl Running {
+    pub(crate) fn start(arguments: &[&str], input: &str) -> Self {
+        let started = Instant::now();
+        let mut child = command(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        let input = input.to_owned();
+        thread::spawn(move || {
+            // A run that does not read its input must not stop the test.
+            let _ = stdin.write_all(input.as_bytes());
+        });
+        let stdout = Output::collect(child.stdout.take());
+        let stderr = Output::collect(child.stderr.take());
+        Self { child, started, stdout, stderr }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// Waits until it has said this on standard error.
+    pub(crate) fn wait_for_stderr(&self, what: &str) {
+        wait_for(what, || self.stderr.so_far().contains(what).then_some(()));
+    }
+
+    /// Waits for its end. One that does not end is killed, and fails the test.
+    pub(crate) fn finish(mut self) -> Finished {
+        let pid = Pid::from_child(&self.child);
+        let (ended, watch) = mpsc::channel::<()>();
+        let watchdog = thread::spawn(move || {
+            let hangs = watch.recv_timeout(WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout);
+            if hangs {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+            hangs
+        });
+        let status = self.child.wait().expect("it can be waited for");
+        let took = self.started.elapsed();
+        drop(ended);
+        assert!(!watchdog.join().expect("the watchdog does not panic"), "it did not end");
+        Finished { status, stdout: self.stdout.whole(), stderr: self.stderr.whole(), took }
+    }
+}
+
+/// What a process writes, as it comes.
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    closed: mpsc::Receiver<()>,
+}
+
+impl Output {
+    fn collect(pipe: Option<impl Read + Send + 'static>) -> Self {
+        let mut pipe = pipe.expect("it is piped");
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let collected = Arc::clone(&bytes);
+        let (sender, closed) = mpsc::channel();
+        thread::spawn(move || {
+            let mut chunk = [0; 16 * 1024];
+            while let Ok(length @ 1..) = pipe.read(&mut chunk) {
+                collected.lock().expect("nobody panics").extend_from_slice(&chunk[..length]);
+            }
+            sender.send(())
+        });
+        Self { bytes, closed }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().expect("nobody panics")).into_owned()
+    }
+
+    fn whole(self) -> String {
+        self.closed.recv_timeout(WATCHDOG).expect("it is closed");
+        self.so_far()
+    }
+}
+
+/// Waits until `found` finds something.
+pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(started.elapsed() < WATCHDOG, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A variable in the environment of the servers that a test starts, by which they are found in the process table.
+pub(crate) struct Mark(String);
+
+impl Mark {
+    pub(crate) fn new() -> Self {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        Self(format!("MCPWIRE_TEST_MARK={}-{number}", std::process::id()))
+    }
+
+    /// The value of `--env` that sets it.
+    pub(crate) fn variable(&self) -> &str {
+        &self.0
+    }
+
+    /// The marked processes that there are.
+    pub(crate) fn processes(&self) -> Vec<Pid> {
+        let entries = std::fs::read_dir("/proc").expect("there is a /proc");
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+        let marked = pids.filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == self.0.as_bytes())
+        });
+        marked.filter_map(Pid::from_raw).collect()
+    }
+
+    /// Fails if a marked process is left.
+    #[track_caller]
+    pub(crate) fn assert_nothing_left(&self) {
+        let left: Vec<String> = self.processes().into_iter().map(|pid| command_line(pid.as_raw_pid())).collect();
+        assert!(left.is_empty(), "left in the process table: {left:?}");
+    }
+}
+
+fn command_line(pid: i32) -> String {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
+}
+
+/// A legacy server as a shell script: answers `tools/list` with the result `$1` and `tools/call` with the result `$2`
+/// (or with these members, if it starts with a quote), and before the latter writes `$3` as it is.
+pub(crate) const SCRIPTED: &str = r#"
+case $2 in '"'*) answer=$2 ;; *) answer='"result":'$2 ;; esac
+while IFS= read -r line; do
+  id=${line#*\"id\":}; id=${id%%[,\}]*}
+  case $line in
+    *'"method":"server/discover"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}\n' "$id" ;;
+    *'"method":"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{"name":"scripted","version":"1"}}}\n' "$id" ;;
+    *'"method":"logging/setLevel"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+    *'"method":"tools/list"'*) printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1" ;;
+    *'"method":"tools/call"'*) printf '%s' "$3"; printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$answer" ;;
+  esac
+done
+"#;
+
+/// The arguments that end with a connection to [`SCRIPTED`].
+pub(crate) fn scripted<'a>(before: &[&'a str], list: &'a str, call: &'a str, first: &'a str) -> Vec<&'a str> {
+    [before, &["--", "sh", "-c", SCRIPTED, "scripted", list, call, first]].concat()
+}
+
+/// A path for a file of one test.
+pub(crate) fn scratch(name: &str) -> std::path::PathBuf {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory for the test");
+    directory.join(name)
+}

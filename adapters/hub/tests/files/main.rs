@@ -1,0 +1,10 @@
+//! What a hub keeps and reads: configurations, the files of other programs, secrets, and the list of what it has started.
+
+mod configurations_are_validated;
+mod entries_of_the_registry_are_imported;
+mod files_of_other_programs_are_imported;
+mod importing;
+mod leftovers_are_reaped;
+mod secrets_are_kept_safe;
+mod servers_are_launched_from_configurations;
+mod store_keeps_the_file_whole;

@@ -1,0 +1,18 @@
+//! Servers that are spoken to by HTTP: the exchanges in simulated time, and the adapters over real sockets.
+
+mod answers;
+mod async_clients;
+mod blocking_client;
+mod cancel;
+mod failures;
+mod headers;
+mod old;
+mod opening;
+mod own_stream;
+mod properties;
+mod sessions;
+mod sockets;
+mod sse_transport;
+mod streams;
+mod subscriptions;
+mod unix_sockets;

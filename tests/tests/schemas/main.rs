@@ -1,0 +1,4 @@
+//! The official schemas: what they define is here, and what is sent is what they ask for.
+
+mod coverage;
+mod what_is_sent;
