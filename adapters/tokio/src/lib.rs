@@ -75,16 +75,13 @@ impl Runtime for Tokio {
 
     #[cfg(unix)]
     fn pipes(pipes: Pipes, exit: Option<ExitHandle>) -> io::Result<Streams> {
-        use pipe::Pipe;
-        use tokio::io::Interest;
+        use pipe::{Exit, Reader, Writer};
 
         let [stdin, stdout, stderr] = pipes.into_files()?;
-        let (reader, writer) = (Pipe::new(stdout, Interest::READABLE)?, Pipe::new(stdin, Interest::WRITABLE)?);
-        let mut streams = Streams::new(reader, writer);
-        streams.stderr = Some(Box::pin(Pipe::new(stderr, Interest::READABLE)?));
+        let mut streams = Streams::new(Reader::new(stdout)?, Writer::new(stdin));
+        streams.stderr = Some(Box::pin(Reader::new(stderr)?));
         if let Some(exit) = exit {
-            let Pipe(exit) = Pipe::new(std::os::fd::OwnedFd::from(exit).into(), Interest::READABLE)?;
-            streams.exit = Some(Box::pin(async move { drop(exit.readable().await) }));
+            streams.exit = Some(Box::pin(Exit::new(exit)?));
         }
         Ok(streams)
     }

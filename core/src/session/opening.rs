@@ -35,7 +35,7 @@ impl Session {
                     Some(self.open_with(Discover::NAME, &|out: &mut Vec<u8>| write::push_object(out, &()), out));
             }
             Action::SendInitialize(version) => {
-                self.meta.clear();
+                self.meta = String::new();
                 let Config { capabilities, client_info, .. } = &self.config;
                 let (capabilities, client_info) = (json(capabilities), json(client_info));
                 let params = |out: &mut Vec<u8>| {
@@ -64,7 +64,7 @@ impl Session {
                 });
             }
             Action::OpenLegacy(version, result) => {
-                self.meta.clear();
+                self.meta = String::new();
                 // It has no parameters that could fail to serialise.
                 let _ = write::notification(out, "notifications/initialized", &|out: &mut Vec<u8>| {
                     write::push_object(out, &())
@@ -118,6 +118,7 @@ pub(super) fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
         meta.push_str(r#","io.modelcontextprotocol/logLevel":"#);
         meta.push_str(json(level).get());
     }
+    meta.shrink_to_fit();
     meta
 }
 

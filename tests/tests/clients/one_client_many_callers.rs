@@ -47,7 +47,23 @@ fn threads_without_the_runtime_call_at_once<H: Host>() {
     });
 }
 
-on_every_async_adapter!(tasks_call_at_once, threads_without_the_runtime_call_at_once);
+/// What waits for room is not only the runtime's own tasks.
+fn a_thread_without_the_runtime_fills_the_pipe<H: Host>() {
+    let server = server!("well-behaved");
+    server.open::<Async<H>>().run(async |client| {
+        let client = client.clone();
+        let message = "x".repeat(1 << 20);
+        let call = move || block_on(async { client.call_tool("echo", json!({"message": message})).await });
+        let result = unblock(call).await.expect("it is answered");
+        assert_eq!(result.text().to_string().len(), 1 << 20);
+    });
+}
+
+on_every_async_adapter!(
+    tasks_call_at_once,
+    threads_without_the_runtime_call_at_once,
+    a_thread_without_the_runtime_fills_the_pipe,
+);
 
 /// As many calls as fall to one thread, at once.
 async fn calls_of<R: Runtime>(thread: usize, client: &McpClient<R>) -> Vec<(usize, String)> {
