@@ -271,7 +271,7 @@ impl Session {
 
     /// How many requests wait for an answer, those counted whose server waits for input.
     pub fn in_flight(&self) -> usize {
-        self.tasks.callers(self.in_flight.len()) + self.rounds.len()
+        self.in_flight.callers() + self.tasks.len() + self.rounds.len()
     }
 
     /// Whether a request is one of those.

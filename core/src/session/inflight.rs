@@ -14,6 +14,15 @@ use super::ticket::RequestKey;
 use super::timers::Timers;
 use crate::time::Timestamp;
 
+/// Who waits for the answer to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A caller, who gets an [`Event::Reply`](super::Event::Reply).
+    Caller,
+    /// The session itself, which follows or cancels a task.
+    Task,
+}
+
 /// A request that waits.
 #[derive(Debug)]
 pub(crate) struct Waiting {
@@ -26,6 +35,8 @@ pub(crate) struct Waiting {
     pub(crate) kept: Option<Kept>,
     /// What it has to do with tasks.
     pub(crate) tasks: Tasked,
+    /// Who waits for its answer.
+    pub(crate) owner: Owner,
     /// What its answer may be kept under.
     pub(super) cached_as: Option<Box<Pending>>,
     sent: Timestamp,
@@ -54,6 +65,7 @@ impl Waiting {
             rounds: 0,
             kept,
             tasks,
+            owner: Owner::Caller,
             cached_as,
             sent: now,
             timeout,
@@ -100,6 +112,8 @@ impl Waiting {
 pub(crate) struct InFlight {
     table: VecDeque<Slot>,
     len: usize,
+    /// How many of the requests wait for a caller; the others are the session's own.
+    callers: usize,
     timers: Timers,
     /// Requests that have been sent again, by their keys, and the ids that they have now.
     again: Vec<(RequestKey, u64)>,
@@ -126,8 +140,9 @@ const FEW: usize = 16;
 const SOON: Duration = Duration::from_millis(1);
 
 impl InFlight {
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    /// Returns the number of requests whose answer a caller waits for.
+    pub(crate) fn callers(&self) -> usize {
+        self.callers
     }
 
     /// Adds a request whose id is above all before it.
@@ -149,6 +164,7 @@ impl InFlight {
     fn put(&mut self, id: u64, key: RequestKey, waiting: Waiting) {
         self.timers.set(waiting.idle(self.resumed).min(waiting.total), id);
         self.kept += waiting.kept.as_ref().map_or(0, Kept::len);
+        self.callers += usize::from(waiting.owner == Owner::Caller);
         self.table.push_back(Slot { id, key, waiting: Some(waiting) });
         self.len += 1;
     }
@@ -157,6 +173,7 @@ impl InFlight {
         let at = self.position(id)?;
         let found = self.table[at].waiting.take()?;
         self.len -= 1;
+        self.callers -= usize::from(found.owner == Owner::Caller);
         if let Some(kept) = &found.kept {
             self.kept -= kept.len();
         }
@@ -244,9 +261,11 @@ impl InFlight {
         self.position(id).is_some_and(|at| self.table[at].waiting.is_some())
     }
 
-    /// Gives back its memory; nothing is in it.
+    /// Frees the table's memory if no request waits, whoever waits for it.
     pub(crate) fn let_go(&mut self) {
-        *self = InFlight { paused: self.paused, resumed: self.resumed, ..InFlight::default() };
+        if self.len == 0 {
+            *self = InFlight { paused: self.paused, resumed: self.resumed, ..InFlight::default() };
+        }
     }
 
     fn position(&self, id: u64) -> Option<usize> {

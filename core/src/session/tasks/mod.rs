@@ -89,9 +89,9 @@ impl Tasks {
         self.meta = None;
     }
 
-    /// How many calls wait for a task, less the requests of our own that wait for an answer.
-    pub(super) fn callers(&self, in_flight: usize) -> usize {
-        in_flight.saturating_sub(self.own.len()) + self.followed.len()
+    /// Returns the number of calls that wait for a task.
+    pub(super) fn len(&self) -> usize {
+        self.followed.len()
     }
 
     pub(super) fn is_waiting(&self, key: RequestKey) -> bool {

@@ -14,7 +14,7 @@ use crate::rpc::{PeerError, PeerErrorKind};
 use crate::session::engine::Session;
 use crate::session::error::{CallError, Deadline};
 use crate::session::event::{Event, Notification};
-use crate::session::inflight::Waiting;
+use crate::session::inflight::{Owner, Waiting};
 use crate::session::ticket::RequestKey;
 use crate::time::Timestamp;
 use crate::types::Task;
@@ -67,7 +67,9 @@ impl Session {
             _ => (followed.timeout.min(left), left),
         };
         let method = Cow::Borrowed(about.method());
-        self.in_flight.insert(id, Waiting::new(own, method, false, None, timeout, total, now));
+        let mut waiting = Waiting::new(own, method, false, None, timeout, total, now);
+        waiting.owner = Owner::Task;
+        self.in_flight.insert(id, waiting);
         self.tasks.own.insert(own, (key, about));
     }
 

@@ -5,7 +5,9 @@ use mcpwire_core::{
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 
-use super::{HELLO, declared, experimental, extension, fault, follow, millis, secs, sent, stands, statuses, stood};
+use super::{
+    HELLO, created, declared, experimental, extension, fault, follow, millis, secs, sent, stands, statuses, stood,
+};
 
 #[test]
 fn a_call_given_up_ends_the_task() {
@@ -50,6 +52,51 @@ fn a_call_given_up_ends_the_task() {
     pair.pass(secs(100));
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
     assert_eq!((pair.methods(), pair.engine.stats().late), (vec!["tools/call", "tasks/get"], 1));
+}
+
+/// Whoever gives up idle buffers in between: adapters do so whenever no caller waits.
+#[test]
+fn an_unanswered_cancel_of_a_task_loses_no_later_request() {
+    for (config, options, server) in [
+        (
+            declared(),
+            RequestOptions::new(),
+            Box::new(modern(|sent, peer| match (sent.method(), sent.params()["name"].as_str()) {
+                ("tools/call", Some("slow")) => peer.answer(sent, &created()),
+                ("tools/call", Some("echo")) => peer.answer_after(secs(1), sent, HELLO),
+                ("tasks/get", _) => peer.answer(sent, &stands("working", "")),
+                _ => {}
+            })) as Box<dyn FnMut(&Sent, &mut Peer)>,
+        ),
+        (
+            Config::default(),
+            follow(),
+            Box::new(experimental(|sent, peer| match (sent.method(), sent.params()["name"].as_str()) {
+                ("tools/call", Some("echo")) => peer.answer_after(secs(1), sent, HELLO),
+                ("tasks/get", _) => peer.answer(sent, &stood("working")),
+                _ => {}
+            })),
+        ),
+    ] {
+        let mut pair = Pair::open(config, server);
+        let slow = pair.call("slow", &options).expect("it is sent");
+        pair.pass(secs(3));
+        assert!(pair.engine.cancel(slow.key(), None));
+        pair.drive();
+        assert!(matches!(pair.error(slow), CallError::Cancelled { .. }));
+        assert_eq!(pair.methods().last(), Some(&"tasks/cancel"));
+        pair.engine.shrink();
+
+        let answered = pair.call("echo", &RequestOptions::new()).expect("it is sent");
+        let silent = pair.call("silent", &RequestOptions::new().timeout(secs(2))).expect("it is sent");
+        assert_eq!((pair.engine.in_flight(), pair.engine.is_idle()), (2, false));
+        pair.engine.shrink();
+        pair.pass(secs(5));
+        assert_eq!(pair.text(answered), "hello");
+        assert!(matches!(pair.error(silent), CallError::Timeout { .. }));
+        pair.pass(secs(100));
+        assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None), "the cancel has its deadline too");
+    }
 }
 
 #[test]
