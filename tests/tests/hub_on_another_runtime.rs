@@ -4,12 +4,12 @@
 use std::future::Future;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::State;
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::runtime::Smol;
 use mcpwire_hub::service::{CallOptions, Events, HubEvent};
 use mcpwire_hub::{ErrorCode, Hub, HubOptions, McpService, Uuid};
+use mcpwire_supervisor::State;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 

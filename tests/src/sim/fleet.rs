@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{
+use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
+use mcpwire_supervisor::{
     Action, Command, CommandId, Effect, ErrorContract, Event, Failure, Generation, PackageKind, Policy, Retry,
     ServerId, Spec, State, Supervisor, SupervisorSettings,
 };
-use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
 
 /// More actions than this without an event are a livelock.
 const ENOUGH: usize = 100_000;

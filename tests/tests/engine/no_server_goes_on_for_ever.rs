@@ -1,7 +1,7 @@
 //! A server that loses messages, that is slow, or that means ill, keeps no request, list, task or subscription going for
 //! ever, and leaves nothing behind in memory.
 //!
-//! More of it, case by case, is in `core_rounds/`, `core_tasks/`, `core_subscriptions.rs` and `core/src/pages.rs`.
+//! More of it, case by case, is in `core_rounds/`, `core_tasks/`, `core_subscriptions.rs` and `core/engine/src/pages.rs`.
 
 use std::time::Duration;
 

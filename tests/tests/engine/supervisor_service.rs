@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{
+use mcpwire_supervisor::{
     Command, Effect, ErrorCode, ErrorContract, Event, Failure, Filter, PackageKind, Policy, Rate, Refusal, Retry,
     ServerId, Spec, State, Status, SupervisorSettings,
 };

@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::{
-    Catalogue, CatalogueBuilder, Filter, ResultLimits, ServerId, estimate_tokens, search_tools,
-};
 use mcpwire_core::{CallToolResult, Json, Listed, Tool, ToolList};
+use mcpwire_supervisor::{Catalogue, CatalogueBuilder, Filter, ResultLimits, ServerId, estimate_tokens, search_tools};
 use mcpwire_tests::sim::fleet::{server_id, tools};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;

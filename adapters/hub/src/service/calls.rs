@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use mcpwire_core::supervisor::{Command, Generation, Refusal, ServerId};
+use mcpwire_supervisor::{Command, Generation, Refusal, ServerId};
 use serde_json::Value;
 
 use super::attempt::Failing;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use mcpwire_core::Era;
-use mcpwire_core::supervisor::Command;
+use mcpwire_supervisor::Command;
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -14,7 +14,7 @@ use crate::ErrorContract;
 use crate::config::McpConfig;
 use crate::launch::Preview;
 
-pub use mcpwire_core::supervisor::Status as McpStatus;
+pub use mcpwire_supervisor::Status as McpStatus;
 
 /// An answer that takes a while. It is a boxed future, so that the trait can be used as `dyn McpService`.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorContract>> + Send + 'a>>;

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::McpService;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::service::CallOptions;
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
 use crate::support::{Place, call, good, pid, server, soon, state, until, until_tools};

@@ -5,8 +5,8 @@ mod subject;
 
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::McpService;
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::{Value, json};
 
 use self::subject::{Perception, Source, Worker};
