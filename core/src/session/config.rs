@@ -5,13 +5,11 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::asks::Hooks;
 use super::engine::merged;
 use super::inbound::Progressing;
 use super::tasks;
 use crate::cache::CacheLimits;
 use crate::json::Json;
-use crate::rpc::RpcError;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
 /// Which era to speak.
@@ -28,9 +26,6 @@ pub enum Negotiate {
     /// This version and no other.
     Version(ProtocolVersion),
 }
-
-/// Whether a client that has declared this of its language models may be asked so.
-pub(super) type CheckSampling = fn(&Json, Option<&Json>) -> Result<(), RpcError>;
 
 /// The configuration of a session. Make one with [`Config::new`] and change what is to be other than the default.
 ///
@@ -51,12 +46,8 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// What it takes to answer, where anything is answered.
-    pub(super) hooks: Option<&'static Hooks>,
     /// What it takes to follow tasks, where the session is to follow them.
     pub(super) tasks: Option<&'static tasks::Hooks>,
-    /// Looks at what is asked of a language model. Set where that is answered, so that it is part of no other program.
-    pub(super) check_sampling: Option<CheckSampling>,
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
@@ -117,9 +108,7 @@ impl Config {
             client_info: Implementation::new(name, version),
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
-            hooks: None,
             tasks: None,
-            check_sampling: None,
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),
