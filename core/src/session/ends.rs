@@ -42,10 +42,8 @@ impl Session {
             let action = self.handshake.silence();
             self.act(action, now, out);
         }
-        if let Some(hooks) = self.subscriptions.hooks
-            && self.subscriptions.poll_timeout().is_some_and(|at| at <= now)
-        {
-            (hooks.due)(self, now, out);
+        if self.subscriptions.poll_timeout().is_some_and(|at| at <= now) {
+            self.subscriptions_due(now, out);
         }
         while let Some((id, mut waiting, deadline)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
@@ -163,9 +161,7 @@ impl Session {
             (hooks.ended)(self, &how);
         }
         self.forget_asks();
-        if let Some(hooks) = self.subscriptions.hooks {
-            (hooks.ended)(self, &how);
-        }
+        self.end_subscriptions(&how);
         self.events.push_back(Event::Closed(how));
     }
 }

@@ -108,7 +108,7 @@ impl Session {
     #[cold]
     #[inline(never)]
     fn not_awaited(&mut self, id: u64, message: &[u8], now: Timestamp) {
-        if self.is_of_a_subscription(id, message, now) {
+        if self.subscription_answered(id, message, now) {
             return;
         }
         if id < self.next_id {
@@ -215,8 +215,7 @@ impl Session {
                 params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
             }
             "notifications/cancelled" => {
-                let hooks = self.subscriptions.hooks;
-                if !hooks.is_some_and(|hooks| (hooks.cancelled)(self, bytes, now)) {
+                if !self.subscription_cancelled(bytes, now) {
                     self.ask_cancelled(bytes, now);
                 }
                 Some(())
@@ -285,11 +284,7 @@ impl Session {
         self.keep_up(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
-        if let Some(hooks) = self.subscriptions.hooks
-            && !self.subscriptions.is_empty()
-        {
-            (hooks.told)(self, &notification, bytes, now);
-        }
+        self.tell_subscribers(&notification, bytes, now);
         self.events.insert(before, Event::Notification(notification));
     }
 
@@ -324,15 +319,9 @@ impl Session {
             let error = CallError::Invalid { method: waiting.method, error };
             self.unanswered(waiting.key, waiting.cached_as, error, now, out);
         } else {
-            let hooks = self.subscriptions.hooks;
-            return hooks.is_some_and(|hooks| (hooks.overlong)(self, id, error, now));
+            return self.subscription_overlong(id, error, now);
         }
         true
-    }
-
-    /// Takes in an answer that is none to a request in flight. Whether it belongs to a subscription.
-    fn is_of_a_subscription(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
-        self.subscriptions.hooks.is_some_and(|hooks| (hooks.answered)(self, id, message, now))
     }
 }
 
