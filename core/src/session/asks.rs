@@ -263,9 +263,7 @@ impl Session {
         match of {
             InputOwner::Round(key) => self.round_answered(key, answers, now, out),
             InputOwner::Task(key, _) => {
-                if let Some(hooks) = self.tasks.hooks {
-                    (hooks.input)(self, key, answers, now, out);
-                }
+                self.task_input_answered(key, answers, now, out);
             }
         }
     }
@@ -275,9 +273,7 @@ impl Session {
         match of {
             InputOwner::Round(key) => self.round_refused(key, error),
             InputOwner::Task(key, _) => {
-                if let Some(hooks) = self.tasks.hooks {
-                    (hooks.input_refused)(self, key, error, now, out);
-                }
+                self.task_input_refused(key, error, now, out);
             }
         }
     }

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 
 use super::engine::merged;
 use super::inbound::Progressing;
-use super::tasks;
 use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
@@ -46,8 +45,8 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// What it takes to follow tasks, where the session is to follow them.
-    pub(super) tasks: Option<&'static tasks::Hooks>,
+    /// See [`Config::follow_tasks`].
+    follows_tasks: bool,
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
@@ -108,7 +107,7 @@ impl Config {
             client_info: Implementation::new(name, version),
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
-            tasks: None,
+            follows_tasks: false,
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),
@@ -127,12 +126,12 @@ impl Config {
         }
     }
 
-    /// Lets calls become tasks where they cannot be answered otherwise: a tool of 2025-11-25 that says so can be called only
-    /// as one, and the call ends with the task's result. Without this, such a call is refused before anything is sent
+    /// Calls a tool as a task where the tool can be called in no other way (2025-11-25, basic/utilities/tasks, "Tool-Level
+    /// Negotiation"). The call ends with the task's result. Without this, such a call is refused before anything is sent
     /// ([`SendError::TaskRequired`](crate::SendError::TaskRequired)), unless it asks for a task itself
-    /// ([`RequestOptions::task`]). It is said so that what follows tasks is part of those programs only that want it.
+    /// ([`RequestOptions::task`]): a task may run for longer than its caller expects of a call.
     pub fn follow_tasks(&mut self) {
-        self.tasks = Some(&tasks::HOOKS);
+        self.follows_tasks = true;
     }
 
     /// The same, and declares that any call may be answered with a task, which the session follows: servers from 2026-07-28
@@ -145,7 +144,7 @@ impl Config {
 
     /// Whether tasks are followed unasked.
     pub(crate) fn follows_tasks(&self) -> bool {
-        self.tasks.is_some()
+        self.follows_tasks
     }
 
     /// What is left of it for a server that is started once more after [`Event::Restart`](crate::Event::Restart), when
@@ -186,8 +185,6 @@ pub struct RequestOptions {
     pub stale_if_error: bool,
     /// Whether the request may become a task, and what of it then. Calls of tools only.
     pub(crate) task: TaskMode,
-    /// What that takes.
-    pub(crate) tasks: Option<&'static tasks::Hooks>,
     /// For how long from its creation on a server of 2025-11-25 is to keep such a task. Later ones decide for themselves.
     pub task_ttl: Option<Duration>,
     /// It does no harm if the server carries the request out twice: it may be sent again when the session was lost before the
@@ -258,7 +255,6 @@ impl RequestOptions {
     /// Sets whether the call may become a task, and what of it then.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
-        self.tasks = Some(&tasks::HOOKS);
         self
     }
 

@@ -20,7 +20,7 @@ use super::prepared::{self, Prepared, PreparedRequest, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::subscriptions::Subscriptions;
-use super::tasks::{self, Tasked, Tasks};
+use super::tasks::{Tasked, Tasks};
 use super::ticket::{RequestKey, Ticket};
 use crate::cache::is_cacheable;
 use crate::json::Json;
@@ -72,7 +72,6 @@ impl Session {
     /// A session that has sent nothing yet.
     pub fn new(config: Config) -> Self {
         let caching = Caching::new(config.cache);
-        let tasks = Tasks::new(config.tasks);
         Session {
             handshake: Handshake::new(config.negotiate),
             config,
@@ -97,7 +96,7 @@ impl Session {
             rounds: Rounds::default(),
             subscriptions: Subscriptions::default(),
             caching,
-            tasks,
+            tasks: Tasks::default(),
         }
     }
 
@@ -128,7 +127,6 @@ impl Session {
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cache = const { Kept::of(M::NAME) };
         let push: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
-        self.tasks.hooks = const { tasks::hooks_of(M::NAME) }.or(self.tasks.hooks);
         self.send(Cow::Borrowed(M::NAME), cache, push, options, now, out).map(Ticket::new)
     }
 
@@ -162,7 +160,6 @@ impl Session {
             Ok(())
         };
         self.check_allowed(request.method, request.bit)?;
-        self.tasks.hooks = request.tasks.or(self.tasks.hooks);
         self.send(Cow::Borrowed(request.method), request.cache, &copy, options, now, out)
     }
 
@@ -179,7 +176,6 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
-        self.tasks.hooks = tasks::hooks_of(method).or(self.tasks.hooks);
         let cache = Kept::of(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
@@ -315,13 +311,7 @@ impl Session {
             LookedUp::Answered(key) => return Ok(key),
             LookedUp::ToSend(pending) => pending,
         };
-        let (tasks, param) = match options.tasks.or(self.tasks.hooks) {
-            Some(hooks) => {
-                self.tasks.hooks = Some(hooks);
-                (hooks.sent)(self, &method, options)
-            }
-            None => (Tasked::No, None),
-        };
+        let (tasks, param) = self.prepare_task(&method, options);
         let id = self.next_id;
         let meta = Meta {
             protocol: if tasks == Tasked::No { &self.meta } else { self.task_meta() },

@@ -82,7 +82,7 @@ impl Session {
     #[inline(never)]
     fn special_reply(
         &mut self,
-        mut waiting: Waiting,
+        waiting: Waiting,
         wants_input: bool,
         id: u64,
         message: Vec<u8>,
@@ -92,11 +92,7 @@ impl Session {
         if wants_input {
             self.input_required(waiting, id, &message, now, out);
         } else {
-            let mut message = message;
-            if let Some(hooks) = self.tasks.hooks {
-                let Some(given_back) = (hooks.replied)(self, waiting, id, message, now, out) else { return };
-                (waiting, message) = given_back;
-            }
+            let Some((mut waiting, message)) = self.task_reply(waiting, id, message, now, out) else { return };
             self.rounds.recycle(&mut waiting);
             let outcome = ticket::Outcome::Answered { message, id };
             let Waiting { key, method, cached_as, .. } = waiting;
@@ -220,11 +216,7 @@ impl Session {
                 }
                 Some(())
             }
-            "notifications/tasks/status" | "notifications/tasks" => match (self.tasks.hooks, self.tasks.news) {
-                (Some(hooks), _) => (hooks.told)(self, bytes, now, out),
-                (None, Some(news)) => news(self, bytes),
-                (None, None) => self.other(method, bytes, now),
-            },
+            "notifications/tasks/status" | "notifications/tasks" => self.task_notice(bytes, now, out),
             "notifications/tools/list_changed" => {
                 self.tell(Notification::ToolsChanged, bytes, now);
                 Some(())

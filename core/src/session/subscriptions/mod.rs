@@ -185,9 +185,6 @@ impl Session {
         let mut wanted = wanted.clone();
         wanted.resource_subscriptions.sort_unstable();
         wanted.resource_subscriptions.dedup();
-        if !wanted.task_ids.is_empty() {
-            self.tasks.news = Some(Session::task_news);
-        }
         wanted.task_ids.sort_unstable();
         wanted.task_ids.dedup();
         let key = SubscriptionKey(self.subscriptions.next);

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::hooks::{HOOKS, Hooks};
 use crate::json::append::push_number;
 use crate::method::{CallTool, Method};
 use crate::session::config::{RequestOptions, TaskMode};
@@ -22,19 +21,18 @@ pub(crate) enum Tasked {
     Followed,
 }
 
-/// What it takes to follow tasks, for a request that is about them.
-pub(in crate::session) const fn hooks_of(method: &str) -> Option<&'static Hooks> {
-    if is_about_tasks(method) { Some(&HOOKS) } else { None }
-}
-
 /// Whether requests of a method are about tasks.
-const fn is_about_tasks(method: &str) -> bool {
-    matches!(method.as_bytes(), [b't', b'a', b's', b'k', b's', b'/', ..])
+fn is_about_tasks(method: &str) -> bool {
+    method.starts_with("tasks/")
 }
 
 impl Session {
     /// What a request that is to be sent has to do with tasks, and what it carries for that besides its parameters.
-    pub(super) fn prepare_task(&mut self, method: &str, options: &RequestOptions) -> (Tasked, Option<Vec<u8>>) {
+    pub(in crate::session) fn prepare_task(
+        &mut self,
+        method: &str,
+        options: &RequestOptions,
+    ) -> (Tasked, Option<Vec<u8>>) {
         let is_declared = options.task != TaskMode::Session || is_about_tasks(method);
         if is_declared {
             self.make_task_meta();
