@@ -6,7 +6,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::engine::merged;
-use super::inbound::Progressing;
 use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
@@ -175,8 +174,8 @@ pub struct RequestOptions {
     pub timeout: Option<Duration>,
     /// In place of [`Config::total_timeout`].
     pub total_timeout: Option<Duration>,
-    /// Whether the server is asked to report progress, and what it takes to read its reports.
-    pub(crate) progress: Option<Progressing>,
+    /// Whether the server is asked to report progress.
+    pub(crate) progress: bool,
     /// Members to put into the request's `_meta`: an object.
     pub meta: Option<Json>,
     /// Ask the server, also if an earlier answer still holds.
@@ -231,12 +230,12 @@ impl RequestOptions {
 
     /// Whether the server is asked to report progress.
     pub fn wants_progress(&self) -> bool {
-        self.progress.is_some()
+        self.progress
     }
 
     /// Asks the server to report progress. Its reports put off the timeout, not the total one.
     pub fn progress(mut self) -> Self {
-        self.progress = Some(Progressing::HERE);
+        self.progress = true;
         self
     }
 

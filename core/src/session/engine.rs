@@ -14,7 +14,7 @@ use super::config::{Config, RequestOptions};
 use super::error::SendError;
 use super::event::Event;
 use super::handshake::Handshake;
-use super::inbound::{Batch, Progressing};
+use super::inbound::Batch;
 use super::inflight::{InFlight, Waiting};
 use super::prepared::{self, Prepared, PreparedRequest, send_error};
 use super::rounds::Rounds;
@@ -59,8 +59,6 @@ pub struct Session {
     /// The rest of an array of messages.
     pub(super) batch: Option<Batch>,
     pub(super) stats: Stats,
-    /// Set by the first request that wants reports.
-    pub(super) progress: Option<Progressing>,
     pub(super) asks: Asks,
     pub(super) rounds: Rounds,
     pub(super) subscriptions: Subscriptions,
@@ -91,7 +89,6 @@ impl Session {
             events: VecDeque::new(),
             batch: None,
             stats: Stats::default(),
-            progress: None,
             asks: Asks::default(),
             rounds: Rounds::default(),
             subscriptions: Subscriptions::default(),
@@ -315,7 +312,7 @@ impl Session {
         let id = self.next_id;
         let meta = Meta {
             protocol: if tasks == Tasked::No { &self.meta } else { self.task_meta() },
-            progress_token: options.progress.is_some().then_some(id),
+            progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
         let with_param = |out: &mut Vec<u8>| {
@@ -332,14 +329,13 @@ impl Session {
         let params = if param.is_some() { &with_param } else { params };
         let params = write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
         let kept = if self.has_rounds(&method) { self.keep(&out[params], options.meta.as_ref()) } else { None };
-        self.progress = options.progress.or(self.progress);
         self.next_id += 1;
         let key = RequestKey(self.next_key);
         self.next_key += 1;
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         // A request that may be silent for longer than the total may take that long.
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
-        let mut waiting = Waiting::new(key, method, options.progress.is_some(), kept, timeout, total, now);
+        let mut waiting = Waiting::new(key, method, options.progress, kept, timeout, total, now);
         waiting.tasks = tasks;
         waiting.cached_as = pending;
         self.in_flight.insert(id, waiting);

@@ -11,7 +11,7 @@ use super::inflight::Waiting;
 use super::server::Phase;
 use super::tasks::Tasked;
 use super::ticket::{self, Reply};
-use crate::json::{Json, scan};
+use crate::json::scan;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
@@ -19,14 +19,6 @@ use crate::text::excerpt;
 use crate::time::Timestamp;
 use crate::types::lenient::Lenient;
 use crate::types::{DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated};
-
-/// What it takes to read reports of progress: set by what asks for them, so that it is part of no other program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progressing(fn(&mut Session, &[u8], Timestamp) -> Option<()>);
-
-impl Progressing {
-    pub(super) const HERE: Self = Progressing(Session::progress);
-}
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -203,10 +195,7 @@ impl Session {
 
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let told = match method {
-            "notifications/progress" => match self.progress {
-                Some(Progressing(read)) => read(self, bytes, now),
-                None => self.unasked_progress(bytes),
-            },
+            "notifications/progress" => self.progress(bytes, now),
             "notifications/message" => {
                 params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
             }
@@ -245,13 +234,7 @@ impl Session {
         }
     }
 
-    /// Progress where nobody has asked for any.
-    #[cold]
-    fn unasked_progress(&mut self, bytes: &[u8]) -> Option<()> {
-        let params = decode::params::<Json>(bytes)?.ok()?;
-        params.is_object().then(|| self.stats.late += 1)
-    }
-
+    /// Takes in a report of progress. One that nobody asked for, or that comes after the answer, is counted as late.
     fn progress(&mut self, bytes: &[u8], now: Timestamp) -> Option<()> {
         let progress: Progress = params(bytes)?;
         let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());

@@ -49,12 +49,12 @@ impl Session {
 
     /// Whether the answer of a call may be a task that is to be followed.
     fn follows(&self, method: &str, options: &RequestOptions, asks: bool) -> bool {
-        let wanted = match options.task {
-            TaskMode::Session => !self.meta.is_empty() && self.config.capabilities.has_tasks(),
-            TaskMode::Follow => !self.meta.is_empty() || asks,
-            TaskMode::Handle => false,
-        };
-        wanted && method == CallTool::NAME
+        method == CallTool::NAME
+            && match options.task {
+                TaskMode::Session => !self.meta.is_empty() && self.config.capabilities.has_tasks(),
+                TaskMode::Follow => !self.meta.is_empty() || asks,
+                TaskMode::Handle => false,
+            }
     }
 
     /// What makes a call of 2025-11-25 ask for a task ("Task Parameters"), where the server takes that: a member for the end
