@@ -256,7 +256,7 @@ impl Session {
 
     #[inline(never)]
     fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
-        self.keep_up(&notification);
+        self.doubt_what_is_kept(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
         self.tell_subscribers(&notification, bytes, now);
