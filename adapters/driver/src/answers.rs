@@ -1,12 +1,13 @@
 //! [`Answer`]: answering what the server asks for.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcpwire_core::{Ask, AskKey, Json, RpcError};
 
+use crate::handlers::unknown;
 use crate::shared::Shared;
 use crate::state::Asked;
 
@@ -58,11 +59,19 @@ pub(crate) struct Answers(Vec<(AskKey, Answering)>);
 impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
     pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
-        // It is the handlers that have it called.
-        let Some(handlers) = &shared.handlers else { return };
+        if asks.is_empty() && self.0.is_empty() {
+            return;
+        }
         for asked in asks {
             match asked {
-                Asked::Asks(ask) => self.0.push((ask.key, handlers.begin(ask))),
+                Asked::Asks(ask) => {
+                    let key = ask.key;
+                    let answering = match &shared.handlers {
+                        Some(handlers) => handlers.begin(ask),
+                        None => Box::pin(ready(Err(unknown()))),
+                    };
+                    self.0.push((key, answering));
+                }
                 Asked::GivesUp(key) => self.0.retain(|(open, _)| *open != key),
             }
         }

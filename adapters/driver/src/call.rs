@@ -17,7 +17,6 @@ use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
 use crate::pending::Pending;
-use crate::slots::Keep;
 use crate::tasks::Started;
 use crate::tools::{Before, Boxed, before};
 
@@ -30,7 +29,6 @@ pub struct Call<'c, R, A> {
     name: &'c str,
     arguments: A,
     options: RequestOptions,
-    reports: Option<Keep>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
 }
@@ -38,7 +36,7 @@ pub struct Call<'c, R, A> {
 impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub(crate) fn new(client: &'c McpClient<R>, name: &'c str, arguments: A) -> Self {
         let options = RequestOptions::new();
-        Call { client, name, arguments, options, reports: None, on_progress: None, on_status: None }
+        Call { client, name, arguments, options, on_progress: None, on_status: None }
     }
 
     /// Sets how long the answer may take, counted from the request or from its last progress.
@@ -57,7 +55,6 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// timeout.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
         self.options = self.options.progress();
-        self.reports = Some(Notification::clone);
         self.on_progress = Some(Box::new(f));
         self
     }
@@ -65,7 +62,6 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// Says who is told how the task stands that the call has become, whenever that has changed: by the task that awaits the
     /// call.
     pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
-        self.reports = Some(Notification::clone);
         self.on_status = Some(Box::new(f));
         self
     }
@@ -138,7 +134,6 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 pub struct Calling<'c, R, M: Method, A> {
     client: &'c McpClient<R>,
     name: &'c str,
-    reports: Option<Keep>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
     stage: Stage<'c, M, A>,
@@ -165,9 +160,9 @@ enum Stage<'c, M: Method, A> {
 
 impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
     fn new(call: Call<'c, R, A>) -> Self {
-        let Call { client, name, arguments, options, reports, on_progress, on_status } = call;
+        let Call { client, name, arguments, options, on_progress, on_status } = call;
         let stage = Stage::New { arguments, options, looked: false };
-        Calling { client, name, reports, on_progress, on_status, stage }
+        Calling { client, name, on_progress, on_status, stage }
     }
 }
 
@@ -206,7 +201,8 @@ where
                         Before::Refuse(error) => return Poll::Ready(Err(error)),
                     }
                     let params = CallToolParams { name: this.name, arguments: &arguments };
-                    let pending = Pending::<M>::begin(life, &params, &options, this.reports)?;
+                    let wants_reports = this.on_progress.is_some() || this.on_status.is_some();
+                    let pending = Pending::<M>::begin(life, &params, &options, wants_reports)?;
                     this.stage = Stage::Waiting(pending);
                 }
                 Stage::Waiting(pending) => {

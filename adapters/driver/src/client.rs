@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, EngineBox, Json, Method, Notification, Params, Phase, ProtocolVersion,
-    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
+    CallError, CallToolResult, ConnectError, EngineBox, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
+    Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -260,7 +260,7 @@ impl<R> McpClient<R> {
 
     /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        Pending::begin(&self.life, params, options, options.wants_progress().then_some(Notification::clone))
+        Pending::begin(&self.life, params, options, options.wants_progress())
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
@@ -270,7 +270,7 @@ impl<R> McpClient<R> {
         let now = self.life.shared().clock.now();
         let ticket = self.life.shared().send(|state| {
             let ticket = state.engine.request_raw(method, params, &options, now)?;
-            state.expect(ticket.key(), None);
+            state.expect(ticket.key(), false);
             Ok(ticket)
         })?;
         Pending::new(&self.life, ticket).await

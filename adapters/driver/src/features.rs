@@ -65,7 +65,7 @@ impl<R> McpClient<R> {
         let ticket = self.life.shared().send(|state| {
             let ticket = state.engine.set_log_level(level, &RequestOptions::new(), now)?;
             if let Some(ticket) = &ticket {
-                state.expect(ticket.key(), None);
+                state.expect(ticket.key(), false);
             }
             Ok(ticket)
         })?;
@@ -147,7 +147,7 @@ where
     let mut pages = Pages::default();
     let begin = |cursor: Option<&str>| {
         let rest = time.options(options, life.shared().clock.now());
-        Pending::<M>::begin(life, &ListParams { cursor }, &rest, None)
+        Pending::<M>::begin(life, &ListParams { cursor }, &rest, false)
     };
     let mut pending = begin(None)?;
     loop {

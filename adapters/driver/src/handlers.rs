@@ -3,17 +3,14 @@
 use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::Context;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::{
     Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
     ElicitUrl, ListRootsResult, Root, RpcError,
 };
 
-use crate::answers::{Answering, Answers, AnyAnswer};
-use crate::shared::Shared;
-use crate::state::Asked;
+use crate::answers::{Answering, AnyAnswer};
 
 /// What a handler is thinking about.
 pub(crate) type Thinking<T> = Pin<Box<dyn Future<Output = Result<T, RpcError>> + Send>>;
@@ -34,18 +31,9 @@ pub(crate) struct Handlers {
     pub(crate) others: Vec<(Vec<String>, Arc<dyn AnyAnswer>)>,
     /// Told of what could not be answered.
     pub(crate) on_error: Option<OnError>,
-    /// What lets them answer. Set where there is one of them, so that no other program has to carry what it takes.
-    serve: OnceLock<Serve>,
 }
 
-type Serve = fn(&mut Answers, &Shared, Vec<Asked>, &mut Context<'_>);
-
 impl Handlers {
-    /// There is somebody who answers.
-    pub(crate) fn exist(&self) {
-        let _ = self.serve.set(Answers::serve);
-    }
-
     /// The future of the answer to a request, or of what to refuse it with.
     pub(crate) fn begin(&self, ask: Ask) -> Answering {
         let answering = self.find(&ask).unwrap_or_else(|error| Box::pin(ready(Err(error))));
@@ -61,7 +49,6 @@ impl Handlers {
 
     /// Changes the roots.
     pub(crate) fn set_roots(&self, roots: Vec<Root>) {
-        self.exist();
         *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(roots);
     }
 
@@ -97,26 +84,8 @@ impl Handlers {
     }
 }
 
-/// Lets all who answer go on, and sends what they have come to. Not under the lock.
-pub(crate) fn serve(answers: &mut Answers, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
-    match shared.handlers.as_ref().and_then(|handlers| handlers.serve.get()) {
-        Some(serve) => serve(answers, shared, asks, cx),
-        None if asks.is_empty() => {}
-        None => refuse(shared, &asks),
-    }
-}
-
-/// Refuses what nobody answers.
-fn refuse(shared: &Shared, asks: &[Asked]) {
-    for asked in asks {
-        if let Asked::Asks(ask) = asked {
-            let now = shared.clock.now();
-            shared.tell(|state| state.engine.refuse(ask.key, &unknown(), now));
-        }
-    }
-}
-
-fn unknown() -> RpcError {
+/// The refusal of a request that no handler answers.
+pub(crate) fn unknown() -> RpcError {
     RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")
 }
 

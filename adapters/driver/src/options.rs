@@ -139,7 +139,6 @@ impl ConnectOptions {
     fn add(&mut self, add: impl FnOnce(&mut Handlers)) {
         // Nobody else has them before there is a connection.
         if let Some(handlers) = Arc::get_mut(self.handlers.get_or_insert_default()) {
-            handlers.exist();
             add(handlers);
         }
     }

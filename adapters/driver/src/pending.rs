@@ -12,7 +12,6 @@ use mcpwire_core::{
 use mcpwire_process::Error;
 
 use crate::shared::Lives;
-use crate::slots::Keep;
 use crate::state::Come;
 
 /// Replies of this size and more are worth giving back.
@@ -28,16 +27,16 @@ pub struct Pending<M: Method> {
 }
 
 impl<M: Method> Pending<M> {
-    /// Sends a request. With `reports`, what is reported about it is kept for whoever polls it.
+    /// Sends a request. With `wants_reports`, what is reported about it is kept for whoever polls it.
     pub(crate) fn begin(
         life: &Lives,
         params: &impl Params<M>,
         options: &RequestOptions,
-        reports: Option<Keep>,
+        wants_reports: bool,
     ) -> Result<Self, Error> {
         // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
         let params = Prepared::<M>::new(params).map_err(|error| life.shared().refused(error))?;
-        let sent = Sent::begin(life, params.request(), options, reports)?;
+        let sent = Sent::begin(life, params.request(), options, wants_reports)?;
         Ok(Pending { ticket: params.ticket(sent.key), sent })
     }
 
@@ -104,14 +103,14 @@ impl Sent {
         life: &Lives,
         request: &PreparedRequest,
         options: &RequestOptions,
-        reports: Option<Keep>,
+        wants_reports: bool,
     ) -> Result<Self, Error> {
         let shared = life.shared();
         let options = &*shared.traced(options);
         let now = shared.clock.now();
         let key = shared.send(|state| {
             let key = state.engine.send_prepared(request, options, now)?;
-            state.expect(key, reports);
+            state.expect(key, wants_reports);
             Ok(key)
         })?;
         Ok(Sent { life: life.clone(), key, done: false })

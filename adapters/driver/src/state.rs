@@ -13,7 +13,7 @@ use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, S
 
 use crate::notifications::Subscribers;
 use crate::runtime::Writer;
-use crate::slots::{Keep, Reports, Slot, Slots};
+use crate::slots::{Slot, Slots};
 
 /// How many reports about a request may wait for whoever takes them. 64: later ones say more than earlier ones.
 const MOST_REPORTS: usize = 64;
@@ -162,16 +162,16 @@ impl State {
         self.opening.restarting = false;
     }
 
-    /// Makes room for the reply of a request that was sent.
-    pub(crate) fn expect(&mut self, key: RequestKey, reports: Option<Keep>) {
-        let reports = reports.map(|keep| Box::new(Reports { waiting: VecDeque::new(), keep }));
+    /// Makes room for the reply of a request that was sent, and for reports about it if the caller wants them.
+    pub(crate) fn expect(&mut self, key: RequestKey, wants_reports: bool) {
+        let reports = wants_reports.then(VecDeque::new);
         self.slots.add(key, Slot { reply: None, waker: None, reports });
     }
 
     /// What has come for a request, if anything. Wakes the task when there is more.
     pub(crate) fn take(&mut self, key: RequestKey, cx: &mut Context<'_>) -> Come {
         let Some(slot) = self.slots.get_mut(key) else { return Come::Lost };
-        let reports = slot.reports.as_mut().map(|reports| mem::take(&mut reports.waiting)).unwrap_or_default();
+        let reports = slot.reports.as_mut().map(mem::take).unwrap_or_default();
         if slot.reply.is_none() {
             let same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
             let former = if same { None } else { slot.waker.replace(cx.waker().clone()) };
@@ -331,11 +331,10 @@ impl State {
         match &notification {
             Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } => {
                 if let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key) {
-                    let Reports { waiting, keep } = &mut **reports;
-                    if waiting.len() == MOST_REPORTS {
-                        waiting.pop_front();
+                    if reports.len() == MOST_REPORTS {
+                        reports.pop_front();
                     }
-                    waiting.push_back(keep(&notification));
+                    reports.push_back(notification.clone());
                     wakers.extend(waker.take());
                 }
             }

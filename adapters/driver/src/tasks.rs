@@ -110,7 +110,7 @@ impl<R> RunningTask<R> {
         let now = life.shared().clock.now();
         let ticket = life.shared().send(|state| {
             let ticket = state.engine.follow_task(&self.handle, &self.options, now)?;
-            state.expect(ticket.key(), Some(Notification::clone));
+            state.expect(ticket.key(), true);
             Ok(ticket)
         })?;
         let mut pending = Pending::new(life, ticket);

@@ -88,7 +88,7 @@ pub(crate) fn look_for<'a>(life: &'a Lives, tool: &'a str) -> Boxed<'a, ()> {
         let mut search = ToolSearch::new(tool);
         loop {
             let options = RequestOptions::new().total_timeout(time.left(shared.clock.now()));
-            let Ok(mut sent) = Sent::begin(life, &search.request(), &options, None) else { return };
+            let Ok(mut sent) = Sent::begin(life, &search.request(), &options, false) else { return };
             let Some(reply) = poll_fn(|cx| sent.poll(cx, &mut |_| {})).await else { return };
             match search.look_at(&reply) {
                 Searched::AskForMore => {}

@@ -117,36 +117,7 @@ impl Asks {
     }
 }
 
-/// What the rest of a session calls of this. It is called through here, so that it is part of no program that answers
-/// nothing.
-#[derive(Debug)]
-pub(super) struct Hooks {
-    asked: fn(&mut Session, &str, &str, &[u8], Timestamp, &mut Vec<u8>),
-    wanted: Wanted,
-    refused: fn(&mut Session, AskKey, &RpcError, Timestamp, &mut Vec<u8>) -> bool,
-    given_up: fn(&mut Session, InputOwner),
-    cancelled: fn(&mut Session, &[u8], Timestamp),
-    forgotten: fn(&mut Session),
-}
-
-type Wanted = fn(&mut Session, InputOwner, Option<RequestKey>, Vec<InputRequest>) -> Result<(), InputError>;
-
-pub(super) static HOOKS: Hooks = Hooks {
-    asked: Session::add_ask,
-    wanted: Session::add_inputs,
-    refused: Session::refuse_ask,
-    given_up: Session::forget_inputs,
-    cancelled: Session::cancel_ask,
-    forgotten: Session::forget_all_asks,
-};
-
-/// What is there for a session that answers nothing: it refuses.
 impl Session {
-    /// Refuses what the server asked for. `false` as for [`Session::answer`].
-    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        self.config.hooks.is_some_and(|hooks| (hooks.refused)(self, key, error, now, out))
-    }
-
     /// Takes in a request of the server's.
     pub(super) fn ask(&mut self, id: WireId<'_>, method: &str, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let modern = self.era == Some(Era::Modern);
@@ -157,8 +128,8 @@ impl Session {
         if method == "ping" {
             return write::empty_result(out, id);
         }
-        if let Some(hooks) = self.config.hooks.filter(|_| self.offers(method)) {
-            (hooks.asked)(self, id, method, message, now, out);
+        if self.offers(method) {
+            self.add_ask(id, method, message, now, out);
         } else {
             write::error(out, id, RpcError::METHOD_NOT_FOUND, "Method not found", None);
             self.refused(method);
@@ -176,29 +147,20 @@ impl Session {
         if let Some(InputRequest { name, method, .. }) = inputs.iter().find(|input| !self.offers(&input.method)) {
             return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
         }
-        self.config.hooks.map_or(Ok(()), |hooks| (hooks.wanted)(self, of, during, inputs))
-    }
-
-    /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
-    pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
-        if let Some(hooks) = self.config.hooks {
-            (hooks.given_up)(self, owner);
+        for InputRequest { name, method, params } in &inputs {
+            if let Err(error) = self.config.allow(method, params.as_ref()) {
+                return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
+            }
         }
-    }
-
-    /// The server gives a request of its own up; it expects no answer any more (2025-11-25, basic/utilities/cancellation).
-    pub(super) fn ask_cancelled(&mut self, message: &[u8], now: Timestamp) {
-        match self.config.hooks {
-            Some(hooks) => (hooks.cancelled)(self, message, now),
-            None => self.stats.late += 1,
+        if inputs.len() > self.config.max_asks.saturating_sub(self.asks.open.len()) {
+            return Err(InputError::TooManyInputs { limit: self.config.max_asks });
         }
-    }
-
-    /// The connection has ended: nobody waits for answers, and those who are asked for them are told.
-    pub(super) fn forget_asks(&mut self) {
-        if let Some(hooks) = self.config.hooks {
-            (hooks.forgotten)(self);
+        self.asks.collected.push(Collected { of, missing: inputs.len(), answers: Vec::new() });
+        for InputRequest { name, method, params } in inputs {
+            let key = self.asks.add(Origin::Input { of, name, method: method.clone() });
+            self.events.push_back(Event::Ask(Ask { key, method, params, during }));
         }
+        Ok(())
     }
 
     fn offers(&self, method: &str) -> bool {
@@ -209,9 +171,7 @@ impl Session {
         self.stats.refused += 1;
         self.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
     }
-}
 
-impl Session {
     /// Answers what the server asked for with an object. `false` if nobody waits for it any more: the server has given it
     /// up, the request that it was for has ended, or the connection has.
     ///
@@ -255,7 +215,8 @@ impl Session {
         Ok(true)
     }
 
-    fn refuse_ask(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    /// Refuses what the server asked for. `false` as for [`Session::answer`].
+    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.asks.take(key) {
             Some(Origin::Request(id, _)) => {
                 write::error(out, &id, error.code, &error.message, error.data.as_ref());
@@ -272,35 +233,13 @@ impl Session {
         }
     }
 
-    /// Asks for inputs that are all of methods that are answered.
-    fn add_inputs(
-        &mut self,
-        of: InputOwner,
-        during: Option<RequestKey>,
-        inputs: Vec<InputRequest>,
-    ) -> Result<(), InputError> {
-        for InputRequest { name, method, params } in &inputs {
-            if let Err(error) = self.config.allow(method, params.as_ref()) {
-                return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
-            }
-        }
-        if inputs.len() > self.config.max_asks.saturating_sub(self.asks.open.len()) {
-            return Err(InputError::TooManyInputs { limit: self.config.max_asks });
-        }
-        self.asks.collected.push(Collected { of, missing: inputs.len(), answers: Vec::new() });
-        for InputRequest { name, method, params } in inputs {
-            let key = self.asks.add(Origin::Input { of, name, method: method.clone() });
-            self.events.push_back(Event::Ask(Ask { key, method, params, during }));
-        }
-        Ok(())
-    }
-
     /// Whether the server may ask for one thing more.
     pub(super) fn has_room_for_asks(&self) -> bool {
         self.asks.open.len() < self.config.max_asks
     }
 
-    fn forget_inputs(&mut self, owner: InputOwner) {
+    /// Nobody wants the inputs of an owner any more: those who are asked for them are told.
+    pub(super) fn give_up_inputs(&mut self, owner: InputOwner) {
         let is_its = |origin: &Origin| matches!(origin, Origin::Input { of, .. } if *of == owner);
         let (its, others) = mem::take(&mut self.asks.open).into_iter().partition(|(_, origin)| is_its(origin));
         self.asks.open = others;
@@ -324,9 +263,7 @@ impl Session {
         match of {
             InputOwner::Round(key) => self.round_answered(key, answers, now, out),
             InputOwner::Task(key, _) => {
-                if let Some(hooks) = self.tasks.hooks {
-                    (hooks.input)(self, key, answers, now, out);
-                }
+                self.task_input_answered(key, answers, now, out);
             }
         }
     }
@@ -336,9 +273,7 @@ impl Session {
         match of {
             InputOwner::Round(key) => self.round_refused(key, error),
             InputOwner::Task(key, _) => {
-                if let Some(hooks) = self.tasks.hooks {
-                    (hooks.input_refused)(self, key, error, now, out);
-                }
+                self.task_input_refused(key, error, now, out);
             }
         }
     }
@@ -369,7 +304,8 @@ impl Session {
         self.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
     }
 
-    fn cancel_ask(&mut self, message: &[u8], now: Timestamp) {
+    /// The server gives a request of its own up; it expects no answer any more (2025-11-25, basic/utilities/cancellation).
+    pub(super) fn ask_cancelled(&mut self, message: &[u8], now: Timestamp) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
             scan::members(params.get().as_bytes())
@@ -387,7 +323,8 @@ impl Session {
         }
     }
 
-    fn forget_all_asks(&mut self) {
+    /// The connection has ended: nobody waits for answers, and those who are asked for them are told.
+    pub(super) fn forget_asks(&mut self) {
         let open = mem::take(&mut self.asks.open);
         self.tell_given_up(open);
         self.asks.collected = Vec::new();

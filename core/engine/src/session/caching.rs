@@ -2,8 +2,6 @@
 //!
 //! A request whose answer is kept ends at once, with the message that was kept, and nothing is sent. It is on by default:
 //! servers have to say how long an answer holds, and one that says nothing, or nothing good, is asked each time.
-//!
-//! What it takes is called through a table, so that it is part of no program that asks for nothing that may be kept.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -27,37 +25,13 @@ pub(super) struct Caching {
     store: Cache,
     /// Whose answers are kept. One for each session, as each has a store of its own.
     context: CacheContext,
-    /// Set by the first request whose answer may be kept.
-    hooks: Option<&'static Hooks>,
 }
-
-/// What the rest of a session calls of this.
-#[derive(Debug)]
-pub(super) struct Hooks {
-    /// [`Session::look_up`].
-    look_up: LookUp,
-    /// [`Caching::answered`].
-    answered: fn(&mut Caching, Pending, Reply, Timestamp) -> Reply,
-    /// [`Session::doubt_what_is_kept`].
-    told: fn(&mut Session, &Notification),
-    /// [`Session::doubt_answers_to`].
-    doubted: fn(&mut Session, &[&str]),
-}
-
-type LookUp = fn(&mut Session, &Cow<'static, str>, Push<'_>, &RequestOptions, Timestamp) -> Result<LookedUp, SendError>;
-
-static HOOKS: Hooks = Hooks {
-    look_up: Session::look_up,
-    answered: Caching::answered,
-    told: Session::doubt_what_is_kept,
-    doubted: Session::doubt_answers_to,
-};
 
 /// What becomes of the answer to a request.
 #[derive(Clone, Copy)]
 pub(super) enum Kept {
-    /// It may be kept, by these.
-    For(&'static Hooks),
+    /// It may be kept.
+    Yes,
     /// It is the caller's alone, and makes doubtful what was kept of the method.
     Doubts,
     No,
@@ -66,7 +40,7 @@ pub(super) enum Kept {
 impl Kept {
     /// That of a method. `const`, so that a request whose answer is not kept does not pay for the question.
     pub(super) const fn of(method: &str) -> Self {
-        if is_cacheable(method) { Kept::For(&HOOKS) } else { Kept::No }
+        if is_cacheable(method) { Kept::Yes } else { Kept::No }
     }
 }
 
@@ -90,7 +64,7 @@ pub(super) enum LookedUp {
 
 impl Caching {
     pub(super) fn new(limits: CacheLimits) -> Self {
-        Caching { store: Cache::new(limits), context: CacheContext::default(), hooks: None }
+        Caching { store: Cache::new(limits), context: CacheContext::default() }
     }
 
     pub(super) fn keeps(&self) -> bool {
@@ -138,18 +112,19 @@ impl Session {
         now: Timestamp,
     ) -> Result<LookedUp, SendError> {
         match kept {
-            Kept::For(hooks) => {
-                self.caching.hooks = Some(hooks);
-                return (hooks.look_up)(self, method, params, options, now);
-            }
+            Kept::Yes => self.look_up(method, params, options, now),
             Kept::Doubts => {
-                if let Some(hooks) = self.caching.hooks {
-                    (hooks.doubted)(self, &[&**method]);
-                }
+                self.doubt_answers_to(&[&**method]);
+                Ok(LookedUp::ToSend(None))
             }
-            Kept::No => {}
+            Kept::No => Ok(LookedUp::ToSend(None)),
         }
-        Ok(LookedUp::ToSend(None))
+    }
+
+    /// Whether answers may be kept at all. Legacy servers do not say how long one holds.
+    #[inline]
+    fn is_caching(&self) -> bool {
+        self.era == Some(Era::Modern) && self.config.cache.bytes > 0
     }
 
     /// Looks for an answer to a request that may be kept.
@@ -162,7 +137,7 @@ impl Session {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<LookedUp, SendError> {
-        if self.era != Some(Era::Modern) || self.config.cache.bytes == 0 {
+        if !self.is_caching() {
             return Ok(LookedUp::ToSend(None));
         }
         let mut text = Vec::new();
@@ -185,24 +160,19 @@ impl Session {
     /// A request has ended.
     #[inline]
     pub(super) fn finish(&mut self, cached_as: Option<Box<Pending>>, reply: Reply, now: Timestamp) {
-        let reply = match (cached_as, self.caching.hooks) {
-            (Some(pending), Some(hooks)) => (hooks.answered)(&mut self.caching, *pending, reply, now),
-            _ => reply,
+        let reply = match cached_as {
+            Some(pending) => self.caching.answered(*pending, reply, now),
+            None => reply,
         };
         self.events.push_back(Event::Reply(reply));
     }
 
-    /// Takes note of what the server tells, for what is kept.
-    #[inline]
-    pub(super) fn keep_up(&mut self, notification: &Notification) {
-        if let Some(hooks) = self.caching.hooks {
-            (hooks.told)(self, notification);
-        }
-    }
-
     /// The server tells that something has changed: what was fetched before does not hold, and neither may what is on its
     /// way.
-    fn doubt_what_is_kept(&mut self, notification: &Notification) {
+    pub(super) fn doubt_what_is_kept(&mut self, notification: &Notification) {
+        if !self.is_caching() {
+            return;
+        }
         let methods: &[&str] = match notification {
             Notification::ToolsChanged => &["tools/list"],
             Notification::PromptsChanged => &["prompts/list"],
@@ -231,7 +201,7 @@ impl Session {
 
     /// The connection has ended: what was kept goes with it.
     pub(super) fn end_caching(&mut self) {
-        self.caching = Caching { hooks: self.caching.hooks, ..Caching::new(self.config.cache) };
+        self.caching = Caching::new(self.config.cache);
     }
 }
 

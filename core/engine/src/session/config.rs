@@ -5,13 +5,9 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::asks::Hooks;
 use super::engine::merged;
-use super::inbound::Progressing;
-use super::tasks;
 use crate::cache::CacheLimits;
 use crate::json::Json;
-use crate::rpc::RpcError;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
 /// Which era to speak.
@@ -28,9 +24,6 @@ pub enum Negotiate {
     /// This version and no other.
     Version(ProtocolVersion),
 }
-
-/// Whether a client that has declared this of its language models may be asked so.
-pub(super) type CheckSampling = fn(&Json, Option<&Json>) -> Result<(), RpcError>;
 
 /// The configuration of a session. Make one with [`Config::new`] and change what is to be other than the default.
 ///
@@ -51,12 +44,8 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// What it takes to answer, where anything is answered.
-    pub(super) hooks: Option<&'static Hooks>,
-    /// What it takes to follow tasks, where the session is to follow them.
-    pub(super) tasks: Option<&'static tasks::Hooks>,
-    /// Looks at what is asked of a language model. Set where that is answered, so that it is part of no other program.
-    pub(super) check_sampling: Option<CheckSampling>,
+    /// See [`Config::follow_tasks`].
+    follows_tasks: bool,
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
@@ -117,9 +106,7 @@ impl Config {
             client_info: Implementation::new(name, version),
             capabilities: ClientCapabilities::default(),
             answers: Vec::new(),
-            hooks: None,
-            tasks: None,
-            check_sampling: None,
+            follows_tasks: false,
             negotiate: Negotiate::Auto,
             log_level: None,
             request_timeout: Duration::from_secs(30),
@@ -138,12 +125,12 @@ impl Config {
         }
     }
 
-    /// Lets calls become tasks where they cannot be answered otherwise: a tool of 2025-11-25 that says so can be called only
-    /// as one, and the call ends with the task's result. Without this, such a call is refused before anything is sent
+    /// Calls a tool as a task where the tool can be called in no other way (2025-11-25, basic/utilities/tasks, "Tool-Level
+    /// Negotiation"). The call ends with the task's result. Without this, such a call is refused before anything is sent
     /// ([`SendError::TaskRequired`](crate::SendError::TaskRequired)), unless it asks for a task itself
-    /// ([`RequestOptions::task`]). It is said so that what follows tasks is part of those programs only that want it.
+    /// ([`RequestOptions::task`]): a task may run for longer than its caller expects of a call.
     pub fn follow_tasks(&mut self) {
-        self.tasks = Some(&tasks::HOOKS);
+        self.follows_tasks = true;
     }
 
     /// The same, and declares that any call may be answered with a task, which the session follows: servers from 2026-07-28
@@ -156,7 +143,7 @@ impl Config {
 
     /// Whether tasks are followed unasked.
     pub(crate) fn follows_tasks(&self) -> bool {
-        self.tasks.is_some()
+        self.follows_tasks
     }
 
     /// What is left of it for a server that is started once more after [`Event::Restart`](crate::Event::Restart), when
@@ -187,8 +174,8 @@ pub struct RequestOptions {
     pub timeout: Option<Duration>,
     /// In place of [`Config::total_timeout`].
     pub total_timeout: Option<Duration>,
-    /// Whether the server is asked to report progress, and what it takes to read its reports.
-    pub(crate) progress: Option<Progressing>,
+    /// Whether the server is asked to report progress.
+    pub(crate) progress: bool,
     /// Members to put into the request's `_meta`: an object.
     pub meta: Option<Json>,
     /// Ask the server, also if an earlier answer still holds.
@@ -197,8 +184,6 @@ pub struct RequestOptions {
     pub stale_if_error: bool,
     /// Whether the request may become a task, and what of it then. Calls of tools only.
     pub(crate) task: TaskMode,
-    /// What that takes.
-    pub(crate) tasks: Option<&'static tasks::Hooks>,
     /// For how long from its creation on a server of 2025-11-25 is to keep such a task. Later ones decide for themselves.
     pub task_ttl: Option<Duration>,
     /// It does no harm if the server carries the request out twice: it may be sent again when the session was lost before the
@@ -245,12 +230,12 @@ impl RequestOptions {
 
     /// Whether the server is asked to report progress.
     pub fn wants_progress(&self) -> bool {
-        self.progress.is_some()
+        self.progress
     }
 
     /// Asks the server to report progress. Its reports put off the timeout, not the total one.
     pub fn progress(mut self) -> Self {
-        self.progress = Some(Progressing::HERE);
+        self.progress = true;
         self
     }
 
@@ -269,7 +254,6 @@ impl RequestOptions {
     /// Sets whether the call may become a task, and what of it then.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
-        self.tasks = Some(&tasks::HOOKS);
         self
     }
 

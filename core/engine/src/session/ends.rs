@@ -22,8 +22,7 @@ impl Session {
     /// Gives up a request: its reply says so, and the server is told. `false` if it had ended already.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let Some(id) = self.in_flight.id_of(key) else {
-            let hooks = self.tasks.hooks;
-            return self.cancel_round(key) || hooks.is_some_and(|hooks| (hooks.cancelled)(self, key, now, out));
+            return self.cancel_round(key) || self.cancel_task(key, now, out);
         };
         let Some(waiting) = self.in_flight.remove(id) else { return false };
         self.tell_cancelled(id, reason.unwrap_or("the caller gave up"), out);
@@ -42,20 +41,16 @@ impl Session {
             let action = self.handshake.silence();
             self.act(action, now, out);
         }
-        if let Some(hooks) = self.subscriptions.hooks
-            && self.subscriptions.poll_timeout().is_some_and(|at| at <= now)
-        {
-            (hooks.due)(self, now, out);
+        if self.subscriptions.poll_timeout().is_some_and(|at| at <= now) {
+            self.subscriptions_due(now, out);
         }
         while let Some((id, mut waiting, deadline)) = self.in_flight.expire(now) {
             self.tell_cancelled(id, "timed out", out);
             let (key, cached_as) = (waiting.key, waiting.cached_as.take());
             self.unanswered(key, cached_as, waiting.timed_out(deadline), now, out);
         }
-        if let Some(hooks) = self.tasks.hooks
-            && self.tasks.poll_timeout().is_some_and(|at| at <= now)
-        {
-            (hooks.due)(self, now, out);
+        if self.tasks.poll_timeout().is_some_and(|at| at <= now) {
+            self.drive_tasks(now, out);
         }
         self.expire_rounds(now);
     }
@@ -115,9 +110,10 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) {
-        match self.tasks.hooks {
-            Some(hooks) if self.tasks.has_sent(key) => (hooks.unanswered)(self, key, error, now, out),
-            _ => self.finish_with(cached_as, key, error, now),
+        if self.tasks.has_sent(key) {
+            self.task_unanswered(key, error, now, out);
+        } else {
+            self.finish_with(cached_as, key, error, now);
         }
     }
 
@@ -159,13 +155,9 @@ impl Session {
         }
         self.close_rounds(&how);
         self.end_caching();
-        if let Some(hooks) = self.tasks.hooks {
-            (hooks.ended)(self, &how);
-        }
+        self.close_tasks(&how);
         self.forget_asks();
-        if let Some(hooks) = self.subscriptions.hooks {
-            (hooks.ended)(self, &how);
-        }
+        self.end_subscriptions(&how);
         self.events.push_back(Event::Closed(how));
     }
 }

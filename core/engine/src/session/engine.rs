@@ -14,13 +14,13 @@ use super::config::{Config, RequestOptions};
 use super::error::SendError;
 use super::event::Event;
 use super::handshake::Handshake;
-use super::inbound::{Batch, Progressing};
+use super::inbound::Batch;
 use super::inflight::{InFlight, Waiting};
 use super::prepared::{self, Prepared, PreparedRequest, send_error};
 use super::rounds::Rounds;
 use super::server::{Phase, ServerInfo, Stats};
 use super::subscriptions::Subscriptions;
-use super::tasks::{self, Tasked, Tasks};
+use super::tasks::{Tasked, Tasks};
 use super::ticket::{RequestKey, Ticket};
 use crate::cache::is_cacheable;
 use crate::json::Json;
@@ -59,8 +59,6 @@ pub struct Session {
     /// The rest of an array of messages.
     pub(super) batch: Option<Batch>,
     pub(super) stats: Stats,
-    /// Set by the first request that wants reports.
-    pub(super) progress: Option<Progressing>,
     pub(super) asks: Asks,
     pub(super) rounds: Rounds,
     pub(super) subscriptions: Subscriptions,
@@ -72,7 +70,6 @@ impl Session {
     /// A session that has sent nothing yet.
     pub fn new(config: Config) -> Self {
         let caching = Caching::new(config.cache);
-        let tasks = Tasks::new(config.tasks);
         Session {
             handshake: Handshake::new(config.negotiate),
             config,
@@ -92,12 +89,11 @@ impl Session {
             events: VecDeque::new(),
             batch: None,
             stats: Stats::default(),
-            progress: None,
             asks: Asks::default(),
             rounds: Rounds::default(),
             subscriptions: Subscriptions::default(),
             caching,
-            tasks,
+            tasks: Tasks::default(),
         }
     }
 
@@ -128,7 +124,6 @@ impl Session {
         self.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let cache = const { Kept::of(M::NAME) };
         let push: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
-        self.tasks.hooks = const { tasks::hooks_of(M::NAME) }.or(self.tasks.hooks);
         self.send(Cow::Borrowed(M::NAME), cache, push, options, now, out).map(Ticket::new)
     }
 
@@ -162,7 +157,6 @@ impl Session {
             Ok(())
         };
         self.check_allowed(request.method, request.bit)?;
-        self.tasks.hooks = request.tasks.or(self.tasks.hooks);
         self.send(Cow::Borrowed(request.method), request.cache, &copy, options, now, out)
     }
 
@@ -179,7 +173,6 @@ impl Session {
         now: Timestamp,
         out: &mut Vec<u8>,
     ) -> Result<Ticket<Raw>, SendError> {
-        self.tasks.hooks = tasks::hooks_of(method).or(self.tasks.hooks);
         let cache = Kept::of(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
@@ -315,17 +308,11 @@ impl Session {
             LookedUp::Answered(key) => return Ok(key),
             LookedUp::ToSend(pending) => pending,
         };
-        let (tasks, param) = match options.tasks.or(self.tasks.hooks) {
-            Some(hooks) => {
-                self.tasks.hooks = Some(hooks);
-                (hooks.sent)(self, &method, options)
-            }
-            None => (Tasked::No, None),
-        };
+        let (tasks, param) = self.prepare_task(&method, options);
         let id = self.next_id;
         let meta = Meta {
             protocol: if tasks == Tasked::No { &self.meta } else { self.task_meta() },
-            progress_token: options.progress.is_some().then_some(id),
+            progress_token: options.progress.then_some(id),
             caller: options.meta.as_ref(),
         };
         let with_param = |out: &mut Vec<u8>| {
@@ -342,14 +329,13 @@ impl Session {
         let params = if param.is_some() { &with_param } else { params };
         let params = write::request(out, id, &method, params, meta).map_err(|error| send_error(&method, error))?;
         let kept = if self.has_rounds(&method) { self.keep(&out[params], options.meta.as_ref()) } else { None };
-        self.progress = options.progress.or(self.progress);
         self.next_id += 1;
         let key = RequestKey(self.next_key);
         self.next_key += 1;
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         // A request that may be silent for longer than the total may take that long.
         let total = options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
-        let mut waiting = Waiting::new(key, method, options.progress.is_some(), kept, timeout, total, now);
+        let mut waiting = Waiting::new(key, method, options.progress, kept, timeout, total, now);
         waiting.tasks = tasks;
         waiting.cached_as = pending;
         self.in_flight.insert(id, waiting);

@@ -71,9 +71,8 @@ pub enum Notification {
         /// How far.
         progress: Progress,
     },
-    /// How a task stands: of a call that is followed, when that has changed; of any other, when the server tells. In a
-    /// connection that has nothing to do with tasks ([`Config::follow_tasks`](crate::Config::follow_tasks), a request about
-    /// them or a subscription for some) such news is [`Notification::Other`].
+    /// The status of a task. For a call that the session follows, when the status has changed; for any other task, each time
+    /// that the server sends it.
     TaskStatus {
         /// The call that waits for it, if one does.
         key: Option<RequestKey>,

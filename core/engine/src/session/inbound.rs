@@ -11,7 +11,7 @@ use super::inflight::Waiting;
 use super::server::Phase;
 use super::tasks::Tasked;
 use super::ticket::{self, Reply};
-use crate::json::{Json, scan};
+use crate::json::scan;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
@@ -19,14 +19,6 @@ use crate::text::excerpt;
 use crate::time::Timestamp;
 use crate::types::lenient::Lenient;
 use crate::types::{DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated};
-
-/// What it takes to read reports of progress: set by what asks for them, so that it is part of no other program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progressing(fn(&mut Session, &[u8], Timestamp) -> Option<()>);
-
-impl Progressing {
-    pub(super) const HERE: Self = Progressing(Session::progress);
-}
 
 /// An array of messages, as far as it has been taken apart.
 #[derive(Debug)]
@@ -82,7 +74,7 @@ impl Session {
     #[inline(never)]
     fn special_reply(
         &mut self,
-        mut waiting: Waiting,
+        waiting: Waiting,
         wants_input: bool,
         id: u64,
         message: Vec<u8>,
@@ -92,11 +84,7 @@ impl Session {
         if wants_input {
             self.input_required(waiting, id, &message, now, out);
         } else {
-            let mut message = message;
-            if let Some(hooks) = self.tasks.hooks {
-                let Some(given_back) = (hooks.replied)(self, waiting, id, message, now, out) else { return };
-                (waiting, message) = given_back;
-            }
+            let Some((mut waiting, message)) = self.task_reply(waiting, id, message, now, out) else { return };
             self.rounds.recycle(&mut waiting);
             let outcome = ticket::Outcome::Answered { message, id };
             let Waiting { key, method, cached_as, .. } = waiting;
@@ -108,7 +96,7 @@ impl Session {
     #[cold]
     #[inline(never)]
     fn not_awaited(&mut self, id: u64, message: &[u8], now: Timestamp) {
-        if self.is_of_a_subscription(id, message, now) {
+        if self.subscription_answered(id, message, now) {
             return;
         }
         if id < self.next_id {
@@ -207,25 +195,17 @@ impl Session {
 
     fn notification(&mut self, method: &str, bytes: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let told = match method {
-            "notifications/progress" => match self.progress {
-                Some(Progressing(read)) => read(self, bytes, now),
-                None => self.unasked_progress(bytes),
-            },
+            "notifications/progress" => self.progress(bytes, now),
             "notifications/message" => {
                 params::<LogMessage>(bytes).map(|log| self.tell(Notification::Log(log), bytes, now))
             }
             "notifications/cancelled" => {
-                let hooks = self.subscriptions.hooks;
-                if !hooks.is_some_and(|hooks| (hooks.cancelled)(self, bytes, now)) {
+                if !self.subscription_cancelled(bytes, now) {
                     self.ask_cancelled(bytes, now);
                 }
                 Some(())
             }
-            "notifications/tasks/status" | "notifications/tasks" => match (self.tasks.hooks, self.tasks.news) {
-                (Some(hooks), _) => (hooks.told)(self, bytes, now, out),
-                (None, Some(news)) => news(self, bytes),
-                (None, None) => self.other(method, bytes, now),
-            },
+            "notifications/tasks/status" | "notifications/tasks" => self.task_notice(bytes, now, out),
             "notifications/tools/list_changed" => {
                 self.tell(Notification::ToolsChanged, bytes, now);
                 Some(())
@@ -254,13 +234,7 @@ impl Session {
         }
     }
 
-    /// Progress where nobody has asked for any.
-    #[cold]
-    fn unasked_progress(&mut self, bytes: &[u8]) -> Option<()> {
-        let params = decode::params::<Json>(bytes)?.ok()?;
-        params.is_object().then(|| self.stats.late += 1)
-    }
-
+    /// Takes in a report of progress. One that nobody asked for, or that comes after the answer, is counted as late.
     fn progress(&mut self, bytes: &[u8], now: Timestamp) -> Option<()> {
         let progress: Progress = params(bytes)?;
         let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
@@ -282,14 +256,10 @@ impl Session {
 
     #[inline(never)]
     fn tell(&mut self, notification: Notification, bytes: &[u8], now: Timestamp) {
-        self.keep_up(&notification);
+        self.doubt_what_is_kept(&notification);
         // What it means to a subscription is told after it.
         let before = self.events.len();
-        if let Some(hooks) = self.subscriptions.hooks
-            && !self.subscriptions.is_empty()
-        {
-            (hooks.told)(self, &notification, bytes, now);
-        }
+        self.tell_subscribers(&notification, bytes, now);
         self.events.insert(before, Event::Notification(notification));
     }
 
@@ -324,15 +294,9 @@ impl Session {
             let error = CallError::Invalid { method: waiting.method, error };
             self.unanswered(waiting.key, waiting.cached_as, error, now, out);
         } else {
-            let hooks = self.subscriptions.hooks;
-            return hooks.is_some_and(|hooks| (hooks.overlong)(self, id, error, now));
+            return self.subscription_overlong(id, error, now);
         }
         true
-    }
-
-    /// Takes in an answer that is none to a request in flight. Whether it belongs to a subscription.
-    fn is_of_a_subscription(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
-        self.subscriptions.hooks.is_some_and(|hooks| (hooks.answered)(self, id, message, now))
     }
 }
 

@@ -6,7 +6,6 @@ use core::marker::PhantomData;
 
 use super::caching::Kept;
 use super::error::SendError;
-use super::tasks;
 use super::ticket::{RequestKey, Ticket};
 use crate::json::append::{push_raw, push_string};
 use crate::method::{ListTools, Method, Params};
@@ -31,7 +30,6 @@ pub struct PreparedRequest {
     /// Its place in the table of revisions.
     pub(super) bit: u32,
     pub(super) cache: Kept,
-    pub(super) tasks: Option<&'static tasks::Hooks>,
 }
 
 impl<M: Method> Prepared<M> {
@@ -48,7 +46,6 @@ impl<M: Method> Prepared<M> {
             method: M::NAME,
             bit: const { revisions::bit(M::NAME) },
             cache: const { Kept::of(M::NAME) },
-            tasks: const { tasks::hooks_of(M::NAME) },
         };
         Ok(Prepared { request, method: PhantomData })
     }
@@ -75,13 +72,7 @@ impl PreparedRequest {
             push_string(&mut text, cursor);
         }
         text.push(b'}');
-        PreparedRequest {
-            text,
-            method: METHOD,
-            bit: const { revisions::bit(METHOD) },
-            cache: Kept::Doubts,
-            tasks: None,
-        }
+        PreparedRequest { text, method: METHOD, bit: const { revisions::bit(METHOD) }, cache: Kept::Doubts }
     }
 
     pub(super) fn text(&self) -> &[u8] {

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::asks::{Ask, HOOKS};
+use super::asks::Ask;
 use super::config::Config;
 use super::engine::Session;
 use super::server::Phase;
@@ -150,12 +150,10 @@ impl Config {
             LIST_ROOTS if capabilities.roots.is_none() => capabilities.with_roots(false),
             _ => capabilities,
         };
-        self.check_sampling = Some(allow_sampling);
         self.offer(method);
     }
 
     fn offer(&mut self, method: &str) {
-        self.hooks = Some(&HOOKS);
         if !self.answers.iter().any(|known| known == method) {
             self.answers.push(method.into());
         }
@@ -183,8 +181,8 @@ impl Config {
     /// Whether the server may ask this of the embedder.
     pub(super) fn allow(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
         self.capabilities.allow_declared(method, params)?;
-        match (method, &self.capabilities.sampling, self.check_sampling) {
-            (SAMPLE, Some(declared), Some(check)) => check(declared, params),
+        match (method, &self.capabilities.sampling) {
+            (SAMPLE, Some(declared)) => allow_sampling(declared, params),
             _ => Ok(()),
         }
     }

@@ -18,7 +18,7 @@ use crate::types::{Era, SubscriptionsAcknowledged, SubscriptionsListenResult};
 
 impl Session {
     /// Takes in an answer that is none to a request in flight. Whether it belongs to a subscription.
-    pub(super) fn subscription_answered(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
+    pub(in crate::session) fn subscription_answered(&mut self, id: u64, message: &[u8], now: Timestamp) -> bool {
         if self.subscriptions.is_empty() && self.subscriptions.watches.is_empty() {
             return false;
         }
@@ -35,7 +35,7 @@ impl Session {
     }
 
     /// As [`Session::subscription_answered`], for an answer that is too long to be looked at.
-    pub(super) fn subscription_overlong(&mut self, id: u64, error: PeerError, now: Timestamp) -> bool {
+    pub(in crate::session) fn subscription_overlong(&mut self, id: u64, error: PeerError, now: Timestamp) -> bool {
         let Some(at) = self.subscriptions.by_id(id) else { return false };
         let error = CallError::Invalid { method: SubscriptionsListen::NAME.into(), error };
         self.subscription_ended(at, SubscriptionEnd::Failed(error), Some(now));
@@ -61,7 +61,7 @@ impl Session {
 
     /// Takes in that the server cancels something. Whether that is a subscription, which it may end so (2026-07-28,
     /// basic/patterns/cancellation).
-    pub(super) fn subscription_cancelled(&mut self, message: &[u8], now: Timestamp) -> bool {
+    pub(in crate::session) fn subscription_cancelled(&mut self, message: &[u8], now: Timestamp) -> bool {
         if self.subscriptions.is_empty() {
             return false;
         }
@@ -73,7 +73,10 @@ impl Session {
     }
 
     /// Takes in what the server tells, and sorts it to the subscriptions that it belongs to.
-    pub(super) fn tell_subscribers(&mut self, notification: &Notification, message: &[u8], now: Timestamp) {
+    pub(in crate::session) fn tell_subscribers(&mut self, notification: &Notification, message: &[u8], now: Timestamp) {
+        if self.subscriptions.is_empty() {
+            return;
+        }
         let event = match notification {
             Notification::ToolsChanged => SubscriptionEvent::ToolsChanged,
             Notification::PromptsChanged => SubscriptionEvent::PromptsChanged,

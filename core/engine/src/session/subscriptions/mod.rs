@@ -32,11 +32,10 @@ pub use relisten::{Relisten, Reopen};
 use super::closed::Closed;
 use super::engine::Session;
 use super::error::{CallError, Deadline, SendError};
-use super::event::{Event, Notification};
+use super::event::Event;
 use super::prepared::send_error;
 use crate::cache::is_within;
 use crate::method::{Method, Subscribe, SubscriptionsListen};
-use crate::rpc::PeerError;
 use crate::rpc::write::{self, Meta};
 use crate::time::Timestamp;
 use crate::types::{Era, SubscriptionFilter, SubscriptionsListenParams};
@@ -89,36 +88,7 @@ pub(super) struct Subscriptions {
     watches: Watches,
     /// When something is due.
     due: Option<Timestamp>,
-    /// Set by the first subscription.
-    pub(super) hooks: Option<&'static Hooks>,
 }
-
-/// What the rest of a session calls of this. It is called through here, so that it is part of no program that subscribes to
-/// nothing.
-#[derive(Debug)]
-pub(super) struct Hooks {
-    /// [`Session::subscriptions_due`].
-    pub(super) due: fn(&mut Session, Timestamp, &mut Vec<u8>),
-    /// [`Session::subscription_answered`].
-    pub(super) answered: fn(&mut Session, u64, &[u8], Timestamp) -> bool,
-    /// [`Session::subscription_overlong`].
-    pub(super) overlong: fn(&mut Session, u64, PeerError, Timestamp) -> bool,
-    /// [`Session::subscription_cancelled`].
-    pub(super) cancelled: fn(&mut Session, &[u8], Timestamp) -> bool,
-    /// [`Session::tell_subscribers`].
-    pub(super) told: fn(&mut Session, &Notification, &[u8], Timestamp),
-    /// [`Session::end_subscriptions`].
-    pub(super) ended: fn(&mut Session, &Closed),
-}
-
-static HOOKS: Hooks = Hooks {
-    due: Session::subscriptions_due,
-    answered: Session::subscription_answered,
-    overlong: Session::subscription_overlong,
-    cancelled: Session::subscription_cancelled,
-    told: Session::tell_subscribers,
-    ended: Session::end_subscriptions,
-};
 
 #[derive(Debug)]
 struct Subscription {
@@ -215,14 +185,10 @@ impl Session {
         let mut wanted = wanted.clone();
         wanted.resource_subscriptions.sort_unstable();
         wanted.resource_subscriptions.dedup();
-        if !wanted.task_ids.is_empty() {
-            self.tasks.news = Some(Session::task_news);
-        }
         wanted.task_ids.sort_unstable();
         wanted.task_ids.dedup();
         let key = SubscriptionKey(self.subscriptions.next);
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
-        self.subscriptions.hooks = Some(&HOOKS);
         let stage = self.begin_listening(&wanted, timeout, now, out)?;
         self.subscriptions.next += 1;
         self.subscriptions.table.push(Subscription {
@@ -299,7 +265,7 @@ impl Session {
     }
 
     /// What is due for subscriptions.
-    fn subscriptions_due(&mut self, now: Timestamp, out: &mut Vec<u8>) {
+    pub(super) fn subscriptions_due(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         for at in 0..self.subscriptions.table.len() {
             match self.subscriptions.table[at].stage {
                 Stage::Opening { id, by } if by <= now => {
@@ -368,7 +334,7 @@ impl Session {
     }
 
     /// The connection has ended, and all subscriptions with it.
-    fn end_subscriptions(&mut self, how: &Closed) {
+    pub(super) fn end_subscriptions(&mut self, how: &Closed) {
         for at in 0..self.subscriptions.table.len() {
             if self.subscriptions.table[at].stage != Stage::Over {
                 let end = match how {

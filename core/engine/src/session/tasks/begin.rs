@@ -4,9 +4,9 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::Followed;
 use super::calls::Tasked;
 use super::following::{End, Following, Source};
-use super::{Followed, HOOKS};
 use crate::json::scan;
 use crate::method::{CallTool, GetTask, Method};
 use crate::revisions;
@@ -43,7 +43,6 @@ impl Session {
         if self.tasks.followed.len() >= self.config.max_tasks {
             return Err(SendError::TooManyInFlight { limit: self.config.max_tasks });
         }
-        self.tasks.hooks = Some(&HOOKS);
         let key = self.fresh_key();
         let timeout = options.timeout.unwrap_or(self.config.request_timeout);
         let total = now + options.total_timeout.unwrap_or(self.config.total_timeout.max(timeout));
@@ -57,7 +56,7 @@ impl Session {
     }
 
     /// Takes in what may be a task, or the answer to a request of our own; gives back what is neither.
-    pub(super) fn task_reply(
+    pub(in crate::session) fn task_reply(
         &mut self,
         waiting: Waiting,
         id: u64,

@@ -2,7 +2,6 @@
 
 use alloc::vec::Vec;
 
-use super::hooks::{HOOKS, Hooks};
 use crate::json::append::push_number;
 use crate::method::{CallTool, Method};
 use crate::session::config::{RequestOptions, TaskMode};
@@ -22,19 +21,18 @@ pub(crate) enum Tasked {
     Followed,
 }
 
-/// What it takes to follow tasks, for a request that is about them.
-pub(in crate::session) const fn hooks_of(method: &str) -> Option<&'static Hooks> {
-    if is_about_tasks(method) { Some(&HOOKS) } else { None }
-}
-
 /// Whether requests of a method are about tasks.
-const fn is_about_tasks(method: &str) -> bool {
-    matches!(method.as_bytes(), [b't', b'a', b's', b'k', b's', b'/', ..])
+fn is_about_tasks(method: &str) -> bool {
+    method.starts_with("tasks/")
 }
 
 impl Session {
     /// What a request that is to be sent has to do with tasks, and what it carries for that besides its parameters.
-    pub(super) fn prepare_task(&mut self, method: &str, options: &RequestOptions) -> (Tasked, Option<Vec<u8>>) {
+    pub(in crate::session) fn prepare_task(
+        &mut self,
+        method: &str,
+        options: &RequestOptions,
+    ) -> (Tasked, Option<Vec<u8>>) {
         let is_declared = options.task != TaskMode::Session || is_about_tasks(method);
         if is_declared {
             self.make_task_meta();
@@ -51,12 +49,12 @@ impl Session {
 
     /// Whether the answer of a call may be a task that is to be followed.
     fn follows(&self, method: &str, options: &RequestOptions, asks: bool) -> bool {
-        let wanted = match options.task {
-            TaskMode::Session => !self.meta.is_empty() && self.config.capabilities.has_tasks(),
-            TaskMode::Follow => !self.meta.is_empty() || asks,
-            TaskMode::Handle => false,
-        };
-        wanted && method == CallTool::NAME
+        method == CallTool::NAME
+            && match options.task {
+                TaskMode::Session => !self.meta.is_empty() && self.config.capabilities.has_tasks(),
+                TaskMode::Follow => !self.meta.is_empty() || asks,
+                TaskMode::Handle => false,
+            }
     }
 
     /// What makes a call of 2025-11-25 ask for a task ("Task Parameters"), where the server takes that: a member for the end

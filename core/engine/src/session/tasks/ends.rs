@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Gives up a call that has become a task: the server is asked to end it. `false` if it is none.
-    pub(super) fn cancel_task(&mut self, key: RequestKey, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    pub(in crate::session) fn cancel_task(&mut self, key: RequestKey, now: Timestamp, out: &mut Vec<u8>) -> bool {
         let Some(followed) = self.tasks.followed.get(&key) else { return false };
         let error = CallError::Cancelled { method: followed.method.clone() };
         self.give_up_task(key, error, now, out);
@@ -92,7 +92,7 @@ impl Session {
     }
 
     /// The connection has ended, and with it all calls that have become tasks. The tasks may go on.
-    pub(super) fn close_tasks(&mut self, reason: &Closed) {
+    pub(in crate::session) fn close_tasks(&mut self, reason: &Closed) {
         for (key, followed) in core::mem::take(&mut self.tasks).followed.into_entries() {
             let error = CallError::Closed { method: followed.method, reason: reason.clone() };
             self.end_with(key, error);

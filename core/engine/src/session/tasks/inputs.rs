@@ -63,7 +63,13 @@ impl Session {
     }
 
     /// Takes in the answer to an input that a task wants: an object of it by its name, as text.
-    pub(super) fn task_input_answered(&mut self, key: RequestKey, answer: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+    pub(in crate::session) fn task_input_answered(
+        &mut self,
+        key: RequestKey,
+        answer: &[u8],
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
         if let Some(followed) = self.tasks.followed.get_mut(&key) {
             let members = answer.strip_prefix(b"{").and_then(|answer| answer.strip_suffix(b"}"));
             followed.task.answer(members.unwrap_or_default().to_vec(), now);
@@ -72,7 +78,13 @@ impl Session {
     }
 
     /// Takes in that an input that a task wants is not to be had: the task could wait for it for ever.
-    pub(super) fn task_input_refused(&mut self, key: RequestKey, error: InputError, now: Timestamp, out: &mut Vec<u8>) {
+    pub(in crate::session) fn task_input_refused(
+        &mut self,
+        key: RequestKey,
+        error: InputError,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
         let Some(followed) = self.tasks.followed.get(&key) else { return };
         let error = CallError::Input { method: followed.method.clone(), error: Arc::new(error) };
         self.give_up_task(key, error, now, out);

@@ -4,7 +4,6 @@
 //! | file | what it does |
 //! |---|---|
 //! | `mod` | the table of the tasks that are followed |
-//! | `hooks` | what the rest of a session calls of all this |
 //! | `calls` | what a request has to do with tasks, and what it carries for that |
 //! | `begin` | how a task comes to be followed |
 //! | `following` | one task: when to ask what, what the answers mean, when it is over |
@@ -16,7 +15,6 @@ mod begin;
 mod calls;
 mod ends;
 mod following;
-mod hooks;
 mod inputs;
 mod questions;
 
@@ -31,9 +29,8 @@ use super::ticket::RequestKey;
 use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use crate::types::ProtocolVersion;
-pub(super) use calls::{Tasked, hooks_of};
+pub(super) use calls::Tasked;
 use following::{About, Following};
-pub(super) use hooks::{HOOKS, Hooks, News};
 
 /// The tasks that are followed.
 #[derive(Debug, Default)]
@@ -50,10 +47,6 @@ pub(super) struct Tasks {
     /// What the server said of tasks (2025-11-25): that calls of tools may ask for one, and that it cancels them.
     takes_calls: bool,
     takes_cancels: bool,
-    /// Set where the session is configured to follow tasks, and by the first request that has to do with one.
-    pub(super) hooks: Option<&'static Hooks>,
-    /// Tells how tasks stand that are not followed. Set by a subscription that is for some.
-    pub(super) news: Option<News>,
 }
 
 #[derive(Debug)]
@@ -72,10 +65,6 @@ struct Followed {
 }
 
 impl Tasks {
-    pub(super) fn new(hooks: Option<&'static Hooks>) -> Self {
-        Tasks { hooks, ..Tasks::default() }
-    }
-
     /// Takes in to whom the connection is open.
     pub(super) fn open(&mut self, server: &ServerInfo) {
         let tasks = server.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());

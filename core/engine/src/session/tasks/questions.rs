@@ -21,7 +21,7 @@ use crate::types::Task;
 
 impl Session {
     /// Sends what is due, and ends what has taken too long.
-    pub(super) fn drive_tasks(&mut self, now: Timestamp, out: &mut Vec<u8>) {
+    pub(in crate::session) fn drive_tasks(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         loop {
             let late = self.tasks.followed.iter().find(|(_, followed)| followed.total <= now);
             let Some((key, method, after)) = late
@@ -122,15 +122,21 @@ impl Session {
     }
 
     /// Takes in that a request of our own ended without an answer.
-    pub(super) fn task_unanswered(&mut self, own: RequestKey, error: CallError, now: Timestamp, out: &mut Vec<u8>) {
+    pub(in crate::session) fn task_unanswered(
+        &mut self,
+        own: RequestKey,
+        error: CallError,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
         if let Some((key, about)) = self.tasks.own.remove(&own) {
             self.task_refused(key, about, error, now, out);
             self.drive_tasks(now, out);
         }
     }
 
-    /// Takes in what the server tells of a task unasked.
-    pub(super) fn task_notice(&mut self, notice: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<()> {
+    /// Takes in what the server tells of a task unasked, whether the task is followed or not.
+    pub(in crate::session) fn task_notice(&mut self, notice: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<()> {
         let task: Task = decode::params(notice)?.ok()?;
         let id = &task.task_id;
         let known = self.tasks.followed.iter().find(|(_, followed)| followed.task.id() == id).map(|(key, _)| *key);
@@ -141,13 +147,6 @@ impl Session {
             }
         }
         self.drive_tasks(now, out);
-        Some(())
-    }
-
-    /// Tells what the server says of a task that nobody follows.
-    pub(in crate::session) fn task_news(&mut self, notice: &[u8]) -> Option<()> {
-        let task: Task = decode::params(notice)?.ok()?;
-        self.events.push_back(Event::Notification(Notification::TaskStatus { key: None, task: task.into() }));
         Some(())
     }
 
