@@ -131,11 +131,12 @@ impl Connection {
                     other => self.event(other, Some(key), on_report),
                 }
             }
-            if !self.engine.is_waiting(key) {
+            if !self.engine.session().is_waiting(key) {
                 return Ok(None);
             }
             if self.was_cancelled() {
-                self.engine.cancel(key, None);
+                let now = self.now();
+                self.engine.calls().cancel(key, None, now);
             } else {
                 self.asked = asked.take();
                 self.turn(None)?;
@@ -154,13 +155,13 @@ impl Connection {
             while let Some(event) = self.engine.poll_event() {
                 self.event(event, None, &mut |_| {});
             }
-            let event = self.engine.poll_subscription(key);
+            let event = self.engine.calls().poll_subscription(key);
             if event.is_some() {
                 // A deadline that has passed has left a word for the server behind.
                 self.flush();
                 return Ok(Ok(event));
             }
-            let closed = self.engine.phase() == Phase::Closed;
+            let closed = self.engine.session().phase() == Phase::Closed;
             if closed || until.is_some_and(|until| self.now() >= until) {
                 return Ok(Ok(None));
             }
@@ -177,7 +178,7 @@ impl Connection {
             while let Some(event) = self.engine.poll_event() {
                 self.event(event, None, &mut |_| {});
             }
-            if self.now() >= until || self.engine.phase() == Phase::Closed {
+            if self.now() >= until || self.engine.session().phase() == Phase::Closed {
                 return Ok(());
             }
             if self.was_cancelled() {
@@ -221,7 +222,7 @@ impl Connection {
     pub(crate) fn is_running(&mut self) -> bool {
         match &mut self.process {
             Some(process) => process.observe().is_none(),
-            None => self.engine.phase() != Phase::Closed,
+            None => self.engine.session().phase() != Phase::Closed,
         }
     }
 
@@ -333,12 +334,12 @@ impl Connection {
         let answer = self.answers.answer(ask);
         // Whoever answered may have taken a while.
         let now = self.clock.now();
-        let answer = answer.and_then(|result| match self.engine.answer(ask.key, &result, now) {
+        let answer = answer.and_then(|result| match self.engine.calls().answer(ask.key, &result, now) {
             Ok(_) => Ok(()),
             Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
         });
         if let Err(error) = answer {
-            self.engine.refuse(ask.key, &error, now);
+            self.engine.calls().refuse(ask.key, &error, now);
         }
     }
 
@@ -356,7 +357,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.engine.phase() != Phase::Closed {
+        if self.engine.session().phase() != Phase::Closed {
             let now = self.now();
             self.transport.abandon(&mut self.engine, now, ABANDONED);
         }

@@ -60,7 +60,7 @@ impl McpClient {
     /// from now on.
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
         let now = self.connection.now();
-        let ticket = self.connection.engine.set_log_level(level, &RequestOptions::new(), now);
+        let ticket = self.connection.engine.calls().set_log_level(level, &RequestOptions::new(), now);
         match ticket.map_err(|error| self.send_error(error))? {
             Some(ticket) => self.wait(ticket).map(drop),
             None => Ok(()),
@@ -112,13 +112,13 @@ impl McpClient {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        let kept = self.engine().stats().cached;
+        let kept = self.engine().session().stats().cached;
         let mut options = options.clone();
-        let time = PagesTime::begin(&options, self.engine().config(), self.connection.now());
+        let time = PagesTime::begin(&options, self.engine().session().config(), self.connection.now());
         loop {
             match self.walk::<M>(&options, time, begun) {
                 Err(Error::Call { error: CallError::Server { .. }, .. })
-                    if !options.fresh && self.engine().stats().cached > kept =>
+                    if !options.fresh && self.engine().session().stats().cached > kept =>
                 {
                     options.fresh = true;
                 }

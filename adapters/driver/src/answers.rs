@@ -78,12 +78,12 @@ impl Answers {
         for (key, answer) in self.poll(cx) {
             let now = shared.clock.now();
             shared.tell(|state| {
-                let answered = answer.and_then(|result| match state.engine.answer(key, &result, now) {
+                let answered = answer.and_then(|result| match state.engine.calls().answer(key, &result, now) {
                     Ok(_) => Ok(()),
                     Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
                 });
                 if let Err(error) = answered {
-                    state.engine.refuse(key, &error, now);
+                    state.engine.calls().refuse(key, &error, now);
                 }
             });
         }

@@ -63,7 +63,7 @@ impl<R> McpClient<R> {
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
         let now = self.life.shared().clock.now();
         let ticket = self.life.shared().send(|state| {
-            let ticket = state.engine.set_log_level(level, &RequestOptions::new(), now)?;
+            let ticket = state.engine.calls().set_log_level(level, &RequestOptions::new(), now)?;
             if let Some(ticket) = &ticket {
                 state.expect(ticket.key(), false);
             }
@@ -121,9 +121,9 @@ where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    let cached = || life.shared().lock().engine.stats().cached;
+    let cached = || life.shared().lock().engine.session().stats().cached;
     let before = cached();
-    let time = PagesTime::begin(&options, life.shared().lock().engine.config(), life.shared().clock.now());
+    let time = PagesTime::begin(&options, life.shared().lock().engine.session().config(), life.shared().clock.now());
     loop {
         match walk::<M>(life, &options, time, show).await {
             Err(Error::Call { error: CallError::Server { .. }, .. }) if !options.fresh && cached() > before => {

@@ -109,7 +109,7 @@ impl Sent {
         let options = &*shared.traced(options);
         let now = shared.clock.now();
         let key = shared.send(|state| {
-            let key = state.engine.send_prepared(request, options, now)?;
+            let key = state.engine.calls().send_prepared(request, options, now)?;
             state.expect(key, wants_reports);
             Ok(key)
         })?;
@@ -146,7 +146,9 @@ impl Sent {
 impl Drop for Sent {
     fn drop(&mut self) {
         if !self.done {
-            drop(self.life.shared().tell(|state| state.give_up(self.key)));
+            let shared = self.life.shared();
+            let now = shared.clock.now();
+            drop(shared.tell(|state| state.give_up(self.key, now)));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{
-    Ask, AskKey, Closed, EngineBox, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
+    AnyEngine, Ask, AskKey, Closed, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
     SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
@@ -24,7 +24,7 @@ const OFTEN: u8 = 16;
 
 /// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
 pub(crate) struct State {
-    pub(crate) engine: EngineBox,
+    pub(crate) engine: AnyEngine,
     pub(crate) writer: Option<Writer>,
     /// Something was written that has not been flushed.
     pub(crate) unflushed: bool,
@@ -119,7 +119,7 @@ pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
 }
 
 impl State {
-    pub(crate) fn new(engine: EngineBox, writer: Option<Writer>, process: Option<Process>) -> Self {
+    pub(crate) fn new(engine: AnyEngine, writer: Option<Writer>, process: Option<Process>) -> Self {
         State {
             engine,
             writer,
@@ -147,7 +147,7 @@ impl State {
     }
 
     /// Takes the place of a server that ended on the probe.
-    pub(crate) fn restart(&mut self, engine: EngineBox, writer: Writer, process: Process) {
+    pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;
@@ -185,8 +185,8 @@ impl State {
 
     /// Nobody waits for a request any more: the server is told. Whom it would have woken is to be dropped without the lock.
     #[must_use]
-    pub(crate) fn give_up(&mut self, key: RequestKey) -> Option<Waker> {
-        self.engine.cancel(key, None);
+    pub(crate) fn give_up(&mut self, key: RequestKey, now: Timestamp) -> Option<Waker> {
+        self.engine.calls().cancel(key, None, now);
         self.slots.take(key)?.waker
     }
 
@@ -206,11 +206,11 @@ impl State {
         }
         if self.engine.transmit().is_empty() {
             // What was done may have ended a request, or a question, all the same; or its answer was there already.
-            return if self.engine.has_events() { self.driver.take() } else { None };
+            return if self.engine.session().has_events() { self.driver.take() } else { None };
         }
         // Without its waker the driver is on its way already.
         let driver = self.driver.take()?;
-        if self.engine.in_flight() > 1 || self.traced {
+        if self.engine.session().in_flight() > 1 || self.traced {
             return Some(driver);
         }
         let mut cx = Context::from_waker(&driver);
@@ -218,7 +218,7 @@ impl State {
         if written.is_err() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
-        if self.engine.has_events() || !self.has_time(self.engine.poll_timeout()) {
+        if self.engine.session().has_events() || !self.has_time(self.engine.poll_timeout()) {
             return Some(driver);
         }
         self.driver = Some(driver);
@@ -228,7 +228,7 @@ impl State {
     /// Gives back what only requests take, if there are none: a program may have many connections that are idle for long. Where
     /// one request follows another it is kept, until the timer that was set for one of them goes off.
     pub(crate) fn shrink(&mut self) {
-        if self.engine.in_flight() > 0 {
+        if self.engine.session().in_flight() > 0 {
             return;
         }
         self.lulls = self.lulls.saturating_add(1);
@@ -373,11 +373,11 @@ impl State {
 
     /// Begins to open the connection, or joins those who wait for that already.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
-        match (&self.opening.outcome, self.engine.phase()) {
+        match (&self.opening.outcome, self.engine.session().phase()) {
             (Some(Opened::Restart | Opened::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
             // Whoever began it did not wait for the end of it.
             (Some(Opened::Connected), Phase::Ready) if !self.opening.told => Ok(()),
-            _ => self.engine.initialize(now),
+            _ => self.engine.calls().initialize(now),
         }
     }
 
@@ -412,7 +412,7 @@ impl State {
     pub(crate) fn is_running(&mut self) -> bool {
         match &mut self.process {
             Some(process) => process.observe().is_none(),
-            None => self.engine.phase() != Phase::Closed,
+            None => self.engine.session().phase() != Phase::Closed,
         }
     }
 }

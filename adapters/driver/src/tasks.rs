@@ -109,7 +109,7 @@ impl<R> RunningTask<R> {
         let life = self.client.life();
         let now = life.shared().clock.now();
         let ticket = life.shared().send(|state| {
-            let ticket = state.engine.follow_task(&self.handle, &self.options, now)?;
+            let ticket = state.engine.calls().follow_task(&self.handle, &self.options, now)?;
             state.expect(ticket.key(), true);
             Ok(ticket)
         })?;

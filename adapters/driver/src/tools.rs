@@ -84,7 +84,8 @@ pub(crate) fn look_for<'a>(life: &'a Lives, tool: &'a str) -> Boxed<'a, ()> {
     Box::pin(async move {
         let shared = life.shared();
         let changes = shared.lock().tools_changes;
-        let time = PagesTime::begin(&RequestOptions::new(), shared.lock().engine.config(), shared.clock.now());
+        let time =
+            PagesTime::begin(&RequestOptions::new(), shared.lock().engine.session().config(), shared.clock.now());
         let mut search = ToolSearch::new(tool);
         loop {
             let options = RequestOptions::new().total_timeout(time.left(shared.clock.now()));
@@ -120,11 +121,11 @@ pub(crate) fn before<'c>(life: &'c Lives, tool: &'c str, options: &mut RequestOp
     if !looked && state.tools.must_look_before(tool, server, options.task_mode()) {
         return Before::Look(look_for(life, tool));
     }
-    if state.tools.knows(tool) == Some(false) && state.engine.phase() != Phase::Closed {
+    if state.tools.knows(tool) == Some(false) && state.engine.session().phase() != Phase::Closed {
         drop(state);
         return Before::Refuse(shared.call_error(CallError::ToolNotFound { tool: tool.into(), error: None }));
     }
-    match state.tools.settle_task_mode(tool, server, state.engine.config(), options) {
+    match state.tools.settle_task_mode(tool, server, state.engine.session().config(), options) {
         Ok(()) => Before::Nothing,
         Err(error) => {
             drop(state);

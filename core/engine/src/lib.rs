@@ -35,7 +35,7 @@
 //!
 //! let mut engine = Engine::new(Config::new("example", "1.0"));
 //! let now = Timestamp::ORIGIN; // an adapter takes the time since it started
-//! engine.initialize(now)?;
+//! engine.calls().initialize(now)?;
 //! let mut ticket = None;
 //! let text = loop {
 //!     let sent = String::from_utf8_lossy(engine.transmit()).into_owned();
@@ -49,7 +49,7 @@
 //!         Some(Event::Connected) => {
 //!             let arguments = Json::parse("{}")?;
 //!             let call = CallToolParams { name: "hello", arguments: &arguments };
-//!             ticket = Some(engine.request::<CallTool>(&call, &RequestOptions::new(), now)?);
+//!             ticket = Some(engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now)?);
 //!         }
 //!         Some(Event::Reply(reply)) => {
 //!             let result = ticket.take().expect("it was sent").decode(reply)?;
@@ -120,7 +120,7 @@ pub mod json_reader {
     pub use crate::json::read::{Body, ReadError, Reader, Result};
 }
 
-pub use any::{AnyEngine, EngineBox};
+pub use any::AnyEngine;
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
@@ -135,10 +135,10 @@ pub use method::{
 pub use pages::{PagedList, Pages, PagesTime};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
-    Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
-    Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError,
-    ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault,
-    TaskMode, Ticket,
+    Ask, AskKey, AskRequest, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Message,
+    Negotiate, Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions,
+    SendError, ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
+    TaskFault, TaskMode, Ticket,
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;

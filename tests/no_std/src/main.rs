@@ -45,7 +45,7 @@ fn drive() -> Result<String, &'static str> {
     let mut engine = Engine::new(Config::new("no-std", "0"));
     let start = Timestamp::ORIGIN;
 
-    engine.initialize(start).map_err(|_| "initialize")?;
+    engine.calls().initialize(start).map_err(|_| "initialize")?;
     let Some(Event::Connected) = next_event(&mut engine, start) else { return Err("connect") };
 
     let call = request(&mut engine, "hello", start)?;
@@ -72,7 +72,7 @@ fn drive() -> Result<String, &'static str> {
 fn request(engine: &mut Engine, tool: &str, now: Timestamp) -> Result<Ticket<CallTool>, &'static str> {
     let arguments = Json::parse("{}").map_err(|_| "arguments")?;
     let call = CallToolParams { name: tool, arguments: &arguments };
-    engine.request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request")
+    engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request")
 }
 
 /// What became of the call, if that is the next thing to happen.

@@ -96,24 +96,24 @@ impl McpClient {
     pub(crate) fn settle_task_mode(&mut self, tool: &str, options: &mut RequestOptions) -> Result<(), Error> {
         // A change that was told and not taken in yet counts.
         self.known_tools();
-        if self.tools.must_look_before(tool, self.connection.engine.server(), options.task_mode()) {
+        if self.tools.must_look_before(tool, self.connection.engine.session().server(), options.task_mode()) {
             self.look_for(tool);
         }
         let engine = &self.connection.engine;
-        let settled = self.tools.settle_task_mode(tool, engine.server(), engine.config(), options);
+        let settled = self.tools.settle_task_mode(tool, engine.session().server(), engine.session().config(), options);
         settled.map_err(|error| self.send_error(error))
     }
 
     /// Looks for a tool in the server's list, and takes note of what it says, if it does.
     fn look_for(&mut self, tool: &str) {
         let connection = &mut self.connection;
-        let time = PagesTime::begin(&RequestOptions::new(), connection.engine.config(), connection.now());
+        let time = PagesTime::begin(&RequestOptions::new(), connection.engine.session().config(), connection.now());
         let mut search = ToolSearch::new(tool);
         loop {
             let now = connection.now();
             let options = RequestOptions::new().total_timeout(time.left(now));
             let options = &*connection.traced(&options);
-            let Ok(key) = connection.engine.send_prepared(&search.request(), options, now) else { return };
+            let Ok(key) = connection.engine.calls().send_prepared(&search.request(), options, now) else { return };
             let Ok(Some(reply)) = connection.wait(key, &mut |_| {}) else { return };
             match search.look_at(&reply) {
                 Searched::AskForMore => {}

@@ -194,7 +194,7 @@ impl Loop {
     fn read(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(reader) = &mut self.reader else { return false };
         let mut scratch;
-        let phase = state.engine.phase();
+        let phase = state.engine.session().phase();
         if phase == Phase::New && state.wish == Wish::Live {
             // What a server says, and that it ends, belongs to the opening.
             return false;

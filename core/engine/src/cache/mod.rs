@@ -4,6 +4,7 @@
 
 mod hints;
 mod key;
+mod pending;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use crate::time::Timestamp;
 use hints::Hints;
 pub use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
+pub(crate) use pending::PendingEntry;
 
 /// On whose behalf answers are fetched: what may be shared by all who have the same authorisation, and by nobody else. For
 /// a connection without authorisation, any number that no other connection to the same server has.

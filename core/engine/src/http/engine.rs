@@ -13,7 +13,7 @@ use super::open::{Arrived, Asked, Open};
 use super::settings::{Flavour, Settings};
 use super::tools::Tools;
 use crate::frame::Transmit;
-use crate::session::{Closed, Config, Event, Negotiate, Phase, Reply, RequestKey, ServerInfo, Session, Stats};
+use crate::session::{Calls, Closed, Config, Event, Negotiate, Reply, ServerInfo, Session};
 use crate::time::Timestamp;
 use crate::types::{Era, ProtocolVersion};
 
@@ -41,8 +41,6 @@ pub struct Engine {
     pub(super) spoken: Option<ProtocolVersion>,
     pub(super) legacy: Legacy,
     pub(super) tools: Tools,
-    /// Requests that may be carried out twice, as their callers say, until they are sent.
-    pub(super) repeatable: BTreeSet<u64>,
     /// Requests that were given up before they were sent, until the session's word of that has come by.
     pub(super) never_sent: BTreeSet<u64>,
     /// Requests that are to be sent again.
@@ -56,8 +54,8 @@ impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
             .field("settings", &self.settings)
-            .field("phase", &self.phase())
-            .field("in_flight", &self.in_flight())
+            .field("phase", &self.session.phase())
+            .field("in_flight", &self.session.in_flight())
             .field("exchanges", &self.exchanges())
             .finish_non_exhaustive()
     }
@@ -70,8 +68,10 @@ impl Engine {
             // There is no modern server behind that transport to be asked.
             config.negotiate = Negotiate::Legacy;
         }
+        let mut session = Session::new(config);
+        session.track_abandoned();
         Engine {
-            session: Session::new(config),
+            session,
             legacy: Legacy::new(settings.seed),
             settings,
             out: Transmit::default(),
@@ -85,7 +85,6 @@ impl Engine {
             way: Way::Streamable,
             spoken: None,
             tools: Tools::default(),
-            repeatable: BTreeSet::new(),
             never_sent: BTreeSet::new(),
             again: VecDeque::new(),
             is_shut: false,
@@ -95,6 +94,9 @@ impl Engine {
     /// What is to be done next. Poll until there is nothing after each other call, and after the events.
     pub fn poll_exchange(&mut self, now: Timestamp) -> Option<Command> {
         self.now = self.now.max(now);
+        for id in self.session.take_abandoned() {
+            self.give_up(id);
+        }
         loop {
             if let Some(command) = self.commands.pop_front() {
                 return Some(command);
@@ -158,10 +160,14 @@ impl Engine {
         }
     }
 
-    /// Whether something that the embedder did has made an event, such as a cancel or a refusal: it is to be polled although
-    /// nothing has come in.
-    pub fn has_events(&self) -> bool {
-        self.session.has_events()
+    /// Returns the calls of the connection: requests, notifications, subscriptions, answers.
+    pub fn calls(&mut self) -> Calls<'_> {
+        Calls::new(&mut self.session, self.out.buffer(), &mut self.now, self.unsent)
+    }
+
+    /// Returns what is known of the connection.
+    pub fn session(&self) -> &Session {
+        &self.session
     }
 
     /// The next deadline: call [`Engine::handle_timeout`] then. Calling it earlier does no harm.
@@ -179,10 +185,6 @@ impl Engine {
             return;
         }
         self.session.handle_timeout(self.now, self.out.buffer());
-        if self.out.pending().len() > self.session.config().max_transmit {
-            // Then the session does not write down what it gave up.
-            self.abort_unwanted();
-        }
         self.legacy_timeout();
     }
 
@@ -195,17 +197,7 @@ impl Engine {
         self.shut();
     }
 
-    /// How far the connection has come.
-    pub fn phase(&self) -> Phase {
-        self.session.phase()
-    }
-
-    /// To whom it is open; stays known after its end, unless it was taken.
-    pub fn server(&self) -> Option<&ServerInfo> {
-        self.session.server()
-    }
-
-    /// Takes out what [`Engine::server`] shows, for who keeps it elsewhere.
+    /// Takes out what [`Session::server`] shows, for who keeps it elsewhere.
     pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
         self.session.take_server()
     }
@@ -213,16 +205,6 @@ impl Engine {
     /// Which shape of the transport is spoken, once the connection is open: worth remembering for the next time.
     pub fn flavour(&self) -> Option<Flavour> {
         self.spoken.map(|_| if self.way.is_sse() { Flavour::Sse } else { Flavour::Streamable })
-    }
-
-    /// How many requests wait for an answer, those counted whose server waits for input.
-    pub fn in_flight(&self) -> usize {
-        self.session.in_flight()
-    }
-
-    /// Whether a request waits for its answer.
-    pub fn is_waiting(&self, key: RequestKey) -> bool {
-        self.session.is_waiting(key)
     }
 
     /// How many exchanges are under way.
@@ -234,13 +216,13 @@ impl Engine {
     /// waits for news of the server's does not count.
     pub fn is_idle(&self) -> bool {
         let queues = self.commands.is_empty() && self.inbox.is_empty() && self.again.is_empty();
-        self.in_flight() == 0 && self.out.pending().is_empty() && queues && !self.session.is_in_batch()
+        self.session.in_flight() == 0 && self.out.pending().is_empty() && queues && !self.session.is_in_batch()
     }
 
     /// Gives back the buffers if nothing is under way.
     pub fn shrink(&mut self) {
         if self.is_idle() {
-            self.session.let_go();
+            self.session.release_buffers();
             self.out.let_go();
             self.inbox = VecDeque::new();
             self.commands = VecDeque::new();
@@ -252,16 +234,6 @@ impl Engine {
     /// that speak to both kinds of engine.
     pub fn recycle(&mut self, reply: Reply) {
         drop(reply);
-    }
-
-    /// What was left aside so far.
-    pub fn stats(&self) -> Stats {
-        self.session.stats()
-    }
-
-    /// The configuration.
-    pub fn config(&self) -> &Config {
-        self.session.config()
     }
 
     /// Where the server is, and how it is spoken to.
@@ -305,7 +277,6 @@ impl Engine {
         self.out.clear();
         self.inbox.clear();
         self.again.clear();
-        self.repeatable.clear();
         self.never_sent.clear();
         let open: Vec<ExchangeId> =
             self.open.iter().filter(|(_, open)| !open.tells_something()).map(|(id, _)| *id).collect();

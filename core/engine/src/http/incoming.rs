@@ -14,7 +14,7 @@ use super::sse::{SseDecoder, SseEvent};
 use crate::json;
 use crate::rpc::PeerError;
 use crate::rpc::peek::{Peek, peek};
-use crate::session::Fault;
+use crate::session::RequestFault;
 
 /// The longest value of a header that is kept. Challenges with a URI or two are below 1 KiB, session ids of known servers
 /// below 200 bytes.
@@ -176,12 +176,12 @@ impl Engine {
         let (limit, now) = (self.session.config().max_message, self.now);
         match (open.request(), &open.body) {
             (Some(id), Body::Ignored) => {
-                let fault = Fault::Invalid(PeerError::too_long(limit, head));
+                let fault = RequestFault::Invalid(PeerError::too_long(limit, head));
                 self.session.fail(id, fault, now, self.out.buffer());
                 self.abort(from);
             }
             (Some(id), _) if !matches!(peek(head), Peek::Response { id } if id.ours().is_some()) => {
-                let fault = Fault::Invalid(PeerError::too_long(limit, head));
+                let fault = RequestFault::Invalid(PeerError::too_long(limit, head));
                 self.session.fail(id, fault, now, self.out.buffer());
             }
             _ => self.session.receive_overlong(head, now, self.out.buffer()),

@@ -30,7 +30,7 @@ use super::headers::is_value;
 use super::open::{Asked, Body, Cursor, Open, Purpose};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
-use crate::session::{Fault, Phase};
+use crate::session::{Phase, RequestFault};
 use crate::time::Timestamp;
 use crate::types::InitializeResult;
 
@@ -177,7 +177,7 @@ impl Engine {
     pub(super) fn release(&mut self) {
         let was_held = self.legacy.held_until.take().is_some();
         let wanted = self.settings.listen && self.legacy.listen == Listen::NotYet;
-        if was_held && wanted && !self.way.is_sse() && !self.is_modern() && self.phase() == Phase::Ready {
+        if was_held && wanted && !self.way.is_sse() && !self.is_modern() && self.session.phase() == Phase::Ready {
             self.listen();
             self.legacy.listening_until = self.may_be_asked().then(|| self.now + LISTEN_FIRST);
         }
@@ -251,14 +251,14 @@ impl Engine {
             return self.resume_later(asked, failure);
         }
         let error = open.verdict(failure);
-        self.fail(asked.id, Fault::Http(error));
+        self.fail(asked.id, RequestFault::Http(error));
     }
 
     fn resume_later(&mut self, asked: Asked, failure: Option<Failure>) {
         let attempts = asked.cursor.attempts;
         if attempts >= self.settings.max_attempts {
             let error = failure.map_or(HttpError::NoAnswer { status: 200, attempts }, HttpError::Failed);
-            return self.fail(asked.id, Fault::Http(error));
+            return self.fail(asked.id, RequestFault::Http(error));
         }
         let at = self.now + backoff::wait(asked.cursor.retry, attempts, &mut self.legacy.entropy);
         self.legacy.broken.push(Broken { asked, at });
@@ -284,7 +284,7 @@ impl Engine {
             return self.resume_later(asked, failure);
         }
         let error = open.verdict(failure);
-        self.fail(asked.id, Fault::Http(error));
+        self.fail(asked.id, RequestFault::Http(error));
     }
 
     /// The server does not know the session that a request belonged to. One that was refused for that was not carried out; of
@@ -298,14 +298,17 @@ impl Engine {
         } else {
             let excerpt = "the session has ended".to_string();
             let refused = HttpError::Status { status: 404, excerpt };
-            self.fail(asked.id, Fault::Http(if was_refused { refused } else { HttpError::SessionLost }));
+            self.fail(asked.id, RequestFault::Http(if was_refused { refused } else { HttpError::SessionLost }));
         }
         self.renew(session);
     }
 
     /// Opens a session in place of the one that the server has ended, unless that has been noticed before.
     pub(super) fn renew(&mut self, session: Option<u32>) {
-        if session != Some(self.legacy.generation) || self.legacy.renewing.is_some() || self.phase() != Phase::Ready {
+        if session != Some(self.legacy.generation)
+            || self.legacy.renewing.is_some()
+            || self.session.phase() != Phase::Ready
+        {
             return;
         }
         self.legacy.generation += 1;
@@ -393,7 +396,7 @@ impl Engine {
         self.legacy.session = None;
         self.legacy.is_lost = true;
         while let Some(asked) = self.again.pop_front() {
-            self.fail(asked.id, Fault::Http(error.clone()));
+            self.fail(asked.id, RequestFault::Http(error.clone()));
         }
     }
 

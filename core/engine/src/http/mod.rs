@@ -34,7 +34,7 @@
 //!
 //! let mut engine = Engine::new(Config::new("example", "1.0"), Settings::new("https://example.com/mcp")?);
 //! let now = Timestamp::ORIGIN;
-//! engine.initialize(now)?;
+//! engine.calls().initialize(now)?;
 //! let mut ticket = None;
 //! let text = loop {
 //!     while let Some(command) = engine.poll_exchange(now) {
@@ -49,7 +49,7 @@
 //!         Some(Event::Connected) => {
 //!             let arguments = Json::parse("{}")?;
 //!             let call = CallToolParams { name: "hello", arguments: &arguments };
-//!             ticket = Some(engine.request::<CallTool>(&call, &RequestOptions::new(), now)?);
+//!             ticket = Some(engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now)?);
 //!         }
 //!         Some(Event::Reply(reply)) => break ticket.take().expect("it was sent").decode(reply)?.text().into_string(),
 //!         Some(event) => panic!("{event:?}"),
@@ -95,7 +95,6 @@
 //! | `headers`, `uri`, `backoff`, `error` | the small things |
 
 mod backoff;
-mod calls;
 mod engine;
 mod error;
 mod exchange;

@@ -11,7 +11,7 @@ use super::exchange::{ExchangeId, Verb};
 use super::open::{Asked, Open, Purpose};
 use super::settings::Flavour;
 use super::uri;
-use crate::session::{Closed, Fault, Phase};
+use crate::session::{Closed, Phase, RequestFault};
 
 /// How the server is spoken to.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) enum Way {
     Asking {
         asked: Box<Asked>,
         /// What `initialize` was refused with, where it has been tried.
-        fault: Option<Fault>,
+        fault: Option<RequestFault>,
     },
     /// The endpoint is known.
     Sse {
@@ -61,7 +61,7 @@ impl Engine {
 
     /// `initialize` was refused in a way that a server of 2024-11-05 would (2025-11-25, basic/transports, "Backwards
     /// Compatibility"): looks whether it is one.
-    pub(super) fn look_for_events(&mut self, mut asked: Asked, fault: Fault) {
+    pub(super) fn look_for_events(&mut self, mut asked: Asked, fault: RequestFault) {
         if self.settings.flavour == Some(Flavour::Streamable) || !matches!(self.way, Way::Streamable) {
             return self.fail(asked.id, fault);
         }
@@ -69,7 +69,7 @@ impl Engine {
         self.ask_for_events(asked, Some(fault));
     }
 
-    fn ask_for_events(&mut self, asked: Asked, fault: Option<Fault>) {
+    fn ask_for_events(&mut self, asked: Asked, fault: Option<RequestFault>) {
         self.way = Way::Asking { asked: Box::new(asked), fault };
         let headers = self.plain_headers("");
         self.start(Purpose::Events, Verb::Get, headers, Vec::new(), true);
@@ -91,7 +91,7 @@ impl Engine {
         } else {
             self.abort(from);
             let uri = crate::text::excerpt(named);
-            self.fail(asked.id, Fault::Http(HttpError::Endpoint { uri }));
+            self.fail(asked.id, RequestFault::Http(HttpError::Endpoint { uri }));
         }
     }
 
@@ -99,7 +99,7 @@ impl Engine {
     pub(super) fn delivered(&mut self, asked: &Asked, mut open: Open, failure: Option<Failure>) {
         if failure.is_some() || !(200..300).contains(&open.status) {
             let error = open.verdict(failure);
-            self.fail(asked.id, Fault::Http(error));
+            self.fail(asked.id, RequestFault::Http(error));
         }
     }
 
@@ -110,9 +110,9 @@ impl Engine {
                 let error = open.verdict(failure);
                 // What was tried first says more, but for a server that wants to know who asks.
                 let fault = match (fault, error) {
-                    (_, error @ HttpError::Unauthorized { .. }) => Fault::Http(error),
+                    (_, error @ HttpError::Unauthorized { .. }) => RequestFault::Http(error),
                     (Some(fault), _) => fault,
-                    (None, error) => Fault::Http(error),
+                    (None, error) => RequestFault::Http(error),
                 };
                 self.fail(asked.id, fault);
             }
@@ -120,7 +120,7 @@ impl Engine {
                 self.way = Way::Sse { endpoint, opening };
                 if self.session.phase() == Phase::Connecting {
                     let error = open.verdict(failure);
-                    self.fail(opening, Fault::Http(error));
+                    self.fail(opening, RequestFault::Http(error));
                 } else {
                     self.session.close(Closed::ByServer);
                 }

@@ -50,7 +50,7 @@ impl Engine {
             Peek::Request { id, method } => {
                 let Some(id) = id.ours() else { return };
                 let method = method.into_owned().into_boxed_str();
-                let repeatable = self.repeatable.remove(&id);
+                let repeatable = self.session.is_repeatable(id);
                 let mirrored = Vec::new();
                 let cursor = Cursor::default();
                 let message = Some(message);
@@ -171,6 +171,9 @@ impl Engine {
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Open> {
         let open = self.open.remove(&id)?;
         self.unsent -= open.unsent;
+        if let Purpose::Relist(relist) = &open.purpose {
+            self.session.remove_own(relist.id());
+        }
         if open.is_leaving {
             self.legacy.left(id);
         }

@@ -8,7 +8,7 @@ use super::open::{Asked, Body, Open};
 use crate::json::scan::member;
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{RpcError, decode};
-use crate::session::{Event, Fault};
+use crate::session::{Event, RequestFault};
 
 impl Engine {
     /// A request's exchange is over, and its answer has not come.
@@ -28,9 +28,9 @@ impl Engine {
         }
         let error = open.verdict(failure);
         if matches!(open.status, 400 | 404 | 405) && &*asked.method == "initialize" {
-            return self.look_for_events(asked, Fault::Http(error));
+            return self.look_for_events(asked, RequestFault::Http(error));
         }
-        self.fail(asked.id, Fault::Http(error));
+        self.fail(asked.id, RequestFault::Http(error));
     }
 
     /// The refusal is an error of JSON-RPC, with the id of the request, with another one, or with none.
@@ -47,12 +47,12 @@ impl Engine {
             return self.list_again(asked, error);
         }
         if matches!(open.status, 400 | 404 | 405) && &*asked.method == "initialize" && !is_modern(&error) {
-            return self.look_for_events(asked, Fault::Server(error));
+            return self.look_for_events(asked, RequestFault::Server(error));
         }
-        self.fail(asked.id, Fault::Server(error));
+        self.fail(asked.id, RequestFault::Server(error));
     }
 
-    pub(super) fn fail(&mut self, request: u64, fault: Fault) {
+    pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
         self.session.fail(request, fault, self.now, self.out.buffer());
     }
 

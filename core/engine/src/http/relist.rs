@@ -12,7 +12,8 @@ use crate::json::scan::{member, text};
 use crate::rpc::RpcError;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{usual_end, usual_start};
-use crate::session::Fault;
+use crate::rpc::write::{self, Push};
+use crate::session::RequestFault;
 use crate::types::ListParams;
 
 /// The most pages of a list that are asked for. As many as lists of tools have anywhere, with much to spare.
@@ -28,6 +29,13 @@ pub(super) struct Relist {
     id: u64,
     pages: u32,
     next: Option<String>,
+}
+
+impl Relist {
+    /// Returns the id of the request for the list.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
 }
 
 /// The error of a server that does not agree with the headers, if this is it.
@@ -54,7 +62,7 @@ impl Engine {
 
     pub(super) fn list_again(&mut self, asked: Asked, error: RpcError) {
         if asked.message.is_none() {
-            return self.fail(asked.id, Fault::Server(error));
+            return self.fail(asked.id, RequestFault::Server(error));
         }
         self.ask_for_page(Relist { asked, error, id: 0, pages: 0, next: None });
     }
@@ -62,7 +70,8 @@ impl Engine {
     fn ask_for_page(&mut self, mut relist: Relist) {
         let mut message = Vec::new();
         let params = ListParams { cursor: relist.next.as_deref() };
-        relist.id = self.session.write_own("tools/list", &params, &mut message);
+        let params: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
+        relist.id = self.session.write_own("tools/list", params, &mut message);
         message.pop();
         relist.next = None;
         relist.pages += 1;
@@ -101,7 +110,7 @@ impl Engine {
         }
         let headers = relist.asked.message.as_deref().map(|call| self.mirrored(call)).unwrap_or_default();
         if headers == relist.asked.mirrored {
-            self.fail(relist.asked.id, Fault::Server(relist.error));
+            self.fail(relist.asked.id, RequestFault::Server(relist.error));
         } else {
             self.again.push_back(relist.asked);
         }

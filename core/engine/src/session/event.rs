@@ -4,10 +4,9 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::asks::{Ask, AskKey};
 use super::closed::Closed;
-use super::subscriptions::SubscriptionKey;
-use super::ticket::{Reply, RequestKey};
+use super::keys::{AskKey, RequestKey, SubscriptionKey};
+use super::ticket::Reply;
 use crate::json::Json;
 use crate::rpc::RpcError;
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
@@ -58,6 +57,25 @@ pub enum Event {
     Restart,
     /// The connection has ended. All requests have had their reply; nothing comes after this.
     Closed(Closed),
+}
+
+/// A request of the server, which waits for [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse). Only methods in
+/// [`Config::answers`](super::Config::answers) become one; all others are refused at once.
+///
+/// Legacy servers send a request. Modern ones want inputs before they answer a request of the client (2026-07-28,
+/// basic/patterns/mrtr): once all inputs are answered, that request is sent again. If one of them is refused, the request fails
+/// with [`CallError::Input`](super::CallError::Input), and the other inputs are withdrawn.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Ask {
+    /// Names the request in the answer to it.
+    pub key: AskKey,
+    /// The method, such as `roots/list`.
+    pub method: String,
+    /// The parameters, as the server sent them.
+    pub params: Option<Json>,
+    /// The request of the client that the server needs it for; `None` if the server did not say.
+    pub during: Option<RequestKey>,
 }
 
 /// What servers tell unasked.

@@ -39,39 +39,27 @@ use alloc::vec::Vec;
 
 use super::closed::ConnectError;
 use super::config::Negotiate;
-#[cfg(feature = "http")]
-use crate::http::HttpError;
+use super::fault::RequestFault;
 use crate::json::Json;
-use crate::rpc::{PeerError, RpcError};
+use crate::rpc::RpcError;
 use crate::types::lenient;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// What came of one of the two requests.
-pub(crate) type Outcome<R> = Result<R, Refusal>;
+/// The result of one of the two requests.
+pub(super) type Outcome<R> = Result<R, RequestFault>;
 
-/// A request of the opening that failed.
-#[derive(Clone, Debug)]
-pub(crate) enum Refusal {
-    Error(RpcError),
-    Invalid(PeerError),
-    #[cfg(feature = "http")]
-    Http(HttpError),
-}
-
-impl Refusal {
-    fn into_error(self, method: &'static str) -> ConnectError {
-        match self {
-            Refusal::Error(error) => ConnectError::Refused { method, error },
-            Refusal::Invalid(error) => ConnectError::Invalid { method, error },
-            #[cfg(feature = "http")]
-            Refusal::Http(error) => ConnectError::Http { method, error: Box::new(error) },
-        }
+fn refused(fault: RequestFault, method: &'static str) -> ConnectError {
+    match fault {
+        RequestFault::Server(error) => ConnectError::Refused { method, error },
+        RequestFault::Invalid(error) => ConnectError::Invalid { method, error },
+        #[cfg(feature = "http")]
+        RequestFault::Http(error) => ConnectError::Http { method, error: Box::new(error) },
     }
 }
 
 /// What the session is to do.
 #[derive(Debug)]
-pub(crate) enum Action {
+pub(super) enum Action {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
@@ -92,7 +80,7 @@ enum State {
 }
 
 #[derive(Debug)]
-pub(crate) struct Handshake {
+pub(super) struct Handshake {
     negotiate: Negotiate,
     state: State,
     /// `server/discover` was sent to a server that may be legacy.
@@ -107,19 +95,15 @@ const DISCOVER: &str = "server/discover";
 const INITIALIZE: &str = "initialize";
 
 impl Handshake {
-    pub(crate) fn new(negotiate: Negotiate) -> Self {
+    pub(super) fn new(negotiate: Negotiate) -> Self {
         Handshake { negotiate, state: State::New, probed: false, retried: false, refused: None }
     }
 
-    pub(crate) fn is_new(&self) -> bool {
-        self.state == State::New
-    }
-
-    pub(crate) fn is_probing(&self) -> bool {
+    pub(super) fn is_probing(&self) -> bool {
         self.state == State::Probing
     }
 
-    pub(crate) fn start(&mut self) -> Action {
+    pub(super) fn start(&mut self) -> Action {
         match self.negotiate {
             Negotiate::Auto => {
                 self.state = State::Probing;
@@ -134,7 +118,7 @@ impl Handshake {
     }
 
     /// The probe time has passed without an answer.
-    pub(crate) fn silence(&mut self) -> Action {
+    pub(super) fn silence(&mut self) -> Action {
         if self.state != State::Probing {
             return Action::Nothing;
         }
@@ -142,7 +126,7 @@ impl Handshake {
         Action::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
-    pub(crate) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
+    pub(super) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
         if let Some(version) = self.named_instead(&outcome) {
             self.retried = true;
             if self.state == State::Probing {
@@ -152,21 +136,22 @@ impl Handshake {
         }
         match (self.state, outcome) {
             (State::Probing | State::Racing | State::Discovering, Ok(result)) => self.choose(result),
-            (State::Probing, Err(Refusal::Error(error))) => self.probe_refused(error),
-            (State::Probing, Err(Refusal::Invalid(_))) => self.initialize(ProtocolVersion::LATEST_LEGACY),
+            (State::Probing, Err(RequestFault::Server(error))) => self.probe_refused(error),
+            (State::Probing, Err(RequestFault::Invalid(_))) => self.initialize(ProtocolVersion::LATEST_LEGACY),
             #[cfg(feature = "http")]
-            (State::Probing, Err(refusal @ Refusal::Http(_))) => match refusal {
-                Refusal::Http(error) if !error.is_final() => self.initialize(ProtocolVersion::LATEST_LEGACY),
-                refusal => self.fail(refusal.into_error(DISCOVER)),
-            },
+            (State::Probing, Err(RequestFault::Http(error))) if !error.is_final() => {
+                self.initialize(ProtocolVersion::LATEST_LEGACY)
+            }
+            #[cfg(feature = "http")]
+            (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(refused(fault, DISCOVER)),
             (State::Racing, Err(_)) => {
                 self.state = State::Initializing;
                 Action::Nothing
             }
-            (State::Discovering, Err(refusal)) => {
+            (State::Discovering, Err(fault)) => {
                 let error = match self.refused.take() {
                     Some(error) => error,
-                    None => self.discover_refused(refusal),
+                    None => self.discover_refused(fault),
                 };
                 self.fail(error)
             }
@@ -174,7 +159,7 @@ impl Handshake {
         }
     }
 
-    pub(crate) fn initialized(&mut self, outcome: Outcome<InitializeResult>) -> Action {
+    pub(super) fn initialized(&mut self, outcome: Outcome<InitializeResult>) -> Action {
         if !matches!(self.state, State::Racing | State::Initializing) {
             return Action::Nothing;
         }
@@ -186,7 +171,7 @@ impl Handshake {
                 }
                 Err(error) => error,
             },
-            Err(refusal) => refusal.into_error(INITIALIZE),
+            Err(fault) => refused(fault, INITIALIZE),
         };
         if self.state == State::Racing {
             self.state = State::Discovering;
@@ -197,7 +182,7 @@ impl Handshake {
     }
 
     /// The stream has ended.
-    pub(crate) fn ended(&mut self) -> Action {
+    pub(super) fn ended(&mut self) -> Action {
         match self.state {
             State::Done => Action::Nothing,
             State::Probing | State::Racing | State::Initializing if self.probed => {
@@ -209,7 +194,7 @@ impl Handshake {
     }
 
     /// It is given up, for a reason of this side.
-    pub(crate) fn fail(&mut self, error: ConnectError) -> Action {
+    pub(super) fn fail(&mut self, error: ConnectError) -> Action {
         self.state = State::Done;
         Action::Fail(error)
     }
@@ -271,7 +256,7 @@ impl Handshake {
     fn named_instead(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
         match outcome {
-            Err(Refusal::Error(error))
+            Err(RequestFault::Server(error))
                 if asking && !self.retried && error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION =>
             {
                 ProtocolVersion::newest(&supported(error)?, &|v| v.era() == Era::Modern && self.allows(v))
@@ -280,8 +265,8 @@ impl Handshake {
         }
     }
 
-    fn discover_refused(&self, refusal: Refusal) -> ConnectError {
-        let Refusal::Error(error) = refusal else { return refusal.into_error(DISCOVER) };
+    fn discover_refused(&self, fault: RequestFault) -> ConnectError {
+        let RequestFault::Server(error) = fault else { return refused(fault, DISCOVER) };
         match supported(&error) {
             Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
             _ => ConnectError::Refused { method: DISCOVER, error },

@@ -1,128 +1,175 @@
-//! What a session does to open its connection: the other half of [`handshake`](super::handshake), which decides.
+//! Opens the connection: sends what the [handshake](super::handshake) decides, and keeps its deadlines.
 
-use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use serde::Serialize;
-
-use super::closed::Closed;
+use super::closed::ConnectError;
 use super::config::Config;
-use super::engine::Session;
-use super::event::Event;
-use super::handshake::Action;
-use super::server::{Phase, ServerInfo};
-use crate::json::Json;
+use super::handshake::{Action, Handshake, Outcome};
+use super::protocol_fields::{protocol_fields, to_json};
+use super::requests::{OpeningRequest, Owner, Requests};
+use super::server::ServerInfo;
 use crate::json::append::{push, push_raw, push_string};
 use crate::method::{Discover, Initialize, Method};
-use crate::revisions::Barred;
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-impl Session {
-    /// Does what the handshake says.
-    pub(super) fn act(&mut self, action: Action, now: Timestamp, out: &mut Vec<u8>) {
+/// A connection that is being opened.
+#[derive(Debug)]
+pub(super) struct Opening {
+    handshake: Handshake,
+    /// When it takes too long.
+    connect_by: Timestamp,
+    /// When the server has not answered the probe for too long; only while it is probed.
+    silent_at: Option<Timestamp>,
+}
+
+/// How the opening ended.
+#[derive(Debug)]
+pub(super) enum Opened {
+    To(ServerInfo),
+    Failed(ConnectError),
+    /// The server ended on the probe: it is to be started again and spoken to in the legacy era.
+    Restart,
+}
+
+/// What the opening works with.
+pub(super) struct OpeningContext<'a> {
+    pub(super) now: Timestamp,
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) requests: &'a mut Requests,
+    pub(super) config: &'a Config,
+}
+
+impl Opening {
+    /// Sends the first request. Never ends the opening.
+    pub(super) fn begin(context: &mut OpeningContext<'_>) -> Self {
+        let mut opening = Opening {
+            handshake: Handshake::new(context.config.negotiate),
+            connect_by: context.now + context.config.connect_timeout,
+            silent_at: None,
+        };
+        let action = opening.handshake.start();
+        let _ = opening.perform(action, context);
+        opening
+    }
+
+    pub(super) fn poll_timeout(&self) -> Timestamp {
+        self.silent_at.map_or(self.connect_by, |at| at.min(self.connect_by))
+    }
+
+    pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<Opened> {
+        let action = if self.connect_by <= context.now {
+            self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
+        } else if self.silent_at.is_some_and(|at| at <= context.now) {
+            self.silent_at = None;
+            self.handshake.silence()
+        } else {
+            Action::Nothing
+        };
+        self.perform(action, context)
+    }
+
+    /// Whether only the probe was sent, so that an error without an id is the answer to it.
+    pub(super) fn is_probing(&self) -> bool {
+        self.handshake.is_probing()
+    }
+
+    pub(super) fn discovered(
+        &mut self,
+        outcome: Outcome<DiscoverResult>,
+        context: &mut OpeningContext<'_>,
+    ) -> Option<Opened> {
+        let action = self.handshake.discovered(outcome);
+        self.perform(action, context)
+    }
+
+    pub(super) fn initialized(
+        &mut self,
+        outcome: Outcome<InitializeResult>,
+        context: &mut OpeningContext<'_>,
+    ) -> Option<Opened> {
+        let action = self.handshake.initialized(outcome);
+        self.perform(action, context)
+    }
+
+    /// Handles the end of the stream.
+    pub(super) fn stream_ended(&mut self) -> Opened {
+        match self.handshake.ended() {
+            Action::Restart => Opened::Restart,
+            Action::Fail(error) => Opened::Failed(error),
+            _ => Opened::Failed(ConnectError::Closed),
+        }
+    }
+
+    fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<Opened> {
         if !matches!(action, Action::Nothing) {
             self.silent_at = None;
         }
         match action {
-            Action::Nothing => {}
+            Action::Nothing => None,
             Action::SendDiscover(version) => {
-                self.meta = modern_meta(&self.config, version);
-                self.silent_at = self.handshake.is_probing().then(|| now + self.config.probe_timeout);
-                self.discover =
-                    Some(self.open_with(Discover::NAME, &|out: &mut Vec<u8>| write::push_object(out, &()), out));
+                self.silent_at = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
+                let fields = protocol_fields(context.config, version);
+                let no_params: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
+                context.send(OpeningRequest::Discover, Discover::NAME, no_params, &fields);
+                None
             }
             Action::SendInitialize(version) => {
-                self.meta = String::new();
-                let Config { capabilities, client_info, .. } = &self.config;
-                let (capabilities, client_info) = (json(capabilities), json(client_info));
+                let config = context.config;
                 let params = |out: &mut Vec<u8>| {
-                    push(out, b"{\"protocolVersion\":");
-                    push_string(out, version.as_str());
-                    push(out, b",\"capabilities\":");
-                    push_raw(out, capabilities.get());
-                    push(out, b",\"clientInfo\":");
-                    push_raw(out, client_info.get());
-                    push(out, b"}");
+                    push_initialize(out, config, version);
                     Ok(())
                 };
-                self.initialize = Some(self.open_with(Initialize::NAME, &params, out));
+                context.send(OpeningRequest::Initialize, Initialize::NAME, &params, "");
+                None
             }
             Action::OpenModern(version, result) => {
-                self.meta = modern_meta(&self.config, version);
-                let told = result.implementation_in_meta();
+                let implementation = result.implementation_in_meta();
                 let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-                let implementation = told.or(server_info);
-                self.open(ServerInfo {
+                Some(Opened::To(ServerInfo {
                     era: Era::Modern,
                     protocol_version: version,
-                    implementation,
+                    implementation: implementation.or(server_info),
                     capabilities,
                     instructions,
-                });
+                }))
             }
             Action::OpenLegacy(version, result) => {
-                self.meta = String::new();
                 // It has no parameters that could fail to serialise.
-                let _ = write::notification(out, "notifications/initialized", &|out: &mut Vec<u8>| {
+                let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
                     write::push_object(out, &())
                 });
                 let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                self.open(ServerInfo {
+                Some(Opened::To(ServerInfo {
                     era: Era::Legacy,
                     protocol_version: version,
                     implementation,
                     capabilities,
                     instructions,
-                });
+                }))
             }
-            Action::Fail(error) => self.end(Closed::NotOpened(Arc::new(error))),
-            Action::Restart => {}
+            Action::Fail(error) => Some(Opened::Failed(error)),
+            Action::Restart => Some(Opened::Restart),
         }
     }
+}
 
-    pub(super) fn open_with(&mut self, method: &str, params: Push<'_>, out: &mut Vec<u8>) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        // What it is made of has no part that could fail to serialise.
-        let meta = Meta { protocol: &self.meta, ..Meta::default() };
-        let _ = write::request(out, id, method, params, meta);
-        id
-    }
-
-    fn open(&mut self, server: ServerInfo) {
-        self.phase = Phase::Ready;
-        self.connect_by = None;
-        self.silent_at = None;
-        self.era = Some(server.era);
-        self.note_capabilities(server.capabilities.as_ref());
-        self.tasks.open(&server);
-        self.barred = Barred::of(server.protocol_version, server.capabilities.as_ref());
-        self.version = Some(server.protocol_version);
-        self.server = Some(Arc::new(server));
-        self.events.push_back(Event::Connected);
+impl OpeningContext<'_> {
+    fn send(&mut self, request: OpeningRequest, method: &str, params: Push<'_>, protocol: &str) {
+        let meta = Meta { protocol, ..Meta::default() };
+        // The parameters are written by this crate and cannot fail to serialise.
+        let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
+        self.requests.insert(Owner::Opening(request), None);
     }
 }
 
-/// The members of `_meta` that the modern era wants in each request (2026-07-28, basic/index, "Per-request protocol
-/// fields"), as JSON text without braces.
-pub(super) fn modern_meta(config: &Config, version: ProtocolVersion) -> String {
-    let mut meta = alloc::format!(
-        r#""io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{}"#,
-        json(&config.client_info),
-        json(&config.capabilities),
-    );
-    if let Some(level) = &config.log_level {
-        meta.push_str(r#","io.modelcontextprotocol/logLevel":"#);
-        meta.push_str(json(level).get());
-    }
-    meta.shrink_to_fit();
-    meta
-}
-
-/// What this side says of itself has no part that could fail to serialise.
-fn json(value: &impl Serialize) -> Json {
-    Json::from_value(value).unwrap_or_default()
+fn push_initialize(out: &mut Vec<u8>, config: &Config, version: ProtocolVersion) {
+    push(out, b"{\"protocolVersion\":");
+    push_string(out, version.as_str());
+    push(out, b",\"capabilities\":");
+    push_raw(out, to_json(&config.capabilities).get());
+    push(out, b",\"clientInfo\":");
+    push_raw(out, to_json(&config.client_info).get());
+    push(out, b"}");
 }

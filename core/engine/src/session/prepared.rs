@@ -4,9 +4,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::caching::Kept;
 use super::error::SendError;
-use super::ticket::{RequestKey, Ticket};
+use super::keys::RequestKey;
+use super::ticket::Ticket;
+use crate::cache::is_cacheable;
 use crate::json::append::{push_raw, push_string};
 use crate::method::{ListTools, Method, Params};
 use crate::revisions;
@@ -29,7 +30,24 @@ pub struct PreparedRequest {
     pub(super) method: &'static str,
     /// Its place in the table of revisions.
     pub(super) bit: u32,
-    pub(super) cache: Kept,
+    pub(super) caching: Caching,
+}
+
+/// What a request does with the cache.
+#[derive(Clone, Copy)]
+pub(super) enum Caching {
+    /// It is answered from the cache, and its answer is cached.
+    Yes,
+    /// It goes to the server, its answer is not cached, and the cached answers of its method become stale.
+    Invalidates,
+    No,
+}
+
+impl Caching {
+    /// Returns what requests of a method do. `const`, so that requests that are never cached pay nothing.
+    pub(super) const fn of(method: &str) -> Self {
+        if is_cacheable(method) { Caching::Yes } else { Caching::No }
+    }
 }
 
 impl<M: Method> Prepared<M> {
@@ -45,7 +63,7 @@ impl<M: Method> Prepared<M> {
             text,
             method: M::NAME,
             bit: const { revisions::bit(M::NAME) },
-            cache: const { Kept::of(M::NAME) },
+            caching: const { Caching::of(M::NAME) },
         };
         Ok(Prepared { request, method: PhantomData })
     }
@@ -72,7 +90,7 @@ impl PreparedRequest {
             push_string(&mut text, cursor);
         }
         text.push(b'}');
-        PreparedRequest { text, method: METHOD, bit: const { revisions::bit(METHOD) }, cache: Kept::Doubts }
+        PreparedRequest { text, method: METHOD, bit: const { revisions::bit(METHOD) }, caching: Caching::Invalidates }
     }
 
     pub(super) fn text(&self) -> &[u8] {

@@ -9,13 +9,9 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 
 use super::error::CallError;
+use super::keys::RequestKey;
 use crate::method::Method;
 use crate::rpc::decode::{self, Answer};
-
-/// Names a request for as long as its session lives. It is not the id on the wire: the engine may send a request again,
-/// under another id, and the key stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestKey(pub(crate) u64);
 
 /// The caller's half of a request. It fixes the type that the answer is decoded into.
 #[must_use = "the reply can only be decoded with its ticket"]
@@ -132,6 +128,11 @@ impl Reply {
         let method = error.method().clone();
         let outcome = Outcome::Failed(Failure::new(error));
         Reply { key, method, outcome, mirrored: false }
+    }
+
+    /// A reply with the server's message, which answers the request of this id.
+    pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
+        Reply { key, method, outcome: Outcome::Answered { message, id }, mirrored: false }
     }
 
     /// Takes out why there is no answer for the ticket.

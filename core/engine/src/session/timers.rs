@@ -6,15 +6,15 @@ use core::mem;
 
 use crate::time::Timestamp;
 
-/// A heap of deadlines. Those of requests that have ended stay in it until they come to the top or until they are the
-/// majority; then all of them are thrown out at once. So setting one costs a few instructions, removing one costs none, and
-/// the heap is never larger than twice what waits.
+/// A heap of deadlines. The deadline of a request that has ended stays until it comes to the top, or until such deadlines are
+/// the majority and are removed at once. So setting a deadline costs a few instructions, removing one costs none, and the heap
+/// is never larger than twice the number of waiting requests.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
 }
 
-/// Below this size throwing out is not worth it.
+/// Below this size, removing old deadlines costs more than they do.
 const FEW: usize = 16;
 
 impl Timers {
@@ -26,7 +26,7 @@ impl Timers {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes out the first deadline if it has passed.
+    /// Takes out the first deadline if it has passed, and returns its request.
     pub(crate) fn fire(&mut self, now: Timestamp) -> Option<u64> {
         let Reverse((at, id)) = *self.heap.peek()?;
         (at <= now).then(|| {
@@ -35,12 +35,21 @@ impl Timers {
         })
     }
 
-    /// Throws out all.
+    /// Removes all deadlines but those of requests that wait, and frees the memory of the others.
+    pub(crate) fn release_buffers(&mut self, is_waiting: impl Fn(u64) -> bool) {
+        let mut deadlines = mem::take(&mut self.heap).into_vec();
+        deadlines.retain(|Reverse((_, id))| is_waiting(*id));
+        deadlines.shrink_to_fit();
+        self.heap = deadlines.into();
+    }
+
+    /// Removes all deadlines.
     pub(crate) fn clear(&mut self) {
         self.heap.clear();
     }
 
-    /// Throws out what no longer waits, if it is time to. After it, the deadline at the top is one of a request that waits.
+    /// Removes the deadlines of requests that have ended, if they are the majority. Afterwards the first deadline is that of a
+    /// request that waits.
     pub(crate) fn sweep(&mut self, waiting: usize, waits: impl Fn(u64) -> bool) {
         if self.heap.len() > 2 * waiting + FEW {
             let mut deadlines = mem::take(&mut self.heap).into_vec();

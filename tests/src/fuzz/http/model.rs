@@ -73,7 +73,7 @@ impl Model {
             messages: 0,
             received: 0,
         };
-        model.engine.initialize(model.now).expect("it is new");
+        model.engine.calls().initialize(model.now).expect("it is new");
         model.check();
         model
     }
@@ -90,7 +90,7 @@ impl Model {
         let arguments = ["{}", r#"{"a":"x\ny"}"#, r#"{"a":1}"#, r#"{"a":null,"b":[1]}"#][usize::from(bits >> 2 & 3)];
         let arguments = Json::parse(arguments).expect("it is JSON");
         let call = CallToolParams { name: if bits & 16 == 0 { "echo" } else { "b\n" }, arguments: &arguments };
-        let sent = self.engine.request::<CallTool>(&call, &options, self.now);
+        let sent = self.engine.calls().request::<CallTool>(&call, &options, self.now);
         self.sent(sent.map(|ticket| (ticket.key(), AnyTicket::Call(ticket))));
     }
 
@@ -98,24 +98,26 @@ impl Model {
         let method = input.pick(&["tools/list", "resources/read", "subscriptions/listen", "x", "ä\n", "tools/call"]);
         let params = Json::parse(input.pick(&["{}", r#"{"uri":"ä"}"#, r#"{"name":5}"#, r#"{"name":"echo"}"#]))
             .expect("it is JSON");
-        let sent = self.engine.request_raw(method, Some(&params), &RequestOptions::new(), self.now);
+        let sent = self.engine.calls().request_raw(method, Some(&params), &RequestOptions::new(), self.now);
         self.sent(sent.map(|ticket| (ticket.key(), AnyTicket::Raw(ticket))));
     }
 
     fn sent(&mut self, sent: Result<(RequestKey, AnyTicket), SendError>) {
         match sent {
             Ok((key, ticket)) => {
-                assert_eq!(self.engine.phase(), Phase::Ready);
+                assert_eq!(self.engine.session().phase(), Phase::Ready);
                 assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
                 assert!(self.waiting.insert(key, ticket).is_none(), "a key used twice");
             }
             Err(error) => {
                 let right = match error {
-                    SendError::NotInitialized => matches!(self.engine.phase(), Phase::New | Phase::Connecting),
-                    SendError::Closed => self.engine.phase() == Phase::Closed,
+                    SendError::NotInitialized => {
+                        matches!(self.engine.session().phase(), Phase::New | Phase::Connecting)
+                    }
+                    SendError::Closed => self.engine.session().phase() == Phase::Closed,
                     SendError::TooManyInFlight { .. } => self.waiting.len() == MAX_IN_FLIGHT,
-                    SendError::NotOffered { .. } => self.engine.phase() == Phase::Ready,
-                    SendError::TransmitFull { .. } => self.engine.phase() == Phase::Ready,
+                    SendError::NotOffered { .. } => self.engine.session().phase() == Phase::Ready,
+                    SendError::TransmitFull { .. } => self.engine.session().phase() == Phase::Ready,
                     _ => false,
                 };
                 assert!(right, "refused with {error:?}");
@@ -125,19 +127,19 @@ impl Model {
 
     pub(super) fn cancel(&mut self, which: usize) {
         if let Some(key) = self.waiting.keys().nth(which % 16).copied() {
-            assert!(self.engine.cancel(key, None), "it waits");
-            assert!(!self.engine.cancel(key, None), "cancelled twice");
+            assert!(self.engine.calls().cancel(key, None, self.now), "it waits");
+            assert!(!self.engine.calls().cancel(key, None, self.now), "cancelled twice");
         }
     }
 
     pub(super) fn notify(&mut self) {
-        self.messages += usize::from(self.engine.notify_raw("notifications/x", None).is_ok());
+        self.messages += usize::from(self.engine.calls().notify_raw("notifications/x", None, self.now).is_ok());
     }
 
     pub(super) fn answer(&mut self) {
         if let Some(key) = self.asks.pop() {
             let roots = Json::parse(r#"{"roots":[]}"#).expect("it is JSON");
-            let _ = self.engine.answer(key, &roots, self.now).expect("an object");
+            let _ = self.engine.calls().answer(key, &roots, self.now).expect("an object");
         }
     }
 
@@ -213,19 +215,19 @@ impl Model {
     pub(super) fn close(&mut self) {
         self.engine.close();
         self.check();
-        assert!(self.over && self.engine.phase() == Phase::Closed, "closed, and the session has not ended");
+        assert!(self.over && self.engine.session().phase() == Phase::Closed, "closed, and the session has not ended");
     }
 
     /// What must be so after each step.
     pub(super) fn check(&mut self) {
         self.drain();
-        assert_eq!(self.engine.in_flight(), self.waiting.len());
-        assert!(self.waiting.keys().all(|key| self.engine.is_waiting(*key)));
+        assert_eq!(self.engine.session().in_flight(), self.waiting.len());
+        assert!(self.waiting.keys().all(|key| self.engine.session().is_waiting(*key)));
         assert_eq!(self.engine.exchanges(), self.open.len(), "an exchange that one side knows alone");
         // Two to open the connection, one or two streams, one to renew the session.
         let answers = self.open.iter().filter(|exchange| exchange.verb == Verb::Post).count();
         assert!(answers <= 2 * MAX_IN_FLIGHT + 8 + self.messages + self.received / 8 + 64, "exchanges without a bound");
-        match self.engine.phase() {
+        match self.engine.session().phase() {
             Phase::Connecting => assert!(self.engine.poll_timeout().is_some(), "an opening without an end"),
             Phase::Closed => {
                 assert_eq!(self.engine.poll_timeout(), None);

@@ -33,12 +33,14 @@ fn step(model: &mut Model, input: &mut Bytes<'_>) {
         2 => {
             let options = options(input);
             model.send(&options, |engine, options, now| {
-                engine.request::<ListTools>(&ListParams { cursor: Some("\"x\n") }, options, now).map(Into::into)
+                engine.calls().request::<ListTools>(&ListParams { cursor: Some("\"x\n") }, options, now).map(Into::into)
             });
         }
         3 => {
             let options = options(input);
-            model.send(&options, |engine, options, now| engine.request::<Ping>(&(), options, now).map(Into::into));
+            model.send(&options, |engine, options, now| {
+                engine.calls().request::<Ping>(&(), options, now).map(Into::into)
+            });
         }
         4 => model.cancel(usize::from(input.byte())),
         5..=7 => model.receive(&server::answer(model, input)),
@@ -81,7 +83,9 @@ fn call(model: &mut Model, input: &mut Bytes<'_>) {
     let arguments = input.pick(&["{}", "{\"a\":[1,2.5,null]}", "{\n \"text\": \"\\n\"\r\n}", " {\"b\":{}} "]);
     let arguments = Json::parse(arguments).expect("it is JSON");
     let params = CallToolParams { name, arguments: &arguments };
-    model.send(&options, |engine, options, now| engine.request::<CallTool>(&params, options, now).map(Into::into));
+    model.send(&options, |engine, options, now| {
+        engine.calls().request::<CallTool>(&params, options, now).map(Into::into)
+    });
 }
 
 fn raw(model: &mut Model, input: &mut Bytes<'_>) {
@@ -102,7 +106,7 @@ fn raw(model: &mut Model, input: &mut Bytes<'_>) {
     let params = if method == "tools/call" { &marked } else { params };
     let params = (!params.is_empty()).then(|| Json::parse(params).expect("it is JSON"));
     model.send(&options, |engine, options, now| {
-        engine.request_raw(method, params.as_ref(), options, now).map(Into::into)
+        engine.calls().request_raw(method, params.as_ref(), options, now).map(Into::into)
     });
 }
 

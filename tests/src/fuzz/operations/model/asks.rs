@@ -7,10 +7,10 @@ use super::Model;
 impl Model {
     pub(in crate::fuzz::operations) fn answer(&mut self, which: usize, answer: &Json) {
         let Some((key, during)) = self.ask(which) else {
-            let gone = self.dead_ask.map(|dead| self.engine.answer(dead, answer, self.now));
+            let gone = self.dead_ask.map(|dead| self.engine.calls().answer(dead, answer, self.now));
             return assert!(gone.is_none_or(|answered| answered != Ok(true)), "nobody waits for it");
         };
-        match self.engine.answer(key, answer, self.now) {
+        match self.engine.calls().answer(key, answer, self.now) {
             Ok(answered) => {
                 assert!(answered, "it is waited for");
                 self.asked_no_more(key, during);
@@ -23,13 +23,13 @@ impl Model {
     pub(in crate::fuzz::operations) fn refuse(&mut self, which: usize) {
         let error = RpcError::new(-1, "no");
         let Some((key, during)) = self.ask(which) else {
-            let gone = self.dead_ask.is_some_and(|dead| self.engine.refuse(dead, &error, self.now));
+            let gone = self.dead_ask.is_some_and(|dead| self.engine.calls().refuse(dead, &error, self.now));
             return assert!(!gone, "nobody waits for it");
         };
         if let Some(waiting) = during.and_then(|key| self.waiting.get_mut(&key)) {
             waiting.refused = true;
         }
-        assert!(self.engine.refuse(key, &error, self.now), "it is waited for");
+        assert!(self.engine.calls().refuse(key, &error, self.now), "it is waited for");
         self.asked_no_more(key, during);
         self.drain();
         assert!(during.is_none_or(|key| !self.waiting.contains_key(&key)), "refused, and its request goes on");

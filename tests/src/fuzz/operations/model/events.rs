@@ -21,7 +21,7 @@ impl Model {
         match event {
             Event::Connected => {
                 assert!(!core::mem::replace(&mut self.connected, true), "connected twice");
-                let server = self.engine.server().expect("the connection is open");
+                let server = self.engine.session().server().expect("the connection is open");
                 self.wire.open(server.era, self.engine.transmit().len());
             }
             Event::Reply(reply) => self.reply(reply),
@@ -66,7 +66,7 @@ impl Model {
         assert!(self.asks.values().all(|during| *during != Some(key)), "a question for what has ended");
         self.ended.push(waiting.id);
         self.wire.dead_key = Some(key);
-        assert!(!self.engine.is_waiting(key));
+        assert!(!self.engine.session().is_waiting(key));
         let answered = reply.message().is_some();
         match reply.error() {
             None => assert!(answered),
@@ -79,7 +79,7 @@ impl Model {
                 assert!(*deadline == Deadline::Total || *after == at, "another time than was asked for");
             }
             Some(CallError::Cancelled { .. }) => assert!(waiting.cancelled, "cancelled by nobody"),
-            Some(CallError::Closed { .. }) => assert_eq!(self.engine.phase(), Phase::Closed),
+            Some(CallError::Closed { .. }) => assert_eq!(self.engine.session().phase(), Phase::Closed),
             Some(CallError::Invalid { .. }) => {}
             Some(CallError::Input { .. }) => {
                 assert_eq!(self.wire.era(), Some(Era::Modern), "a legacy server wants no input");

@@ -90,8 +90,8 @@ impl Model {
             over: false,
             received: 0,
         };
-        model.engine.initialize(model.now).expect("it is new");
-        assert!(model.engine.initialize(model.now).is_err(), "opened twice");
+        model.engine.calls().initialize(model.now).expect("it is new");
+        assert!(model.engine.calls().initialize(model.now).is_err(), "opened twice");
         if !answer.is_empty() {
             model.receive(&[answer.as_bytes(), b"\n"].concat());
         }
@@ -137,7 +137,7 @@ impl Model {
         let text = if which & 1 == 0 { "{\"a\":\n1}" } else { "[1]" };
         let params = Json::parse(text).expect("it is JSON");
         let before = self.engine.transmit().len();
-        if self.engine.notify_raw("notifications/x", (which & 2 == 0).then_some(&params)).is_err() {
+        if self.engine.calls().notify_raw("notifications/x", (which & 2 == 0).then_some(&params), self.now).is_err() {
             assert_eq!(self.engine.transmit().len(), before, "refused, and bytes left behind");
         }
     }
@@ -182,7 +182,10 @@ impl Model {
     pub(super) fn end(&mut self) {
         self.engine.receive_eof(self.now);
         self.drain();
-        assert!(self.over && self.engine.phase() == Phase::Closed, "the stream has ended, and the session has not");
+        assert!(
+            self.over && self.engine.session().phase() == Phase::Closed,
+            "the stream has ended, and the session has not"
+        );
     }
 
     pub(super) fn close(&mut self) {
@@ -190,7 +193,7 @@ impl Model {
         assert!(self.engine.transmit().is_empty(), "closed, and something is to be sent");
         self.wire.cut_off();
         self.drain();
-        assert!(self.over && self.engine.phase() == Phase::Closed, "closed, and the session has not ended");
+        assert!(self.over && self.engine.session().phase() == Phase::Closed, "closed, and the session has not ended");
     }
 
     /// What must be so after each step.
@@ -198,10 +201,10 @@ impl Model {
         self.drain();
         self.look_for_rounds();
         assert!(self.asks.len() <= MAX_ASKS, "one question too many");
-        assert_eq!(self.engine.in_flight(), self.waiting.len());
-        assert!(self.waiting.keys().all(|key| self.engine.is_waiting(*key)));
+        assert_eq!(self.engine.session().in_flight(), self.waiting.len());
+        assert!(self.waiting.keys().all(|key| self.engine.session().is_waiting(*key)));
         let first = self.waiting.values().map(|waiting| self.deadline(waiting)).min();
-        match (self.engine.phase(), self.engine.poll_timeout(), first) {
+        match (self.engine.session().phase(), self.engine.poll_timeout(), first) {
             (Phase::Connecting, next, None) => assert!(next.is_some(), "an opening without an end"),
             (_, Some(next), Some(first)) => assert!(next <= first, "the engine would sleep through a deadline"),
             (_, None, None) => {}

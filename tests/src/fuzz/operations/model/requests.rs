@@ -16,13 +16,13 @@ impl Model {
         let before = self.engine.transmit().len();
         match request(&mut self.engine, options, self.now) {
             Ok(ticket) => {
-                assert_eq!(self.engine.phase(), Phase::Ready);
+                assert_eq!(self.engine.session().phase(), Phase::Ready);
                 assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
                 assert!(before <= MAX_TRANSMIT, "sent although the buffer is full");
                 let sent = &self.engine.transmit()[before..];
                 let id = self.wire.id_of_last_request(sent);
                 let mark = wire::marked(sent).map(|(_, mark)| mark);
-                let config = self.engine.config();
+                let config = self.engine.session().config();
                 let timeout = options.timeout.unwrap_or(config.request_timeout);
                 let total = options.total_timeout.unwrap_or(config.total_timeout.max(timeout));
                 let waiting = Waiting {
@@ -48,10 +48,10 @@ impl Model {
 
     /// Whether this is a reason not to send a request, with so many bytes that are to be sent already.
     fn may_refuse(&self, error: &SendError, before: usize) -> bool {
-        let server = self.engine.server();
+        let server = self.engine.session().server();
         match error {
-            SendError::NotInitialized => matches!(self.engine.phase(), Phase::New | Phase::Connecting),
-            SendError::Closed => self.engine.phase() == Phase::Closed,
+            SendError::NotInitialized => matches!(self.engine.session().phase(), Phase::New | Phase::Connecting),
+            SendError::Closed => self.engine.session().phase() == Phase::Closed,
             SendError::TooManyInFlight { .. } => self.waiting.len() == MAX_IN_FLIGHT,
             // What was sent already may count until the buffer is moved up.
             SendError::TransmitFull { .. } => before > MAX_TRANSMIT / 2,
@@ -71,11 +71,11 @@ impl Model {
     /// Cancels one of those that wait, or one that does not any more.
     pub(in crate::fuzz::operations) fn cancel(&mut self, which: usize) {
         if let Some(key) = self.waiting.keys().nth(which % 16).copied() {
-            assert!(self.engine.cancel(key, (which & 16 != 0).then_some("\"why\"\n")), "it waits");
+            assert!(self.engine.calls().cancel(key, (which & 16 != 0).then_some("\"why\"\n"), self.now), "it waits");
             self.waiting.get_mut(&key).expect("it waits").cancelled = true;
-            assert!(!self.engine.cancel(key, None), "cancelled twice");
+            assert!(!self.engine.calls().cancel(key, None, self.now), "cancelled twice");
         } else if let Some(dead) = self.wire.dead_key {
-            assert!(!self.engine.cancel(dead, None), "it has ended");
+            assert!(!self.engine.calls().cancel(dead, None, self.now), "it has ended");
         }
     }
 }
