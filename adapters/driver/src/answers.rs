@@ -2,7 +2,6 @@
 
 use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcpwire_core::{Ask, AskKey, Json, RpcError};
@@ -39,18 +38,6 @@ pub trait Answer: Send + Sync + 'static {
 }
 
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
-
-/// Any [`Answer`].
-pub(crate) trait AnyAnswer: Send + Sync {
-    fn begin(self: Arc<Self>, ask: Ask) -> Answering;
-}
-
-impl<T: Answer> AnyAnswer for T {
-    fn begin(self: Arc<Self>, ask: Ask) -> Answering {
-        // What the future borrows lives in the same future.
-        Box::pin(async move { self.answer(&ask).await })
-    }
-}
 
 /// The answers that are being thought about.
 #[derive(Default)]

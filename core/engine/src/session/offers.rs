@@ -3,9 +3,7 @@
 use alloc::string::String;
 
 use super::config::Config;
-use crate::json::Json;
-use crate::rpc::RpcError;
-use crate::types::{ELICIT, LIST_ROOTS, SAMPLE, allow_sampling};
+use crate::types::{ELICIT, LIST_ROOTS, SAMPLE};
 
 impl Config {
     /// The methods that servers may ask for and that the embedder answers, such as `roots/list`: each such request becomes
@@ -49,16 +47,5 @@ impl Config {
     pub fn answer_roots(&mut self) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_roots(true);
         self.offer(LIST_ROOTS);
-    }
-}
-
-impl Config {
-    /// Fails if the declared capabilities do not allow a request of the server.
-    pub(super) fn check_server_request(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
-        self.capabilities.allow_declared(method, params)?;
-        match (method, &self.capabilities.sampling) {
-            (SAMPLE, Some(declared)) => allow_sampling(declared, params),
-            _ => Ok(()),
-        }
     }
 }

@@ -98,7 +98,7 @@ impl ServerRequests {
         let Some(params) = decode::params::<Json>(message).map(Result::ok) else {
             return Err(RpcError::new(RpcError::INVALID_PARAMS, "Invalid params"));
         };
-        context.config.check_server_request(method, params.as_ref())?;
+        context.config.capabilities.allow(method, params.as_ref())?;
         let meta = params.as_ref().and_then(|params| params.member::<Json>("_meta"));
         let task = meta.and_then(|meta| meta.member(RELATED_TASK));
         let key = self.add(Origin::Request { id: id.to_string(), task });
@@ -119,7 +119,7 @@ impl ServerRequests {
             return Err(InputError::NotOffered { name: name.clone(), asked: method.clone() });
         }
         for InputRequest { name, method, params } in &inputs {
-            if let Err(error) = context.config.check_server_request(method, params.as_ref()) {
+            if let Err(error) = context.config.capabilities.allow(method, params.as_ref()) {
                 return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
             }
         }

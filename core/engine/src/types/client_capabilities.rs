@@ -65,15 +65,6 @@ impl ClientCapabilities {
     /// What the server is answered if it may not: [`RpcError::METHOD_NOT_FOUND`] for a capability that was not declared,
     /// [`RpcError::INVALID_PARAMS`] for a part of one (2025-11-25, client/elicitation and client/sampling, "Error Handling").
     pub fn allow(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
-        self.allow_declared(method, params)?;
-        match &self.sampling {
-            Some(declared) if method == SAMPLE => allow_sampling(declared, params),
-            _ => Ok(()),
-        }
-    }
-
-    /// The same, but for what only a look at a whole conversation tells.
-    pub(crate) fn allow_declared(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
         let undeclared = |what: &str| {
             let message = alloc::format!("this client has not declared the capability `{what}`");
             Err(RpcError::new(RpcError::METHOD_NOT_FOUND, message))
@@ -83,6 +74,7 @@ impl ClientCapabilities {
             (SAMPLE, _, None, _) => undeclared("sampling"),
             (LIST_ROOTS, .., None) => undeclared("roots"),
             (ELICIT, Some(declared), ..) => allow_elicitation(declared, params),
+            (SAMPLE, _, Some(declared), _) => allow_sampling(declared, params),
             _ => Ok(()),
         }
     }
@@ -103,7 +95,7 @@ fn allows_mode(declared: &Json, mode: &str) -> bool {
     has(mode) || mode == FORM && !has("url")
 }
 
-pub(crate) fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
+fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
     let invalid = |message: String| RpcError::new(RpcError::INVALID_PARAMS, message);
     let params = params.and_then(|params| params.decode::<CreateMessageParams>().ok());
     // What cannot be read is refused by whoever is to answer it, with what is wrong.

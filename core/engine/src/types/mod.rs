@@ -42,7 +42,7 @@ mod words;
 
 pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
-pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allow_sampling};
+pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
 };
