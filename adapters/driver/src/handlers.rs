@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::{
     Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
-    ElicitUrl, ListRootsResult, Root, RpcError,
+    ElicitUrl, Json, ListRootsResult, Root, RpcError,
 };
 
 use crate::answers::{Answer, Answering};
@@ -28,7 +28,8 @@ pub(crate) struct Handlers {
     pub(crate) form: Option<Handler>,
     pub(crate) url: Option<Handler>,
     pub(crate) sampling: Option<Handler>,
-    pub(crate) roots: Mutex<Option<Vec<Root>>>,
+    /// The answer to `roots/list`.
+    pub(crate) roots: Mutex<Option<Result<Json, RpcError>>>,
     /// Those of [`ConnectOptions::answer`](crate::ConnectOptions::answer), the last of which goes first.
     pub(crate) others: Vec<Handler>,
     /// Told of what could not be answered.
@@ -51,14 +52,15 @@ impl Handlers {
 
     /// Changes the roots.
     pub(crate) fn set_roots(&self, roots: Vec<Root>) {
-        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(roots);
+        let answer = ListRootsResult::new(roots).answer();
+        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
     fn find(&self, ask: &Ask) -> Result<Answering, RpcError> {
         if ask.method == LIST_ROOTS
-            && let Some(roots) = self.roots()
+            && let Some(answer) = self.roots()
         {
-            return Ok(Box::pin(ready(ListRootsResult::new(roots).answer())));
+            return Ok(Box::pin(ready(answer)));
         }
         let of_one_kind = [&self.form, &self.url, &self.sampling].into_iter().flatten();
         for handler in of_one_kind.chain(self.others.iter().rev()) {
@@ -69,7 +71,7 @@ impl Handlers {
         Err(unknown())
     }
 
-    fn roots(&self) -> Option<Vec<Root>> {
+    fn roots(&self) -> Option<Result<Json, RpcError>> {
         self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::fmt;
+use core::mem::discriminant;
 
 use crate::session::closed::Closed;
 use crate::session::error::CallError;
@@ -85,8 +86,12 @@ impl Changes {
                 return self.waiting.push_front(event);
             }
             SubscriptionEvent::ResourceUpdated { uri } => {
-                let many = self.waiting.contains(&SubscriptionEvent::ManyResourcesUpdated);
-                if many || self.waiting.contains(&event) {
+                let is_told = |waiting: &SubscriptionEvent| match waiting {
+                    SubscriptionEvent::ManyResourcesUpdated => true,
+                    SubscriptionEvent::ResourceUpdated { uri: waiting } => waiting == uri,
+                    _ => false,
+                };
+                if self.waiting.iter().any(is_told) {
                     return;
                 }
                 if self.resources == MOST || self.bytes + uri.len() > MOST_BYTES {
@@ -96,7 +101,8 @@ impl Changes {
                 self.bytes += uri.len();
             }
             SubscriptionEvent::Ended(_) => {}
-            list if self.waiting.contains(list) => return,
+            // That a list has changed is said by the variant alone.
+            list if self.waiting.iter().any(|waiting| discriminant(waiting) == discriminant(list)) => return,
             _ => {}
         }
         self.waiting.push_back(event);
