@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError, SubscriptionEvent,
-    SubscriptionKey, Timestamp,
+    AnyEngine, Ask, Event, KnownTools, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError,
+    SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer};
 
@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     canceller: Option<Canceller>,
     /// Replies to requests that nobody waits for yet.
     replies: BTreeMap<RequestKey, Reply>,
-    pub(crate) tools_changed: bool,
+    pub(crate) tools: KnownTools,
 }
 
 /// How often in a row it is looked at what has come. At 16 KiB or more each, that is 1 MiB.
@@ -68,7 +68,7 @@ impl Connection {
             asked: None,
             canceller: None,
             replies: BTreeMap::new(),
-            tools_changed: false,
+            tools: KnownTools::default(),
         }
     }
 
@@ -321,7 +321,7 @@ impl Connection {
             Event::Notification(
                 ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
             ) if Some(key) == waited_for => on_report(report),
-            Event::Notification(Notification::ToolsChanged) => self.tools_changed = true,
+            Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
             Event::Ask(ref ask) => self.answer(ask),
             _ => {}
         }

@@ -382,11 +382,6 @@ impl<R> McpClient<R> {
         &self.life
     }
 
-    /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
-    pub(crate) fn explain<'c>(&'c self, tool: &'c str, error: CallError) -> Boxed<'c, Error> {
-        tools::explain(&self.life, tool, error)
-    }
-
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.life.shared().call_error(error)
     }

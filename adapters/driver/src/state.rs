@@ -40,8 +40,6 @@ pub(crate) struct State {
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
     pub(crate) tools: KnownTools,
-    /// How often the server said that its list of tools has changed.
-    pub(crate) tools_changes: u64,
     pub(crate) subscribers: Subscribers,
     /// Who waits for what a subscription has to tell.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
@@ -133,7 +131,6 @@ impl State {
             exit: None,
             stderr: StderrTail::default(),
             tools: KnownTools::default(),
-            tools_changes: 0,
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
             asks: Vec::new(),
@@ -308,7 +305,7 @@ impl State {
                 Event::Ask(ask) => self.asks.push(Asked::Asks(ask)),
                 Event::AskCancelled(key) => self.asks.push(Asked::GivesUp(key)),
                 Event::Connected => {
-                    if let Some(info) = self.engine.take_server() {
+                    if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);
                     }
                     self.opened(Opened::Connected, wakers);
@@ -339,7 +336,6 @@ impl State {
                 }
             }
             Notification::ToolsChanged => {
-                self.tools_changes += 1;
                 self.tools.invalidate();
             }
             _ => {}

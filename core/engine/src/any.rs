@@ -5,11 +5,10 @@ use core::fmt;
 use core::time::Duration;
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 #[cfg(feature = "http")]
 use crate::http;
-use crate::{Calls, Config, Event, Reply, ServerInfo, Session, Timestamp, stdio};
+use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 
 /// The engine of a connection that an adapter carries in one way or the other. Without the feature `http` there is one kind of it, and
 /// nothing to be decided.
@@ -168,12 +167,6 @@ impl AnyEngine {
     #[inline]
     pub fn close(&mut self) {
         either!(self, engine => engine.close());
-    }
-
-    /// See [`stdio::Engine::take_server`].
-    #[inline]
-    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
-        either!(self, engine => engine.take_server())
     }
 
     /// See [`stdio::Engine::is_idle`].

@@ -77,10 +77,7 @@
 //! | [`revisions`] | what each revision of the protocol has, lacks and renames |
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
-//! | `tool_list` | [`ToolList`]: a server's tools, and whether the list still holds |
-//! | `known_tools` | [`KnownTools`]: what is known of the tools when one is called |
-//! | `tool_search` | [`ToolSearch`]: looks for one tool without the list |
-//! | [`Pages`] | a list that comes in pages |
+//! | `client` | what every client does: [`PageWalk`], [`ToolListing`], [`ToolCall`] |
 //! | [`Cache`] | answers that are kept for as long as they hold |
 //! | [`Ending`] | when a stream is at its end |
 
@@ -93,15 +90,14 @@ extern crate std;
 
 mod any;
 mod cache;
+mod client;
 mod ending;
 mod extract;
 mod frame;
 #[cfg(feature = "http")]
 pub mod http;
 mod json;
-mod known_tools;
 mod method;
-mod pages;
 pub mod revisions;
 mod rpc;
 mod session;
@@ -110,8 +106,6 @@ mod sorted;
 pub mod stdio;
 mod text;
 mod time;
-mod tool_list;
-mod tool_search;
 mod types;
 
 /// The JSON reader, for the crates of this workspace. Not part of the public API.
@@ -122,17 +116,19 @@ pub mod json_reader {
 
 pub use any::AnyEngine;
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
+pub use client::{
+    CacheHints, KnownTools, PageWalk, PagedList, Pages, RequestError, Searched, Step, ToolCall, ToolList, ToolListing,
+    ToolSearch,
+};
 pub use ending::Ending;
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError, Number};
-pub use known_tools::KnownTools;
 pub use method::{
     CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, Discover, DiscoverParams, GetPrompt, GetTask,
     GetTaskResult, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Notice,
     Params, Ping, PingParams, Raw, ReadResource, RootsListChanged, SetLevel, Subscribe, SubscriptionsListen,
     Unsubscribe, UpdateTask,
 };
-pub use pages::{PagedList, Pages, PagesTime};
 pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Message,
@@ -142,6 +138,4 @@ pub use session::{
 };
 pub use text::{Printable, printable};
 pub use time::Timestamp;
-pub use tool_list::{CacheHints, ToolList};
-pub use tool_search::{Searched, ToolSearch};
 pub use types::*;

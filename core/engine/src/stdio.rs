@@ -1,12 +1,11 @@
 //! [`Engine`]: a [`Session`] together with the bytes of a stream. What an adapter drives.
 
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::frame::{Input, Line, Receive, Transmit};
 use crate::json;
-use crate::session::{Calls, Closed, Config, Event, Message, Phase, Reply, ServerInfo, Session};
+use crate::session::{Calls, Closed, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
 
 /// The client's side of a byte stream: a child's pipes, a socket, anything that carries a message a line.
@@ -163,11 +162,6 @@ impl Engine {
     pub fn close(&mut self) {
         self.transmit.clear();
         self.session.close(Closed::ByClient);
-    }
-
-    /// Takes out what [`Session::server`] shows, for who keeps it elsewhere.
-    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
-        self.session.take_server()
     }
 
     /// An engine that opens the connection to a server that is started once more, after [`Event::Restart`], when `spent`

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, CallError, Json, KnownTools, Method, Notification, Params, ProtocolVersion, RequestOptions, Root,
-    RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket,
+    AnyEngine, CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestError, RequestKey,
+    RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
 };
 use mcpwire_process::{Error, McpServerDef, ShutdownReport};
 
@@ -43,7 +43,6 @@ pub struct McpClient {
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
     patience: Patience,
-    tools: KnownTools,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
 }
@@ -217,6 +216,28 @@ impl McpClient {
             }
             Ok(None) => Err(self.call_error(CallError::WrongTicket { method: M::NAME.into() })),
             Err(error) => Err(self.io_error(error)),
+        }
+    }
+
+    /// Waits for the reply to a request that one of the core's machines has sent.
+    pub(crate) fn reply(
+        &mut self,
+        key: RequestKey,
+        now: Timestamp,
+        on_report: &mut dyn FnMut(&Notification),
+    ) -> Result<Reply, Error> {
+        self.connection.wait_knows(Some(now));
+        match self.connection.wait(key, on_report) {
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: "a request".into() })),
+            Err(error) => Err(self.io_error(error)),
+        }
+    }
+
+    pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
+        match error {
+            RequestError::NotSent(error) => self.send_error(error),
+            RequestError::Failed(error) => self.call_error(error),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use mcpwire_core::{AnyEngine, Config, ConnectError, KnownTools, ServerInfo, Timestamp, stdio};
+use mcpwire_core::{AnyEngine, Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::{Error, McpServerDef, Process, Stderr, Tracer};
 
 use super::{McpClient, STREAM};
@@ -117,7 +117,7 @@ impl McpClient {
         connection.listener = on_event;
         connection.answers = answers;
         connection.trace_context = trace_context;
-        McpClient { connection, definition, patience, tools: KnownTools::default(), unwanted: Unwanted::default() }
+        McpClient { connection, definition, patience, unwanted: Unwanted::default() }
     }
 }
 

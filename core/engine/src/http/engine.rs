@@ -1,7 +1,6 @@
 //! [`Engine`]: a session and the exchanges that carry its messages. What an adapter drives.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -13,7 +12,7 @@ use super::open::{Arrived, Asked, Open};
 use super::settings::{Flavour, Settings};
 use super::tools::Tools;
 use crate::frame::Transmit;
-use crate::session::{Calls, Closed, Config, Event, Negotiate, Reply, ServerInfo, Session};
+use crate::session::{Calls, Closed, Config, Event, Negotiate, Reply, Session};
 use crate::time::Timestamp;
 use crate::types::{Era, ProtocolVersion};
 
@@ -195,11 +194,6 @@ impl Engine {
     pub fn close(&mut self) {
         self.session.close(Closed::ByClient);
         self.shut();
-    }
-
-    /// Takes out what [`Session::server`] shows, for who keeps it elsewhere.
-    pub fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
-        self.session.take_server()
     }
 
     /// Which shape of the transport is spoken, once the connection is open: worth remembering for the next time.

@@ -142,9 +142,14 @@ impl Session {
         self.connection.phase()
     }
 
-    /// Returns the server that the connection is open to. It stays known after the end, unless it was taken.
+    /// Returns the server that the connection is open to. It stays known after the end.
     pub fn server(&self) -> Option<&ServerInfo> {
         self.server.as_deref()
+    }
+
+    /// Returns the same as [`Self::server`], to be kept elsewhere.
+    pub fn shared_server(&self) -> Option<Arc<ServerInfo>> {
+        self.server.clone()
     }
 
     /// Returns the number of requests that wait for an answer, with those whose server waits for input.
@@ -215,10 +220,6 @@ impl Session {
     /// is the time since the opening began.
     pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
         Session::new(mem::take(&mut self.config).after_restart(spent))
-    }
-
-    pub(crate) fn take_server(&mut self) -> Option<Arc<ServerInfo>> {
-        self.server.take()
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
@@ -363,7 +364,8 @@ impl Session {
             Lookup::Hit { message, id } => {
                 let key = context.requests.fresh_key();
                 context.stats.cached += 1;
-                context.reply(key, method, message, id);
+                let reply = Reply { cached: true, ..Reply::answered(key, method, message, id) };
+                context.events.push_back(Event::Reply(reply));
                 return Ok(key);
             }
         };

@@ -83,6 +83,8 @@ pub struct Reply {
     pub(crate) outcome: Outcome,
     /// It came over HTTP, in the modern era: more is asked of tools there.
     pub(crate) mirrored: bool,
+    /// It came from the cache.
+    pub(crate) cached: bool,
 }
 
 #[derive(Clone, PartialEq)]
@@ -127,12 +129,12 @@ impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
         let outcome = Outcome::Failed(Failure::new(error));
-        Reply { key, method, outcome, mirrored: false }
+        Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
     /// A reply with the server's message, which answers the request of this id.
     pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
-        Reply { key, method, outcome: Outcome::Answered { message, id }, mirrored: false }
+        Reply { key, method, outcome: Outcome::Answered { message, id }, mirrored: false, cached: false }
     }
 
     /// Takes out why there is no answer for the ticket.
@@ -148,6 +150,11 @@ impl Reply {
     /// Which request it ends.
     pub fn key(&self) -> RequestKey {
         self.key
+    }
+
+    /// Whether the answer came from the cache.
+    pub fn is_cached(&self) -> bool {
+        self.cached
     }
 
     /// The method of the request.

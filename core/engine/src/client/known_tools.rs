@@ -3,57 +3,51 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 
+use super::tool_list::ToolList;
+use super::tool_search::{Found, MAX_FOUND, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
 use crate::sorted::Sorted;
-use crate::tool_list::ToolList;
-use crate::tool_search::ToolSearch;
 use crate::types::{TaskSupport, Tool};
 
-/// The most tools that are remembered beside the list: more than servers have that a program would rather not list.
-pub(crate) const MOST_FOUND: usize = 1_000;
-
-/// What is known of a server's tools: the list as it last came, and what was seen where a tool was looked for without it
+/// What is known of a server's tools: the last list, and what was found where a tool was looked for without the list
 /// ([`ToolSearch`]).
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
     found: Sorted<String, Found>,
-}
-
-/// What the server's list says of a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// It is not in there.
-    Absent,
-    /// It may not be called as a task, may, or cannot be called in any other way.
-    Forbidden,
-    Optional,
-    Required,
+    /// How often the server has reported that its tools have changed.
+    changes: u64,
 }
 
 impl KnownTools {
-    /// The list as it last came. Empty before that.
+    /// Returns how often the server has reported a change.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Returns the last list; an empty one before there is any.
     pub fn list(&self) -> &Arc<ToolList> {
         &self.list
     }
 
-    /// A list has come.
+    /// Takes over a new list.
     pub fn replace(&mut self, list: Arc<ToolList>) {
         self.list = list;
         self.found = Sorted::default();
     }
 
-    /// The server says that its tools have changed.
+    /// Handles that the server reports a change of its tools.
     pub fn invalidate(&mut self) {
+        self.changes += 1;
         self.list.invalidate();
         self.found = Sorted::default();
     }
 
-    /// Takes note of what was seen in a search. `changed` says that the server told of a change meanwhile: what its list
-    /// lacked before, it may have by now.
+    /// Takes over what a search has found. `changed` says that the server reported a change meanwhile: it may have by now what
+    /// its list lacked before.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
-        if self.found.len() + search.seen.len() >= MOST_FOUND {
+        if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = Sorted::default();
         }
         if search.lacks && !changed {

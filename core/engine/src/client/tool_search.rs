@@ -4,8 +4,23 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::json::scan;
-use crate::known_tools::{Found, MOST_FOUND};
 use crate::session::{PreparedRequest, Reply};
+
+/// The most tools that are remembered besides the list: more than a server has whose list nobody wants.
+pub(super) const MAX_FOUND: usize = 1_000;
+
+/// What the server's list says of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The tool is not in the list.
+    Absent,
+    /// The tool cannot be called as a task.
+    Forbidden,
+    /// The tool can be called as a task.
+    Optional,
+    /// The tool can be called as a task only.
+    Required,
+}
 
 /// The most pages that are looked at. 100: lists of tools are that long nowhere.
 const MAX_PAGES: u32 = 100;
@@ -14,13 +29,13 @@ const MAX_PAGES: u32 = 100;
 /// where nobody has listed the tools: that takes one name of the list, and to read and keep all of it would be for nothing.
 #[derive(Clone, Debug)]
 pub struct ToolSearch<'t> {
-    pub(crate) tool: &'t str,
+    pub(super) tool: &'t str,
     cursor: Option<String>,
     pages: u32,
     /// The tools of the pages that were looked at.
-    pub(crate) seen: Vec<(String, Found)>,
+    pub(super) seen: Vec<(String, Found)>,
     /// All pages were looked at, for nothing.
-    pub(crate) lacks: bool,
+    pub(super) lacks: bool,
 }
 
 /// How far a search has come.
@@ -41,6 +56,11 @@ impl<'t> ToolSearch<'t> {
     /// A search for the tool of this name.
     pub fn new(tool: &'t str) -> Self {
         ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
+    }
+
+    /// Returns the name of the tool.
+    pub(super) fn tool(&self) -> &'t str {
+        self.tool
     }
 
     /// The request for the page that is to be looked at.
@@ -81,7 +101,7 @@ impl<'t> ToolSearch<'t> {
             };
             let is_wanted = name == self.tool;
             found |= is_wanted;
-            if is_wanted || self.seen.len() < MOST_FOUND - 2 {
+            if is_wanted || self.seen.len() < MAX_FOUND - 2 {
                 self.seen.push((name, support));
             }
         }

@@ -108,30 +108,30 @@ impl<T> Pages<T> {
 /// [`Config::total_timeout`]. Without it, a server that is just in time with each of its pages would keep its client for
 /// hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PagesTime {
+pub(super) struct PagesTime {
     began: Timestamp,
     total: Duration,
 }
 
 impl PagesTime {
     /// The first page is about to be asked for.
-    pub fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
+    pub(super) fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
         let timeout = options.timeout.unwrap_or(config.request_timeout);
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
     }
 
     /// What is left for the next page.
-    pub fn left(&self, now: Timestamp) -> Duration {
+    pub(super) fn left(&self, now: Timestamp) -> Duration {
         self.total.saturating_sub(now.duration_since(self.began))
     }
 
     /// The options for the next page, which has what is left.
-    pub fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
+    pub(super) fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
     /// Says in the error of a page how long the whole list had, if that was over.
-    pub fn explain(&self, error: &mut CallError) {
+    pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;
         }
