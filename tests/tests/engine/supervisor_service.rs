@@ -80,6 +80,43 @@ fn one_that_fails_and_one_that_hangs_harm_nobody() {
     assert_eq!(fleet.boots, [(3, 2, 0)]);
 }
 
+/// The tools that are shown when a command is answered are looked at in [`Fleet::drain`]; here it is seen that it looks.
+#[test]
+fn the_tools_are_there_or_gone_before_anybody_is_answered() {
+    let (mut fleet, ids) = many(2, PackageKind::Binary);
+    fleet.supervisor.boot(fleet.now);
+    fleet.drain();
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.boots.len(), fleet.snapshot.len()), (1, 2));
+    let id = ids[0];
+    let commands = [
+        (Command::Stop, 1),
+        (Command::Start, 2),
+        (Command::Restart, 2),
+        (Command::Disable, 1),
+        (Command::Enable, 1),
+        (Command::Start, 2),
+        (Command::Delete, 1),
+    ];
+    for (command, shown) in commands {
+        let told = fleet.catalogues;
+        let name = fleet.command(id, command.clone());
+        fleet.settle(&tools(["a"]));
+        assert_eq!((fleet.reply(name), fleet.snapshot.len()), (Some(&Ok(())), shown), "{command:?}");
+        assert_eq!(fleet.catalogues > told, command != Command::Enable, "{command:?}");
+    }
+}
+
+#[test]
+fn a_sleeping_server_that_is_stopped_shows_no_tools_when_that_is_answered() {
+    let (mut fleet, id) = Fleet::of_one(|policy| policy.lazy = true);
+    fleet.supervisor.remember(id, tools(["a"]), fleet.now);
+    let boot = fleet.command(id, Command::Boot);
+    assert_eq!((fleet.reply(boot), fleet.state(id), fleet.snapshot.len()), (Some(&Ok(())), State::Sleeping, 1));
+    let stop = fleet.command(id, Command::Stop);
+    assert_eq!((fleet.reply(stop), fleet.state(id), fleet.snapshot.len()), (Some(&Ok(())), State::Stopped, 0));
+}
+
 #[test]
 fn starts_are_limited_and_slow_ones_keep_nobody_waiting() {
     let (mut fleet, ids) = many(20, PackageKind::Binary);

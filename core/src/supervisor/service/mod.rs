@@ -106,7 +106,8 @@ pub enum Action {
         /// The revision that the change is made to.
         revision: u64,
     },
-    /// [`Supervisor::catalogue`] gives another one.
+    /// [`Supervisor::catalogue`] returns another catalogue. Comes before all other pending actions, so an embedder that
+    /// replaces its snapshot here has done so before any command is answered.
     CatalogueChanged,
     /// A server describes tools in another way than when they were last listed: whoever has agreed to them should look again.
     ToolsRedefined {
