@@ -382,6 +382,25 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
 }
 
 #[test]
+fn a_call_of_a_server_that_does_not_run_is_told_so_whatever_the_tool_is() {
+    let mut fleet = Fleet::default();
+    let id = server_id(1);
+    let mut picky = spec("one");
+    picky.filter = Filter { allow: Some(vec!["a".into()]), deny: Vec::new() };
+    fleet.supervisor.add(id, picky, fleet.now).expect("it is new");
+    // It may be a name that is shown, and stands for the tool that is allowed: that is known once it runs.
+    for tool in ["a", "one__a", "b"] {
+        assert_eq!(fleet.supervisor.begin_call(id, tool, fleet.now), Err(Refusal::NotRunning), "{tool}");
+    }
+    fleet.run(id, &tools(["a", "b"]));
+    assert!(fleet.supervisor.begin_call(id, "a", fleet.now).is_ok());
+    let denied = fleet.supervisor.begin_call(id, "b", fleet.now);
+    assert_eq!(denied, Err(Refusal::Error(ErrorContract::unknown_tool("b"))));
+    fleet.command(id, Command::Stop);
+    assert_eq!(fleet.supervisor.begin_call(id, "a", fleet.now), Err(Refusal::NotRunning));
+}
+
+#[test]
 fn a_tool_that_goes_while_it_is_called_is_not_called_again() {
     let mut fleet = Fleet::default();
     let id = server_id(1);

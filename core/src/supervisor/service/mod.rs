@@ -385,6 +385,12 @@ impl Supervisor {
         self.catalogue.catalogue()
     }
 
+    /// Returns the server that the exposed name of a tool belongs to, whether it runs or not: see
+    /// [`CatalogueBuilder::server_of`].
+    pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
+        self.catalogue.server_of(exposed)
+    }
+
     /// A server's state as hosts show it, with those of its tools that are offered; `None` if there is no such server.
     pub fn status(&self, id: ServerId) -> Option<Status> {
         let managed = self.servers.get(&id)?;
