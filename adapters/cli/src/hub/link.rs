@@ -85,6 +85,15 @@ impl Link {
         Ok(Link::Own(Own { hub, runtime, pressed, json }))
     }
 
+    /// Whether `mcpwire hub run` runs here.
+    pub(super) fn is_hub_running(layout: &Layout) -> bool {
+        #[cfg(unix)]
+        let is_running = matches!(Client::connect(layout), Ok(Some(_)));
+        #[cfg(not(unix))]
+        let (is_running, _) = (false, layout);
+        is_running
+    }
+
     pub(super) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, ErrorContract> {
         let json = self.ask_json(request)?;
         json.decode().map_err(|error| ErrorContract::unavailable(format!("the hub's answer cannot be read: {error}")))

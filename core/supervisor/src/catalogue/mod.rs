@@ -320,6 +320,16 @@ impl CatalogueBuilder {
         Arc::clone(&self.current)
     }
 
+    /// Returns the server that the exposed name of a tool belongs to, also while that server offers no tools. Only the part
+    /// before `__` is compared: the server need not have such a tool.
+    pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
+        if self.renamed {
+            self.name_anew();
+        }
+        let (slug, _) = exposed.split_once(names::BORDER)?;
+        self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
+    }
+
     /// Whether a server offers such a tool, by the name that it gives it.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {

@@ -187,11 +187,21 @@ impl Server {
             (State::Disabled, _) => ErrorContract::disabled(),
             // What is missing is a matter for the user, as it was at the start.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
-            (State::Backoff | State::Failed | State::Stopping, Some(error)) => {
+            (State::Backoff, Some(error)) => ErrorContract::unavailable(alloc::format!(
+                "the MCP server has failed, and is started again in a moment: {}",
+                error.message
+            )),
+            (State::Failed, Some(error)) => ErrorContract::unavailable(alloc::format!(
+                "the MCP server has failed; start it again first: {}",
+                error.message
+            )),
+            (State::Stopping, Some(error)) => {
                 ErrorContract::unavailable(alloc::format!("the MCP server is not running: {}", error.message))
             }
-            (state, _) if state.is_starting() => ErrorContract::unavailable("the MCP server is still starting"),
-            _ => ErrorContract::unavailable("the MCP server is not running"),
+            (state, _) if state.is_starting() => {
+                ErrorContract::unavailable("the MCP server is still starting; try again in a moment")
+            }
+            _ => ErrorContract::unavailable("the MCP server is stopped; start it first"),
         }
     }
 }

@@ -35,8 +35,9 @@ impl Supervisor {
         let Some(managed) = self.servers.get_mut(&id) else {
             return Err(Refusal::Error(ErrorContract::unknown_server(id)));
         };
-        let lacks = managed.server.tools().is_some_and(|tools| tools.get(tool).is_none());
-        if lacks || !managed.filter.permits(tool) {
+        // Which tools a server has that does not run is not known. That it does not run is, and says more.
+        let Some(tools) = managed.server.tools() else { return Err(Refusal::NotRunning) };
+        if tools.get(tool).is_none() || !managed.filter.permits(tool) {
             return Err(Refusal::Error(ErrorContract::unknown_tool(tool)));
         }
         if !managed.server.is_ready() {

@@ -106,7 +106,8 @@ pub enum Action {
         /// The revision that the change is made to.
         revision: u64,
     },
-    /// [`Supervisor::catalogue`] gives another one.
+    /// [`Supervisor::catalogue`] returns another catalogue. Comes before all other pending actions, so an embedder that
+    /// replaces its snapshot here has done so before any command is answered.
     CatalogueChanged,
     /// A server describes tools in another way than when they were last listed: whoever has agreed to them should look again.
     ToolsRedefined {
@@ -382,6 +383,12 @@ impl Supervisor {
     /// The tools that are offered now.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         self.catalogue.catalogue()
+    }
+
+    /// Returns the server that the exposed name of a tool belongs to, whether it runs or not: see
+    /// [`CatalogueBuilder::server_of`].
+    pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
+        self.catalogue.server_of(exposed)
     }
 
     /// A server's state as hosts show it, with those of its tools that are offered; `None` if there is no such server.

@@ -81,11 +81,12 @@ impl Supervisor {
         self.actions.push_back(Action::Reply { command, result });
     }
 
-    /// Once is enough, until it has been heard.
+    /// Once is enough, until it has been heard. It comes first: whoever is answered or notified by another action may look
+    /// at the tools at once, on another thread, and must find them as they are by then.
     pub(super) fn tell_catalogue(&mut self) {
         if !self.catalogue_told {
             self.catalogue_told = true;
-            self.actions.push_back(Action::CatalogueChanged);
+            self.actions.push_front(Action::CatalogueChanged);
         }
     }
 

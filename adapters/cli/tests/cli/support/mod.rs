@@ -1,5 +1,7 @@
 //! Runs the real binary, with a watchdog, and looks for what it leaves behind.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod configured;
 pub(crate) mod http;
 #[cfg(target_os = "linux")]
 pub(crate) mod terminal;

@@ -1,5 +1,4 @@
 //! A hub needs no tokio: the same life of a server on smol, and under no executor at all.
-#![cfg(target_os = "linux")]
 
 use std::future::Future;
 use std::time::Duration;
