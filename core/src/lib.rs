@@ -95,20 +95,21 @@ extern crate std;
 mod any;
 mod cache;
 mod ending;
+mod error;
 mod extract;
 mod frame;
 #[cfg(feature = "http")]
 pub mod http;
 mod json;
 mod known_tools;
-mod method;
 mod pages;
-pub mod revisions;
+mod request_check;
 mod rpc;
 mod session;
 pub mod shutdown;
 mod sorted;
 pub mod stdio;
+mod structured;
 #[cfg(feature = "supervisor")]
 pub mod supervisor;
 mod text;
@@ -120,6 +121,7 @@ mod types;
 pub use any::{AnyEngine, EngineBox};
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use ending::Ending;
+pub use error::{PeerError, PeerErrorKind, RpcError};
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError, Number};
 pub use known_tools::KnownTools;
@@ -130,15 +132,16 @@ pub use method::{
     Unsubscribe, UpdateTask,
 };
 pub use pages::{PagedList, Pages, PagesTime};
-pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
     Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError,
     ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault,
     TaskMode, Ticket,
 };
+pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use text::{Printable, printable};
 pub use time::Timestamp;
 pub use tool_list::{CacheHints, ToolList};
 pub use tool_search::{Searched, ToolSearch};
+use types::method;
 pub use types::*;

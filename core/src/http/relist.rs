@@ -74,7 +74,7 @@ impl Engine {
     pub(super) fn relisted(&mut self, from: ExchangeId, message: &[u8]) {
         let Some(open) = self.open.get_mut(&from) else { return };
         let Purpose::Relist(relist) = &mut open.purpose else { return };
-        if member(message, "id").and_then(|id| crate::rpc::WireId(id).ours()) != Some(relist.id) {
+        if member(message, "id").and_then(|id| crate::rpc::WireId(id).number()) != Some(relist.id) {
             // Something that the server tells on the way.
             return self.session.receive(message, self.now, self.out.buffer());
         }

@@ -6,6 +6,7 @@ use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
 use super::hand_over::Rest;
+use super::number;
 use super::read::{Body, HAND_OVER, RAW, ReadError, Reader, Result, SERDE_RAW};
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
@@ -113,17 +114,16 @@ impl<'de> Reader<'de> {
                 let (text, whole) = self.number()?;
                 // Minus zero is no whole number of Rust's.
                 if whole && text != "-0" {
-                    if let Ok(value) = text.parse() {
+                    if let Some(value) = number::whole(text.as_bytes()) {
                         return Ok(Token::Unsigned(value));
                     }
-                    if let Ok(value) = text.parse() {
+                    if let Some(value) = number::signed(text.as_bytes()) {
                         return Ok(Token::Signed(value));
                     }
                 }
-                match text.parse::<f64>() {
-                    Ok(value) if value.is_finite() => Ok(Token::Float(value)),
-                    _ => Err(ReadError::at("a number that is out of range", start)),
-                }
+                let value =
+                    number::finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
+                Ok(Token::Float(value))
             }
             Some(b't') => self.literal("true").map(|()| Token::Bool(true)),
             Some(b'f') => self.literal("false").map(|()| Token::Bool(false)),

@@ -2,9 +2,10 @@
 
 pub(crate) mod append;
 mod deserialize;
+pub(crate) mod from_json;
 pub(crate) mod hand_over;
 pub(crate) mod locate;
-mod number;
+pub(crate) mod number;
 pub(crate) mod read;
 pub(crate) mod scan;
 pub(crate) mod serialize;
@@ -166,8 +167,8 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// Whether a text is one whole JSON value.
-pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+/// Returns whether `bytes` are one JSON value and nothing else.
+pub(crate) fn is_json(bytes: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(bytes) else { return false };
     let mut reader = read::Reader::new(text);
     reader.raw().is_ok() && reader.end().is_ok()

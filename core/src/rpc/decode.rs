@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RpcError, WireId};
-use crate::json::Json;
+use crate::json::from_json::{FromJson, Mismatch, strict};
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::key_text;
-use crate::types::lenient::{Hoped, Lenient, Mismatch, strict};
+use crate::json::{Json, number};
 
 /// A response, read.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> R
 }
 
 /// The same for a type of the protocol, without the way through serde.
-pub(crate) fn answer_of<R: Lenient>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
+pub(crate) fn answer_of<R: FromJson>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
@@ -49,10 +49,10 @@ fn answer_with<'de, R>(
 }
 
 /// Reads the `params` of a notification or request; absent ones as `null`. `None` if the message is no object of JSON's.
-pub(crate) fn params<P: Lenient>(message: &[u8]) -> Option<Hoped<P>> {
+pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
     let mut params = Err(Mismatch::Type("null"));
     notification(message, &mut |reader: &mut Reader<'_>| {
-        params = P::lenient(reader)?;
+        params = P::from_json(reader)?;
         Ok(())
     })?;
     Some(params)
@@ -63,7 +63,7 @@ fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<O
     let text = utf8(message)?;
     // Most messages are built in one of two ways, and then the result is all that is left to read. Whatever does not fit
     // is read again as a whole, which then says what is wrong.
-    let ours = |found: &[u8]| WireId(found).ours() == Some(id);
+    let ours = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| ours(found)) {
         let mut reader = Reader::within(text, start);
         if result.read(&mut reader).is_ok() && reader.closes() {
@@ -138,7 +138,7 @@ impl<'de> Envelope<'de> {
     fn read(reader: &mut Reader<'de>, id: Option<u64>, result: Part<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
-        if id.is_some() && envelope.id.and_then(WireId::ours) != id {
+        if id.is_some() && envelope.id.and_then(WireId::number) != id {
             return Err(ReadError::new("the id is not that of the request"));
         }
         match (envelope.result, envelope.error.filter(|raw| *raw != "null")) {
@@ -204,15 +204,9 @@ fn string(raw: &str) -> String {
     }
 }
 
-/// The code as a whole number, also where it was sent as `-32601.0` or as a string.
+/// Reads an error code, which may be a float such as `-32601.0` or a string. Returns 0 for anything else.
 fn code(raw: &str) -> i64 {
-    let raw = raw.trim_matches('"').as_bytes();
-    let (negative, digits) = match raw {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    let magnitude = WireId(digits).ours().and_then(|value| i64::try_from(value).ok()).unwrap_or(0);
-    if negative { -magnitude } else { magnitude }
+    number::signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
 }
 
 #[cfg(test)]

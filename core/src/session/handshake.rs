@@ -42,8 +42,8 @@ use super::config::Negotiate;
 #[cfg(feature = "http")]
 use crate::http::HttpError;
 use crate::json::Json;
+use crate::json::from_json;
 use crate::rpc::{PeerError, RpcError};
-use crate::types::lenient;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 /// What came of one of the two requests.
@@ -327,5 +327,5 @@ impl Handshake {
 /// `data.supported` of an error about versions.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
-    lenient::from_str(data.member_text("supported")?)
+    from_json::from_str(data.member_text("supported")?)
 }

@@ -11,13 +11,13 @@ use super::inflight::Waiting;
 use super::server::Phase;
 use super::tasks::Tasked;
 use super::ticket::{self, Reply};
+use crate::json::from_json::FromJson;
 use crate::json::{Json, scan};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::lenient::Lenient;
 use crate::types::{DiscoverResult, ElicitationComplete, InitializeResult, LogMessage, Progress, ResourceUpdated};
 
 /// What it takes to read reports of progress: set by what asks for them, so that it is part of no other program.
@@ -56,7 +56,7 @@ impl Session {
     /// Takes in one message. Of one that answers a request of the caller's it gives the id, for [`Session::reply`].
     fn one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
-            Peek::Response { id } => return self.response(id.ours(), message, now, out),
+            Peek::Response { id } => return self.response(id.number(), message, now, out),
             Peek::Request { id, method } => self.ask(id, &method, message, now, out),
             Peek::Notification { method } => self.notification(&method, message, now, out),
             Peek::OrphanError => self.orphan(message, now, out),
@@ -125,7 +125,7 @@ impl Session {
             return;
         }
         let known = match peek(head) {
-            Peek::Response { id } => id.ours(),
+            Peek::Response { id } => id.number(),
             _ => None,
         };
         if !known.is_some_and(|id| self.fail_overlong(id, head, now, out)) {
@@ -142,7 +142,7 @@ impl Session {
             whole.truncate(11);
             whole.extend_from_slice(&tail[from..]);
             if let Peek::Response { id } = peek(&whole)
-                && id.ours().is_some_and(|id| self.fail_overlong(id, tail, now, out))
+                && id.number().is_some_and(|id| self.fail_overlong(id, tail, now, out))
             {
                 return;
             }
@@ -263,7 +263,7 @@ impl Session {
 
     fn progress(&mut self, bytes: &[u8], now: Timestamp) -> Option<()> {
         let progress: Progress = params(bytes)?;
-        let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
+        let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).number());
         let key = id.and_then(|id| self.in_flight.progress(id, now).or_else(|| self.tasks.progress(id)));
         match key {
             Some(key) => self.tell(Notification::Progress { key, progress }, bytes, now),
@@ -337,12 +337,12 @@ impl Session {
 }
 
 /// The parameters of a notification, if they are what they should be.
-fn params<P: Lenient>(bytes: &[u8]) -> Option<P> {
+fn params<P: FromJson>(bytes: &[u8]) -> Option<P> {
     decode::params(bytes)?.ok()
 }
 
 /// Reads the answer to one of the two requests that open a connection.
-fn opened<R: Lenient>(bytes: &[u8], id: u64) -> Outcome<R> {
+fn opened<R: FromJson>(bytes: &[u8], id: u64) -> Outcome<R> {
     match decode::answer_of::<R>(bytes, id) {
         Ok(Answer::Result(result)) => Ok(result),
         Ok(Answer::Error(error)) => Err(Refusal::Error(error)),

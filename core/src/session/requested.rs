@@ -12,10 +12,11 @@ use super::engine::Session;
 use super::server::Phase;
 use crate::json::Json;
 use crate::printable;
+use crate::request_check::allow_sampling;
 use crate::rpc::RpcError;
 use crate::types::{
     CreateMessageParams, CreateMessageResult, ELICIT, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    Era, LIST_ROOTS, ListRootsResult, SAMPLE, allow_sampling,
+    Era, LIST_ROOTS, ListRootsResult, SAMPLE,
 };
 
 /// What a server asks for.

@@ -7,7 +7,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::lenient::{self, Hoped, Lenient, Mismatch};
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 /// The most entries of a list that are kept, whether good or bad. 100,000: ten times the largest lists seen in the field, and
@@ -92,10 +92,10 @@ impl<T> Default for Listed<T> {
     }
 }
 
-impl<T: Lenient> Lenient for Listed<T> {
+impl<T: FromJson> FromJson for Listed<T> {
     const EXPECTED: &'static str = "an array";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut list = Listed::default();
         if reader.next_byte() == Some(b'[') {
             let start = reader.at;
@@ -104,7 +104,7 @@ impl<T: Lenient> Lenient for Listed<T> {
                     list.cut();
                     return reader.skip();
                 }
-                match T::lenient(reader)? {
+                match T::from_json(reader)? {
                     Ok(item) => list.items.push(item),
                     Err(mismatch) => {
                         list.rejected.push(reject(list.items.len() + list.rejected.len(), mismatch, T::EXPECTED));
@@ -116,7 +116,7 @@ impl<T: Lenient> Lenient for Listed<T> {
             return Ok(Ok(list));
         }
         let start = reader.at;
-        Ok(match lenient::pass_over(reader)? {
+        Ok(match from_json::skip_mismatch(reader)? {
             null @ Mismatch::Type("null") => Err(null),
             // A list that is none has one entry, which is no good; that it was there is still told.
             mismatch => {
@@ -137,9 +137,9 @@ fn reject(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     Rejected { index, name, reason: mismatch.reason(expected) }
 }
 
-impl<'de, T: Lenient> Deserialize<'de> for Listed<T> {
+impl<'de, T: FromJson> Deserialize<'de> for Listed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
+        from_json::deserialize(deserializer)
     }
 }
 

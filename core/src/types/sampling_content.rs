@@ -8,10 +8,10 @@ use core::ops::Deref;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::lenient::{self, Hoped, Lenient};
 use super::object::object;
 use super::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 /// The content of a message: one block, or several (from 2025-11-25). One alone is written as such, which all revisions
@@ -47,10 +47,10 @@ impl SamplingContents {
     }
 }
 
-impl Lenient for SamplingContents {
+impl FromJson for SamplingContents {
     const EXPECTED: &'static str = "a content block, or an array of them";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         match reader.next_byte() {
             Some(b'[') => {
                 let mut blocks = Vec::new();
@@ -61,14 +61,14 @@ impl Lenient for SamplingContents {
                 Ok(Ok(SamplingContents(blocks)))
             }
             Some(b'{') => Ok(Ok(SamplingContent::read(reader)?.into())),
-            _ => lenient::pass_over(reader).map(Err),
+            _ => from_json::skip_mismatch(reader).map(Err),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for SamplingContents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
+        from_json::deserialize(deserializer)
     }
 }
 
@@ -169,11 +169,11 @@ impl SamplingContent {
     fn read(reader: &mut Reader<'_>) -> read::Result<Self> {
         let raw = reader.raw()?;
         let json = Json::trusted(raw);
-        let kind: String = json.member_text("type").and_then(lenient::from_str).unwrap_or_default();
+        let kind: String = json.member_text("type").and_then(from_json::from_str).unwrap_or_default();
         let known = match &*kind {
-            "tool_use" => lenient::from_str(raw).map(SamplingContent::ToolUse),
-            "tool_result" => lenient::from_str(raw).map(SamplingContent::ToolResult),
-            "text" | "image" | "audio" => match lenient::from_str(raw) {
+            "tool_use" => from_json::from_str(raw).map(SamplingContent::ToolUse),
+            "tool_result" => from_json::from_str(raw).map(SamplingContent::ToolResult),
+            "text" | "image" | "audio" => match from_json::from_str(raw) {
                 Some(ContentBlock::Text(content)) => Some(SamplingContent::Text(content)),
                 Some(ContentBlock::Image(content)) => Some(SamplingContent::Image(content)),
                 Some(ContentBlock::Audio(content)) => Some(SamplingContent::Audio(content)),

@@ -65,7 +65,7 @@ impl Session {
         if self.subscriptions.is_empty() {
             return false;
         }
-        let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).ours());
+        let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).number());
         let Some(at) = id.and_then(|id| self.subscriptions.by_id(id)) else { return false };
         self.subscription_ended(at, SubscriptionEnd::ByServer, Some(now));
         self.subscriptions.reckon();
@@ -110,7 +110,7 @@ impl Session {
 
 /// The subscription that a notification says it belongs to.
 fn subscription_id(message: &[u8]) -> Option<u64> {
-    WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).ours()
+    WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }
 
 /// The value that lies at the end of a path through objects.

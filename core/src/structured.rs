@@ -6,11 +6,11 @@ use core::fmt;
 
 use serde::Deserialize;
 
-use super::{CallToolResult, Tool};
+use crate::error::PeerError;
 use crate::json::{Json, read};
 use crate::printable;
-use crate::rpc::PeerError;
 use crate::text::excerpt;
+use crate::types::{CallToolResult, Tool};
 
 impl CallToolResult {
     /// Decodes the structured content into a type of the caller's.
