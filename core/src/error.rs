@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::json::locate::path_at;
+use crate::json::path::path_at;
 use crate::json::read::ReadError;
 use crate::json::{Json, from_json};
 use crate::printable;
@@ -132,7 +132,7 @@ impl PeerError {
     /// An error of the decode, with its place named.
     pub(crate) fn from_read(error: &ReadError, message: &[u8]) -> Self {
         PeerError {
-            kind: PeerErrorKind::Malformed(error.what().into()),
+            kind: PeerErrorKind::Malformed(error.reason().into()),
             at: path_at(message, error.offset()),
             excerpt: around(message, error.offset()),
         }

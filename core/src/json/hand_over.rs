@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::read::{self, HAND_OVER, ReadError, Reader};
+use super::HAND_OVER;
+use super::read::{self, ReadError, Reader};
 
 /// What a type is read with.
 pub(crate) type Read<T> = fn(&mut Reader<'_>) -> read::Result<T>;

@@ -1,17 +1,20 @@
 //! JSON: the reader, the writer, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
 
 pub(crate) mod append;
-mod deserialize;
+mod de;
+mod error;
 pub(crate) mod from_json;
 pub(crate) mod hand_over;
-pub(crate) mod locate;
+mod lex;
 pub(crate) mod number;
+pub(crate) mod path;
 pub(crate) mod read;
 pub(crate) mod scan;
 pub(crate) mod serialize;
 mod skip;
 pub(crate) mod string;
 
+pub(crate) use de::from_str;
 pub use number::Number;
 
 use alloc::boxed::Box;
@@ -25,6 +28,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::text::excerpt;
+
+/// The name by which [`Json`] asks for raw text.
+const RAW: &str = "$mcpwire::Json";
+
+/// The name by which a type that reads itself asks for the reader.
+const HAND_OVER: &str = "$mcpwire::HandOver";
+
+/// The name by which `serde_json::value::RawValue` asks for raw text, and gives it. It is private to `serde_json`; a test fails
+/// if it changes.
+const SERDE_RAW: &str = "$serde_json::private::RawValue";
 
 /// One JSON value, kept as the text it came in.
 ///
@@ -83,7 +96,7 @@ impl Json {
 
     /// Reads the text into a type of the caller's.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
-        read::from_str(self.get()).map_err(JsonError::new)
+        from_str(self.get()).map_err(JsonError::new)
     }
 
     /// Whether the value is an object.
@@ -93,7 +106,7 @@ impl Json {
 
     /// The member `name` of an object, if this is one and has it.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        self.member_text(name).and_then(|text| read::from_str(text).ok())
+        self.member_text(name).and_then(|text| from_str(text).ok())
     }
 
     /// The text of that member.
@@ -139,8 +152,8 @@ impl fmt::Display for Json {
 impl Serialize for Json {
     /// As what it is, if the serialiser is this crate's or that of `serde_json`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut raw = serializer.serialize_struct(read::SERDE_RAW, 1)?;
-        raw.serialize_field(read::SERDE_RAW, self.get())?;
+        let mut raw = serializer.serialize_struct(SERDE_RAW, 1)?;
+        raw.serialize_field(SERDE_RAW, self.get())?;
         raw.end()
     }
 }
@@ -163,7 +176,7 @@ impl<'de> Deserialize<'de> for Json {
                 Box::<RawValue>::deserialize(deserializer).map(|raw| Json::of(raw.get()))
             }
         }
-        deserializer.deserialize_newtype_struct(read::RAW, JsonVisitor)
+        deserializer.deserialize_newtype_struct(RAW, JsonVisitor)
     }
 }
 

@@ -18,9 +18,9 @@ pub(crate) enum Answer<R> {
     Error(RpcError),
 }
 
-/// Reads a part of a message into its type, where the caller wants it. What reads envelopes is compiled once, whatever is in
-/// them.
-type Part<'a, 'de> = &'a mut dyn read::Part<'de>;
+/// Reads a part of a message, with the reader at its value. Behind a pointer, so that the envelope is read by code that is
+/// compiled once, whatever the part is.
+type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
 /// Reads the response to our request `id`, its result as an `R`.
 pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> Result<Answer<R>, PeerError> {
@@ -59,19 +59,19 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
 }
 
 /// Reads the envelope of a response. If it has no error, its result has been read.
-fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
+fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
     let text = utf8(message)?;
     // Most messages are built in one of two ways, and then the result is all that is left to read. Whatever does not fit
     // is read again as a whole, which then says what is wrong.
     let ours = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| ours(found)) {
-        let mut reader = Reader::within(text, start);
-        if result.read(&mut reader).is_ok() && reader.closes() {
+        let mut reader = Reader::within_object(text, start);
+        if result(&mut reader).is_ok() && reader.ends_object() {
             return Ok(None);
         }
     } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| ours(found)) {
-        let mut reader = Reader::within(text, range.start);
-        if result.read(&mut reader).is_ok() && reader.is_at(range.end) {
+        let mut reader = Reader::within_object(text, range.start);
+        if result(&mut reader).is_ok() && reader.position() == range.end {
             return Ok(None);
         }
     }
@@ -82,7 +82,7 @@ fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<O
 fn unusual_response<'de>(
     text: &'de str,
     id: Option<u64>,
-    result: Part<'_, 'de>,
+    result: ReadPart<'_, 'de>,
 ) -> Result<Option<RpcError>, PeerError> {
     let mut reader = Reader::new(text);
     Envelope::read(&mut reader, id, result)
@@ -96,10 +96,10 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
-fn notification<'de>(message: &'de [u8], params: Part<'_, 'de>) -> Option<()> {
+fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params.read(reader),
+        "params" => params(reader),
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
@@ -135,7 +135,7 @@ enum Slot {
 
 impl<'de> Envelope<'de> {
     /// Reads a response; `id` is the one that it must carry, if one is known.
-    fn read(reader: &mut Reader<'de>, id: Option<u64>, result: Part<'_, 'de>) -> read::Result<Option<RpcError>> {
+    fn read(reader: &mut Reader<'de>, id: Option<u64>, result: ReadPart<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
         if id.is_some() && envelope.id.and_then(WireId::number) != id {
@@ -145,7 +145,7 @@ impl<'de> Envelope<'de> {
             (Slot::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
             (Slot::Read, None) => Ok(None),
-            (Slot::Null, None) => match result.read(&mut Reader::new("null")) {
+            (Slot::Null, None) => match result(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
@@ -153,7 +153,7 @@ impl<'de> Envelope<'de> {
         }
     }
 
-    fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: Part<'_, 'de>) -> read::Result<()> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: ReadPart<'_, 'de>) -> read::Result<()> {
         let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
         match key {
             "id" if self.id.is_some() => return twice(key),
@@ -164,7 +164,7 @@ impl<'de> Envelope<'de> {
                 self.result = Slot::Null;
             }
             "result" => {
-                result.read(reader)?;
+                result(reader)?;
                 self.result = Slot::Read;
             }
             "error" if self.error.is_some() => return twice(key),

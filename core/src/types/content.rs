@@ -255,7 +255,7 @@ impl FromJson for ContentBlock {
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut members = Members::default();
         let first = reader.next_byte();
-        let start = reader.at;
+        let start = reader.position();
         if first == Some(b'{') {
             reader.members(&mut |name, reader| members.read(name, reader))?;
         } else {
@@ -348,7 +348,7 @@ pub(super) fn member<T: FromJson>(
     reader: &mut Reader<'_>,
 ) -> read::Result<()> {
     reader.next_byte();
-    let start = reader.at;
+    let start = reader.position();
     if let Ok(value) = T::from_json(reader)? {
         *place = Some(value);
     } else {

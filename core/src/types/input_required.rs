@@ -50,7 +50,7 @@ impl InputRequiredResult {
         let mut list = Vec::new();
         match inputs(&mut list, &mut Reader::new(object.get())) {
             Ok(()) => Ok(list),
-            Err(error) => Err(error.what().into()),
+            Err(error) => Err(error.reason().into()),
         }
     }
 }

@@ -98,7 +98,7 @@ impl<T: FromJson> FromJson for Listed<T> {
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut list = Listed::default();
         if reader.next_byte() == Some(b'[') {
-            let start = reader.at;
+            let start = reader.position();
             reader.elements(&mut |reader| {
                 if list.sent() >= MAX_ENTRIES {
                     list.cut();
@@ -112,16 +112,16 @@ impl<T: FromJson> FromJson for Listed<T> {
                 }
                 Ok(())
             })?;
-            list.bytes = reader.at - start;
+            list.bytes = reader.position() - start;
             return Ok(Ok(list));
         }
-        let start = reader.at;
+        let start = reader.position();
         Ok(match from_json::skip_mismatch(reader)? {
             null @ Mismatch::Type("null") => Err(null),
             // A list that is none has one entry, which is no good; that it was there is still told.
             mismatch => {
                 list.rejected.push(reject(0, mismatch, Self::EXPECTED));
-                list.bytes = reader.at - start;
+                list.bytes = reader.position() - start;
                 Ok(list)
             }
         })

@@ -18,8 +18,8 @@ use serde::ser::{self, Serializer};
 
 use self::compound::Compound;
 use self::place::{Place, Value};
+use super::SERDE_RAW;
 use super::append::{push_number, push_signed, push_string};
-use super::read::SERDE_RAW;
 
 /// The name by which a number of `serde_json`'s gives its text, with the feature `arbitrary_precision`. It is theirs; a test
 /// notices if it changes.

@@ -7,14 +7,23 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
 use super::hand_over::Rest;
 use super::number;
-use super::read::{Body, HAND_OVER, RAW, ReadError, Reader, Result, SERDE_RAW};
+use super::read::{ReadError, Reader, Result, Text};
+use super::{HAND_OVER, RAW, SERDE_RAW};
+
+/// Reads a complete text into any type that serde knows.
+pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
+    let mut reader = Reader::new(text);
+    let value = T::deserialize(&mut reader).map_err(|error| reader.locate(error))?;
+    reader.end()?;
+    Ok(value)
+}
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.token()? {
-            Token::Plain(text) => visitor.visit_borrowed_str(text),
+            Token::Borrowed(text) => visitor.visit_borrowed_str(text),
             Token::Unescaped(text) => visitor.visit_string(text),
             Token::Object => {
                 let value = visitor.visit_map(Elements { reader: self, first: true })?;
@@ -62,8 +71,8 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     ) -> Result<V::Value> {
         match self.next_byte() {
             Some(b'"') => match self.string()? {
-                Body::Plain(text) => visitor.visit_enum(text.into_deserializer()),
-                Body::Unescaped(text) => visitor.visit_enum(text.into_deserializer()),
+                Text::Borrowed(text) => visitor.visit_enum(text.into_deserializer()),
+                Text::Unescaped(text) => visitor.visit_enum(text.into_deserializer()),
             },
             Some(b'{') => {
                 self.enter()?;
@@ -93,7 +102,7 @@ enum Token<'de> {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
-    Plain(&'de str),
+    Borrowed(&'de str),
     Unescaped(String),
     Array,
     Object,
@@ -104,8 +113,8 @@ impl<'de> Reader<'de> {
     fn token(&mut self) -> Result<Token<'de>> {
         match self.next_byte() {
             Some(b'"') => Ok(match self.string()? {
-                Body::Plain(text) => Token::Plain(text),
-                Body::Unescaped(text) => Token::Unescaped(text),
+                Text::Borrowed(text) => Token::Borrowed(text),
+                Text::Unescaped(text) => Token::Unescaped(text),
             }),
             Some(b'{') => self.enter().map(|()| Token::Object),
             Some(b'[') => self.enter().map(|()| Token::Array),
@@ -134,8 +143,8 @@ impl<'de> Reader<'de> {
     }
 
     /// The next key of an object, if there is one.
-    fn next_key(&mut self, first: &mut bool) -> Result<Option<Body<'de>>> {
-        if !self.another(first, b'}')? {
+    fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
+        if !self.has_next(first, b'}')? {
             return Ok(None);
         }
         self.key()?;
@@ -153,7 +162,7 @@ impl<'de> de::SeqAccess<'de> for Elements<'_, 'de> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        if !self.reader.another(&mut self.first, b']')? {
+        if !self.reader.has_next(&mut self.first, b']')? {
             return Ok(None);
         }
         seed.deserialize(&mut *self.reader).map(Some)
@@ -165,8 +174,8 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         match self.reader.next_key(&mut self.first)? {
-            Some(Body::Plain(text)) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
-            Some(Body::Unescaped(text)) => seed.deserialize(text.into_deserializer()).map(Some),
+            Some(Text::Borrowed(text)) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
+            Some(Text::Unescaped(text)) => seed.deserialize(text.into_deserializer()).map(Some),
             None => Ok(None),
         }
     }
@@ -245,7 +254,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::json::read::from_str;
+    use crate::json::from_str;
 
     fn same(text: &str) {
         let ours = from_str::<Value>(text).ok();
@@ -392,7 +401,7 @@ mod tests {
     fn an_error_knows_its_place() {
         let error = from_str::<Vec<u8>>("[1,\"x\"]").unwrap_err();
         assert_eq!(error.offset(), 6);
-        assert!(error.what().contains("invalid type"), "{error}");
+        assert!(error.reason().contains("invalid type"), "{error}");
         assert_eq!(from_str::<Value>("[1,}").unwrap_err().offset(), 3);
     }
 }
