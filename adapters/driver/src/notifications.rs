@@ -58,10 +58,13 @@ impl Notifications {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Notification>> {
         let mut over = false;
+        // Dropped without the lock: it may be the last that holds a task.
+        let mut former = None;
         let next = self.take(|queue| {
             over = queue.over;
-            queue.waker = Some(cx.waker().clone());
+            former = replace(&mut queue.waker, cx.waker());
         });
+        drop(former);
         if next.is_none() && !over { Poll::Pending } else { Poll::Ready(next) }
     }
 
@@ -77,6 +80,16 @@ impl Notifications {
             driver.wake();
         }
         notification
+    }
+}
+
+impl Drop for Notifications {
+    fn drop(&mut self) {
+        // The driver may hold the queue too, and drop it with the lock of the connection. No waker may be in it then.
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let wakers = (queue.waker.take(), queue.room.take());
+        drop(queue);
+        drop(wakers);
     }
 }
 
@@ -127,6 +140,15 @@ impl Queue {
     }
 }
 
+/// Keeps the waker of a task. Returns the one that was there before, if it is another.
+#[must_use = "it is to be dropped without any lock"]
+fn replace(kept: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
+    match kept {
+        Some(former) if former.will_wake(waker) => None,
+        kept => kept.replace(waker.clone()),
+    }
+}
+
 fn may_be_missed(notification: &Notification) -> bool {
     !matches!(notification, Notification::ToolsChanged | Notification::PromptsChanged | Notification::ResourcesChanged)
 }
@@ -154,8 +176,8 @@ trait Listener: Send + Sync {
     /// given at once.
     fn hear(&self, told: &mut Option<Notification>, last: bool) -> (Option<Waker>, bool);
 
-    /// Whether it still has that. Then `driver` is woken when it has caught up.
-    fn wait_for_room(&self, driver: &Waker) -> bool;
+    /// Whether it still has that. Then `driver` is woken when it has caught up, in place of the waker that is returned.
+    fn wait_for_room(&self, driver: &Waker) -> (bool, Option<Waker>);
 
     /// It is not waited for any more, until it has caught up.
     fn give_up_waiting(&self);
@@ -174,13 +196,9 @@ impl Listener for Mutex<Queue> {
         (queue.waker.take(), queue.is_crowded())
     }
 
-    fn wait_for_room(&self, driver: &Waker) -> bool {
+    fn wait_for_room(&self, driver: &Waker) -> (bool, Option<Waker>) {
         let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
-        let crowded = queue.is_crowded();
-        if crowded {
-            queue.room = Some(driver.clone());
-        }
-        crowded
+        if queue.is_crowded() { (true, replace(&mut queue.room, driver)) } else { (false, None) }
     }
 
     fn give_up_waiting(&self) {
@@ -234,11 +252,14 @@ impl Subscribers {
         self.crowded
     }
 
-    /// Whether it still is so. Then `driver` is woken when it has caught up.
-    pub(crate) fn wait_for_room(&mut self, driver: &Waker) -> bool {
+    /// Whether it still is so. Then `driver` is woken when it has caught up. Wakers that are of no use any more are added
+    /// to `former`, to be dropped without the lock.
+    pub(crate) fn wait_for_room(&mut self, driver: &Waker, former: &mut Vec<Waker>) -> bool {
         self.crowded = false;
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
-            self.crowded |= listener.wait_for_room(driver);
+            let (crowded, displaced) = listener.wait_for_room(driver);
+            self.crowded |= crowded;
+            former.extend(displaced);
         }
         self.crowded
     }

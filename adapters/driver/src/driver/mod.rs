@@ -73,6 +73,8 @@ pub(crate) struct Loop {
     watched: Vec<(Direction, Vec<u8>)>,
     heard: Vec<u8>,
     wakers: Vec<Waker>,
+    /// Wakers of no use any more, to be dropped without the lock.
+    former: Vec<Waker>,
     answers: Answers,
     /// What carries the messages where no stream does.
     #[cfg(feature = "http")]
@@ -110,6 +112,7 @@ impl Loop {
             watched: Vec::new(),
             heard: Vec::new(),
             wakers: Vec::new(),
+            former: Vec::new(),
             answers: Answers::default(),
             #[cfg(feature = "http")]
             http: None,
@@ -164,7 +167,7 @@ impl Loop {
     /// Whether those who listen are to have their turn before more is read. They are not waited for long: replies come the
     /// same way.
     fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker()) {
+        if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker(), &mut self.former) {
             self.held = None;
             return false;
         }
@@ -321,11 +324,12 @@ impl Loop {
         }
         state.shrink();
         match &mut state.driver {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
+            Some(waker) if waker.will_wake(cx.waker()) => {}
+            driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
         let asks = mem::take(&mut state.asks);
         drop(state);
+        self.former.clear();
         if self.over {
             self.answers.clear();
         } else {
