@@ -294,6 +294,12 @@ impl AnyEngine {
         either!(self, engine => engine.refuse(key, error, now))
     }
 
+    /// See [`stdio::Engine::handler_panicked`].
+    #[inline]
+    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
+        either!(self, engine => engine.handler_panicked(key, message, now))
+    }
+
     /// See [`stdio::Engine::keeps_answers_to`].
     #[inline]
     pub fn keeps_answers_to<M: Method>(&self) -> bool {
@@ -310,6 +316,12 @@ impl AnyEngine {
     #[inline]
     pub fn close(&mut self) {
         either!(self, engine => engine.close());
+    }
+
+    /// See [`stdio::Engine::close_failed`].
+    #[inline]
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        either!(self, engine => engine.close_failed(why));
     }
 
     /// See [`stdio::Engine::phase`].

@@ -341,6 +341,12 @@ impl Engine {
         self.session.refuse(key, error, self.now, self.transmit.buffer())
     }
 
+    /// Refuses what the server asked for, because the program's handler panicked. See [`Session::handler_panicked`].
+    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
+        self.now = self.now.max(now);
+        self.session.handler_panicked(key, message, self.now, self.transmit.buffer())
+    }
+
     /// Whether the server is to be told that the roots have changed: see [`Session::tells_roots_changes`].
     pub fn tells_roots_changes(&self) -> bool {
         self.session.tells_roots_changes()
@@ -348,8 +354,17 @@ impl Engine {
 
     /// Ends the connection from this side: all requests end. What was not written yet is dropped.
     pub fn close(&mut self) {
+        self.end(Closed::ByClient);
+    }
+
+    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        self.end(Closed::Failed(why));
+    }
+
+    fn end(&mut self, how: Closed) {
         self.transmit.clear();
-        self.session.close(Closed::ByClient);
+        self.session.close(how);
     }
 
     /// How far the connection has come.

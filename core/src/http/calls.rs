@@ -193,6 +193,13 @@ impl Engine {
         self.session.refuse(key, error, self.now, self.out.buffer())
     }
 
+    /// Refuses what the server asked for, because the program's handler panicked. See
+    /// [`Session::handler_panicked`](crate::Session::handler_panicked).
+    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
+        self.now = self.now.max(now);
+        self.session.handler_panicked(key, message, self.now, self.out.buffer())
+    }
+
     /// Whether the answer to a request of this method may be one that is kept: then what the server has told by now should
     /// have been taken in first.
     #[inline]

@@ -195,6 +195,12 @@ impl Engine {
         self.shut();
     }
 
+    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        self.session.close(Closed::Failed(why));
+        self.shut();
+    }
+
     /// How far the connection has come.
     pub fn phase(&self) -> Phase {
         self.session.phase()

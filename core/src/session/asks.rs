@@ -123,10 +123,18 @@ impl Asks {
 pub(super) struct Hooks {
     asked: fn(&mut Session, &str, &str, &[u8], Timestamp, &mut Vec<u8>),
     wanted: Wanted,
-    refused: fn(&mut Session, AskKey, &RpcError, Timestamp, &mut Vec<u8>) -> bool,
+    refused: fn(&mut Session, AskKey, &Refusal<'_>, Timestamp, &mut Vec<u8>) -> bool,
     given_up: fn(&mut Session, InputOwner),
     cancelled: fn(&mut Session, &[u8], Timestamp),
     forgotten: fn(&mut Session),
+}
+
+/// Why the server does not get an answer.
+enum Refusal<'a> {
+    /// The handler refused with this error.
+    Error(&'a RpcError),
+    /// The handler panicked with this message.
+    Panicked(&'a str),
 }
 
 type Wanted = fn(&mut Session, InputOwner, Option<RequestKey>, Vec<InputRequest>) -> Result<(), InputError>;
@@ -144,7 +152,20 @@ pub(super) static HOOKS: Hooks = Hooks {
 impl Session {
     /// Refuses what the server asked for. `false` as for [`Session::answer`].
     pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        self.config.hooks.is_some_and(|hooks| (hooks.refused)(self, key, error, now, out))
+        self.refuse_for(key, &Refusal::Error(error), now, out)
+    }
+
+    /// Refuses what the server asked for, because the program's handler panicked with this message. `false` as for
+    /// [`Session::answer`].
+    ///
+    /// A legacy server is answered with an internal error that does not contain the message. In the modern era, the
+    /// request that the server wanted the input for fails with [`InputError::Panicked`], and the server is not told.
+    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        self.refuse_for(key, &Refusal::Panicked(message), now, out)
+    }
+
+    fn refuse_for(&mut self, key: AskKey, why: &Refusal<'_>, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        self.config.hooks.is_some_and(|hooks| (hooks.refused)(self, key, why, now, out))
     }
 
     /// Takes in a request of the server's.
@@ -255,16 +276,27 @@ impl Session {
         Ok(true)
     }
 
-    fn refuse_ask(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
+    fn refuse_ask(&mut self, key: AskKey, why: &Refusal<'_>, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.asks.take(key) {
             Some(Origin::Request(id, _)) => {
-                write::error(out, &id, error.code, &error.message, error.data.as_ref());
+                match why {
+                    Refusal::Error(error) => {
+                        write::error(out, &id, error.code, &error.message, error.data.as_ref());
+                    }
+                    // What a panic says of the program is not for the server.
+                    Refusal::Panicked(_) => write::error(out, &id, RpcError::INTERNAL_ERROR, "Internal error", None),
+                }
                 self.watch_asks(now);
                 true
             }
             Some(Origin::Input { of, name, method }) => {
                 self.asks.collected.retain(|collected| collected.of != of || matches!(of, InputOwner::Round(_)));
-                let error = InputError::Refused { name, asked: method, error: error.clone() };
+                let error = match why {
+                    Refusal::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
+                    Refusal::Panicked(message) => {
+                        InputError::Panicked { name, asked: method, message: (*message).to_string() }
+                    }
+                };
                 self.inputs_refused(of, error, now, out);
                 true
             }

@@ -68,6 +68,9 @@ impl Session {
         let action = match how {
             Closed::ByServer if self.phase == Phase::Connecting => self.handshake.ended(),
             Closed::ByClient if self.phase == Phase::Connecting => self.handshake.fail(ConnectError::Cancelled),
+            Closed::Failed(ref why) if self.phase == Phase::Connecting => {
+                self.handshake.fail(ConnectError::Failed(Arc::clone(why)))
+            }
             _ => Action::Nothing,
         };
         match action {
