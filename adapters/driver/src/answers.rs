@@ -5,8 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use mcpwire_core::{Ask, AskKey, Json, RpcError};
+use mcpwire_core::{Ask, Json, RpcError};
+use mcpwire_process::{HandlerError, PanicSource, catch_panic, finish_ask};
 
+use crate::handlers::Handlers;
 use crate::shared::Shared;
 use crate::state::Asked;
 
@@ -34,6 +36,9 @@ pub trait Answer: Send + Sync + 'static {
     /// The future may borrow what it likes of `self`. It is polled by the task that drives the connection, beside
     /// everything else: it may take its time, and call the client, but must not block the thread. It is dropped if the
     /// server gives its request up or the connection ends.
+    ///
+    /// If it panics, the server is refused with an internal error, and everything else goes on:
+    /// see [`ConnectOptions`](crate::ConnectOptions#panics).
     fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Json, RpcError>> + Send;
 }
 
@@ -51,9 +56,9 @@ impl<T: Answer> AnyAnswer for T {
     }
 }
 
-/// The answers that are being thought about.
+/// The requests of the server's whose handlers have not come to an answer yet.
 #[derive(Default)]
-pub(crate) struct Answers(Vec<(AskKey, Answering)>);
+pub(crate) struct Answers(Vec<(Ask, Answering)>);
 
 impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
@@ -62,21 +67,19 @@ impl Answers {
         let Some(handlers) = &shared.handlers else { return };
         for asked in asks {
             match asked {
-                Asked::Asks(ask) => self.0.push((ask.key, handlers.begin(ask))),
-                Asked::GivesUp(key) => self.0.retain(|(open, _)| *open != key),
+                Asked::Asks(mut ask) => match catch_panic(|| handlers.begin(&ask)) {
+                    Ok(answering) => {
+                        // The handler has a copy. Only whoever is told of errors needs another.
+                        ask.params = ask.params.filter(|_| handlers.on_error.is_some());
+                        self.0.push((ask, answering));
+                    }
+                    Err(message) => finish(shared, handlers, &ask, Err(HandlerError::Panicked(message))),
+                },
+                Asked::GivesUp(key) => self.0.retain(|(ask, _)| ask.key != key),
             }
         }
-        for (key, answer) in self.poll(cx) {
-            let now = shared.clock.now();
-            shared.tell(|state| {
-                let answered = answer.and_then(|result| match state.engine.answer(key, &result, now) {
-                    Ok(_) => Ok(()),
-                    Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
-                });
-                if let Err(error) = answered {
-                    state.engine.refuse(key, &error, now);
-                }
-            });
+        for (ask, answer) in self.poll(cx) {
+            finish(shared, handlers, &ask, answer);
         }
     }
 
@@ -85,15 +88,34 @@ impl Answers {
     }
 
     /// Lets all of them go on. Those that are there are taken out.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(AskKey, Result<Json, RpcError>)> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(Ask, Result<Json, HandlerError>)> {
         let mut there = Vec::new();
-        self.0.retain_mut(|(key, answering)| match answering.as_mut().poll(cx) {
-            Poll::Ready(answer) => {
-                there.push((*key, answer));
-                false
-            }
-            Poll::Pending => true,
-        });
+        let mut at = 0;
+        while let Some((_, answering)) = self.0.get_mut(at) {
+            let answer = match catch_panic(|| answering.as_mut().poll(cx)) {
+                Ok(Poll::Pending) => {
+                    at += 1;
+                    continue;
+                }
+                Ok(Poll::Ready(answer)) => answer.map_err(HandlerError::Refused),
+                Err(message) => Err(HandlerError::Panicked(message)),
+            };
+            there.push((self.0.remove(at).0, answer));
+        }
         there
     }
+}
+
+/// Tells the program of a handler that did not answer, and the server what the handler has come to.
+fn finish(shared: &Shared, handlers: &Handlers, ask: &Ask, answer: Result<Json, HandlerError>) {
+    if let Err(error) = &answer {
+        if let HandlerError::Panicked(message) = error {
+            shared.panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());
+        }
+        if let Some(on_error) = &handlers.on_error {
+            shared.panics.catch(PanicSource::OnAnswerError, || on_error(ask, &error.to_rpc_error(ask)));
+        }
+    }
+    let now = shared.clock.now();
+    shared.tell(|state| finish_ask(&mut state.engine, ask, answer, now));
 }

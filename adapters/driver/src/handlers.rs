@@ -21,7 +21,7 @@ pub(crate) type Thinking<T> = Pin<Box<dyn Future<Output = Result<T, RpcError>> +
 /// A handler that answers one thing.
 pub(crate) type Handler<Q, A> = Box<dyn Fn(Q) -> Thinking<A> + Send + Sync>;
 
-type OnError = Arc<dyn Fn(&Ask, &RpcError) + Send + Sync>;
+type OnError = Box<dyn Fn(&Ask, &RpcError) + Send + Sync>;
 
 /// All who answer. Those that answer one thing go before those that answer anything.
 #[derive(Default)]
@@ -47,16 +47,8 @@ impl Handlers {
     }
 
     /// The future of the answer to a request, or of what to refuse it with.
-    pub(crate) fn begin(&self, ask: Ask) -> Answering {
-        let answering = self.find(&ask).unwrap_or_else(|error| Box::pin(ready(Err(error))));
-        let Some(on_error) = self.on_error.clone() else { return answering };
-        Box::pin(async move {
-            let answer = answering.await;
-            if let Err(error) = &answer {
-                on_error(&ask, error);
-            }
-            answer
-        })
+    pub(crate) fn begin(&self, ask: &Ask) -> Answering {
+        self.find(ask).unwrap_or_else(|error| Box::pin(ready(Err(error))))
     }
 
     /// Changes the roots.

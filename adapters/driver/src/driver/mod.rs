@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcpwire_core::{Ending, Phase, Timestamp};
-use mcpwire_process::{Direction, ShutdownReport};
+use mcpwire_process::{Direction, ShutdownReport, catch_panic};
 
 use crate::answers::Answers;
 use crate::handlers;
@@ -328,8 +328,12 @@ impl Loop {
             driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
         let asks = mem::take(&mut state.asks);
+        let writer_panic = state.writer_panic.take();
         drop(state);
         self.former.clear();
+        if let Some(message) = writer_panic.filter(|_| !self.over) {
+            self.fail(message);
+        }
         if self.over {
             self.answers.clear();
         } else {
@@ -337,6 +341,16 @@ impl Loop {
         }
         self.outside();
         if self.over { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Loop {
+    fn poll_any(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        #[cfg(feature = "http")]
+        if self.http.is_some() {
+            return self.poll_http(cx);
+        }
+        self.poll_once(cx)
     }
 }
 
@@ -348,10 +362,10 @@ impl Future for Loop {
         if this.over {
             return Poll::Ready(());
         }
-        #[cfg(feature = "http")]
-        if this.http.is_some() {
-            return this.poll_http(cx);
-        }
-        this.poll_once(cx)
+        // Handlers and callbacks are guarded, each for itself. What is left is the program's streams and runtime.
+        catch_panic(|| this.poll_any(cx)).unwrap_or_else(|message| {
+            this.fail(message);
+            Poll::Ready(())
+        })
     }
 }
