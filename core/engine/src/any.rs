@@ -5,6 +5,7 @@ use core::fmt;
 use core::time::Duration;
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 #[cfg(feature = "http")]
 use crate::http;
@@ -167,6 +168,12 @@ impl AnyEngine {
     #[inline]
     pub fn close(&mut self) {
         either!(self, engine => engine.close());
+    }
+
+    /// See [`stdio::Engine::close_failed`].
+    #[inline]
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        either!(self, engine => engine.close_failed(why));
     }
 
     /// See [`stdio::Engine::is_idle`].

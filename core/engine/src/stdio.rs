@@ -1,5 +1,6 @@
 //! [`Engine`]: a [`Session`] together with the bytes of a stream. What an adapter drives.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -162,6 +163,12 @@ impl Engine {
     pub fn close(&mut self) {
         self.transmit.clear();
         self.session.close(Closed::ByClient);
+    }
+
+    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        self.transmit.clear();
+        self.session.close(Closed::Failed(why));
     }
 
     /// An engine that opens the connection to a server that is started once more, after [`Event::Restart`], when `spent`

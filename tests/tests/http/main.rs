@@ -9,6 +9,7 @@ mod headers;
 mod old;
 mod opening;
 mod own_stream;
+mod panics_of_the_program;
 mod properties;
 mod sessions;
 mod sockets;

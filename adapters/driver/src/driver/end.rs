@@ -1,10 +1,11 @@
 //! The end of what a driver drives: what the server says last, its exit, and what is done to end it.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_core::Phase;
-use mcpwire_process::ShutdownReport;
+use mcpwire_process::{PanicSource, ShutdownReport};
 
 use super::Loop;
 use crate::state::{State, Wish};
@@ -108,12 +109,22 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
-    fn drop(&mut self) {
-        if self.over {
-            return;
-        }
+impl Loop {
+    /// Ends everything because a stream or the runtime panicked: with the message, for whoever waits.
+    #[cold]
+    pub(super) fn fail(&mut self, message: String) {
+        self.over = true;
+        let why = format!("{} panicked: {message}", PanicSource::Transport);
+        // First: whoever finds the connection ended may look for it.
+        self.shared.panics.report(PanicSource::Transport, message);
+        self.end_at_once(Some(why.into()));
+    }
+
+    fn end_at_once(&mut self, failure: Option<Arc<str>>) {
         let mut state = self.shared.lock();
+        if let Some(why) = failure {
+            state.fail(why);
+        }
         state.close(&self.shared.server, &mut self.wakers);
         state.writer = None;
         let process = state.process.take();
@@ -123,6 +134,14 @@ impl Drop for Loop {
         self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if !self.over {
+            self.end_at_once(None);
         }
     }
 }

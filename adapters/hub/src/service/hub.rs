@@ -69,7 +69,7 @@ impl Hub {
             // A ledger that cannot be read keeps nobody from starting servers.
             Ok((loaded, ledger.reap(GRACE).unwrap_or_default()))
         });
-        let (loaded, reaped) = loaded.await.unwrap_or_else(|_| Err(hub_has_ended()))?;
+        let (loaded, reaped) = loaded.await??;
         for container in &reaped.containers {
             super::containers::remove(container.clone(), &settings.tasks).await;
         }
@@ -306,7 +306,7 @@ impl McpService for Hub {
             let config = self.shared().lock().config(server_id(id))?;
             let secrets = self.secrets();
             let missing = self.shared().tasks.block(move || Launch::missing(&config, &*secrets));
-            missing.await.unwrap_or_else(|_| Err(hub_has_ended()))
+            missing.await?
         })
     }
 }

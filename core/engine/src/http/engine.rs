@@ -1,6 +1,7 @@
 //! [`Engine`]: a session and the exchanges that carry its messages. What an adapter drives.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -193,6 +194,12 @@ impl Engine {
     /// it.
     pub fn close(&mut self) {
         self.session.close(Closed::ByClient);
+        self.shut();
+    }
+
+    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        self.session.close(Closed::Failed(why));
         self.shut();
     }
 

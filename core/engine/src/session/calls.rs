@@ -12,6 +12,7 @@ use super::keys::{AskKey, RequestKey, SubscriptionKey};
 use super::objects::{merged, without};
 use super::prepared::{self, Caching, Prepared, PreparedRequest};
 use super::server::Phase;
+use super::server_requests::Refusal;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use super::{NewRequest, Session};
@@ -269,7 +270,18 @@ impl<'e> Calls<'e> {
     /// Refuses a request of the server. Returns `false` as [`Self::answer`] does.
     pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp) -> bool {
         let now = self.at(now);
-        self.session.refuse(key, error, now, self.out)
+        self.session.refuse(key, &Refusal::Error(error), now, self.out)
+    }
+
+    /// Refuses a request of the server, because the program's handler panicked with this message. Returns `false` as
+    /// [`Self::answer`] does.
+    ///
+    /// A legacy server is answered with an internal error that does not contain the message. In the modern era, the request
+    /// that the server wanted the input for fails with [`InputError::Panicked`](crate::InputError::Panicked), and the server is
+    /// not told.
+    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
+        let now = self.at(now);
+        self.session.refuse(key, &Refusal::Panicked(message), now, self.out)
     }
 
     fn send(

@@ -64,7 +64,7 @@ use opening::{Opened, Opening, OpeningContext};
 use prepared::{Caching, send_error};
 use requests::{CallerRequest, Deadlines, OpeningRequest, Owner, Requests, TaskUse};
 use response_cache::{Lookup, ResponseCache};
-use server_requests::{Answered, ServerRequests};
+use server_requests::{Answered, Refusal, ServerRequests};
 use subscriptions::Subscriptions;
 use tasks::Tasks;
 
@@ -75,7 +75,7 @@ use crate::method::Method;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::write::{self, Meta, Push};
-use crate::rpc::{PeerError, RpcError, WireId};
+use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel, SubscriptionFilter, TaskHandle};
@@ -293,7 +293,11 @@ impl Session {
         let end = match &mut self.connection {
             Connection::Closed => return,
             Connection::Opening(opening) if reason == Closed::ByServer => Some(opening.stream_ended()),
-            Connection::Opening(_) if reason == Closed::ByClient => Some(Opened::Failed(ConnectError::Cancelled)),
+            Connection::Opening(_) => match &reason {
+                Closed::ByClient => Some(Opened::Failed(ConnectError::Cancelled)),
+                Closed::Failed(why) => Some(Opened::Failed(ConnectError::Failed(Arc::clone(why)))),
+                _ => None,
+            },
             _ => None,
         };
         match end {
@@ -486,8 +490,8 @@ impl Session {
         Ok(self.input_answered(answered, now, out))
     }
 
-    fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        let answered = self.server_requests.refuse(key, error, context!(self, now, out));
+    fn refuse(&mut self, key: AskKey, refusal: &Refusal<'_>, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let answered = self.server_requests.refuse(key, refusal, context!(self, now, out));
         self.input_answered(answered, now, out)
     }
 

@@ -20,6 +20,7 @@ impl<'a> From<&'a ConnectError> for Cause<'a> {
             ConnectError::Timeout { after } => Cause::Timeout(*after),
             ConnectError::Closed => Cause::Closed,
             ConnectError::Cancelled => Cause::Cancelled,
+            ConnectError::Failed(_) => Cause::Network(format!("{error}").into()),
             #[cfg(feature = "http")]
             ConnectError::Http { error, .. } => Cause::from(&**error),
             other => Cause::Unreadable(format!("{other}").into()),
@@ -40,6 +41,7 @@ impl<'a> From<&'a CallError> for Cause<'a> {
             CallError::Closed { reason: Closed::NotOpened(error), .. } => Cause::from(&**error),
             CallError::Closed { reason: Closed::ByClient, .. } => Cause::Cancelled,
             CallError::Closed { reason: Closed::ByServer, .. } => Cause::Closed,
+            CallError::Closed { reason: reason @ Closed::Failed(_), .. } => Cause::Network(format!("{reason}").into()),
             #[cfg(feature = "http")]
             CallError::Http { error, .. } => Cause::from(&**error),
             other => Cause::Unreadable(format!("{other}").into()),

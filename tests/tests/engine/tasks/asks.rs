@@ -149,6 +149,16 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     assert!(matches!(&*error, InputError::Refused { name, .. } if name == "a"));
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     assert!(asks(&pair).iter().all(|(key, _)| *key == asked[0].0), "nobody is asked for the other any more");
+    // Whoever is asked panics.
+    let mut pair = Pair::open(offering(), extension(ask));
+    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+    pair.pass(secs(3));
+    let second = asks(&pair)[1].0;
+    assert!(pair.engine.calls().handler_panicked(second, "on purpose", pair.now));
+    pair.drive();
+    let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
+    assert!(matches!(&*error, InputError::Panicked { name, message, .. } if name == "b" && message == "on purpose"));
+    assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     // Not offered: nobody is asked at all.
     let mut pair = Pair::open(declared(), extension(ask));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
