@@ -97,6 +97,8 @@ mod ending;
 mod extract;
 mod frame;
 #[cfg(feature = "http")]
+mod header_params;
+#[cfg(feature = "http")]
 pub mod http;
 mod json;
 mod known_tools;
@@ -112,7 +114,10 @@ mod text;
 mod time;
 mod tool_list;
 mod tool_search;
+#[cfg(feature = "http")]
+mod transport_error;
 mod types;
+mod url;
 
 /// The JSON reader, for the crates of this workspace. Not part of the public API.
 #[doc(hidden)]

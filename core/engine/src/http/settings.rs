@@ -4,8 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::headers::{is_token, is_value};
-use super::uri;
+use super::headers::is_value;
+use crate::header_params::is_token;
+use crate::url::{is_address, without_fragment, without_query};
 
 /// The two shapes of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +68,8 @@ impl Settings {
     /// If requests cannot be sent to such an address. User and password do not belong into it, but into a header.
     pub fn new(uri: impl Into<String>) -> Result<Self, SettingsError> {
         let uri: String = uri.into();
-        let uri = uri.split('#').next().unwrap_or_default();
-        if !uri::is_address(uri) {
+        let uri = without_fragment(&uri);
+        if !is_address(uri) {
             return Err(SettingsError::Address);
         }
         Ok(Settings {
@@ -117,10 +118,6 @@ impl fmt::Debug for Settings {
             .field("listen", &self.listen)
             .finish_non_exhaustive()
     }
-}
-
-pub(super) fn without_query(uri: &str) -> &str {
-    uri.split('?').next().unwrap_or_default()
 }
 
 /// What is wrong with an address or a header.
