@@ -13,7 +13,7 @@ use core::{fmt, mem};
 
 use super::exchange::{Command, ExchangeId, Verb};
 use super::exchanges::{Exchanges, OpenExchange, Purpose};
-use super::incoming::{BodyLimits, Head, Received};
+use super::incoming::{BodyLimits, Head, Received, Response};
 use super::outgoing::{HeaderWriter, Headers, names_session};
 use super::refresh_tools::{ToolRefresh, header_mismatch};
 use super::renewal::{self, LegacySession};
@@ -164,6 +164,9 @@ impl Engine {
             if let Some(event) = self.session.poll_event() {
                 return Some(self.polled(event));
             }
+            if self.session.is_in_batch() {
+                self.limit_answers();
+            }
             if self.session.resume(self.now, self.queue.buffer()) {
                 continue;
             }
@@ -219,8 +222,11 @@ impl Engine {
         if self.streams.is_own_due(now) {
             self.request_own_stream();
         }
-        while let Some(id) = self.exchanges.overdue(now) {
+        while let Some(id) = self.exchanges.overdue_stream(now) {
             self.abort(id);
+        }
+        while let Some(id) = self.exchanges.overdue_message(now) {
+            self.message_overdue(id);
         }
     }
 
@@ -333,11 +339,16 @@ impl Engine {
             self.post(request);
             return true;
         }
-        if let Some((method, message)) = self.queue.next_message() {
-            self.post_message(method, message);
-            return true;
+        if self.exchanges.messages() >= self.settings.max_posted_messages.max(1) {
+            return false;
         }
-        false
+        match self.queue.next_message() {
+            Some((method, message)) => {
+                self.post_message(method, message);
+                true
+            }
+            None => false,
+        }
     }
 
     /// Sends a request, for the first time or once more, unless nobody waits for its answer.
@@ -377,7 +388,8 @@ impl Engine {
     /// Sends a notification, whose method is given, or an answer.
     fn post_message(&mut self, method: Option<String>, message: Vec<u8>) {
         let headers = self.headers().message(method.as_deref().unwrap_or_default(), &message);
-        self.start(Purpose::Message { method }, Verb::Post, headers, message);
+        let id = self.start(Purpose::Message { method }, Verb::Post, headers, message);
+        self.exchanges.give_up_message_at(id, self.now + self.session.config().request_timeout);
     }
 
     /// Sends `notifications/initialized`. Everything else waits until the server has accepted it.
@@ -494,7 +506,15 @@ impl Engine {
     }
 
     fn receive(&mut self, message: Vec<u8>) {
+        self.limit_answers();
         self.session.receive(message, self.now, self.queue.buffer());
+    }
+
+    /// Lets the session answer the server as long as few answers wait.
+    fn limit_answers(&mut self) {
+        self.sort_outgoing();
+        let room = self.settings.max_queued_answers.saturating_sub(self.queue.answer_bytes());
+        self.session.limit_answers(room);
     }
 
     /// Handles a message that is too long. If it is an answer, its request fails, and no other. A body is given up then; a stream
@@ -542,22 +562,7 @@ impl Engine {
             // The answer comes by the stream.
             Purpose::Delivery(_) if failure.is_none() && response.is_success() => {}
             Purpose::Delivery(request) => self.fail(request.id, RequestFault::Http(response.error(failure))),
-            Purpose::Message { method } => {
-                if method.as_deref() == Some(INITIALIZED) {
-                    self.initialized_delivered();
-                }
-                if failure.is_none() && response.is_success() {
-                    return;
-                }
-                if response.status() == 404 && session.is_some() {
-                    self.renew(session);
-                }
-                let error = match response.rpc_error(None).filter(|_| failure.is_none()) {
-                    Some((error, _)) => HttpError::Status { status: response.status(), excerpt: error.to_string() },
-                    None => response.error(failure),
-                };
-                self.session.add_event(Event::Undelivered { method, error });
-            }
+            Purpose::Message { method } => self.message_ended(method, &mut response, session, failure),
             Purpose::OwnStream => self.streams.own_ended(from, self.now, self.settings.max_attempts),
             Purpose::SseStream => self.sse_stream_ended(response.error(failure)),
             Purpose::Renewal { .. } if self.legacy_session.is_renewed_by(from) => {
@@ -566,6 +571,41 @@ impl Engine {
             Purpose::RefreshTools(refresh) => self.continue_refresh(*refresh),
             Purpose::Renewal { .. } | Purpose::Delete => {}
         }
+    }
+
+    /// Handles the end of the exchange of a notification, whose method is given, or of an answer.
+    fn message_ended(
+        &mut self,
+        method: Option<String>,
+        response: &mut Response,
+        session: Option<u32>,
+        failure: Option<Failure>,
+    ) {
+        if method.as_deref() == Some(INITIALIZED) {
+            self.initialized_delivered();
+        }
+        if failure.is_none() && response.is_success() {
+            return;
+        }
+        if response.status() == 404 && session.is_some() {
+            self.renew(session);
+        }
+        let error = match response.rpc_error(None).filter(|_| failure.is_none()) {
+            Some((error, _)) => HttpError::Status { status: response.status(), excerpt: error.to_string() },
+            None => response.error(failure),
+        };
+        self.session.add_event(Event::Undelivered { method, error });
+    }
+
+    /// Gives up the exchange of a message: the server does not respond, or its response does not end.
+    fn message_overdue(&mut self, id: ExchangeId) {
+        let Some(open) = self.remove(id) else { return };
+        self.exchanges.tell_aborted(id, &open);
+        let OpenExchange { purpose: Purpose::Message { method }, mut response, session, .. } = open else { return };
+        let after = self.session.config().request_timeout;
+        let detail = || alloc::format!("no response within {after:?}");
+        let failure = (!response.has_begun()).then(|| Failure::new(FailureKind::Broken, detail()));
+        self.message_ended(method, &mut response, session, failure);
     }
 
     /// Does what follows for a request whose exchange ended without its answer.

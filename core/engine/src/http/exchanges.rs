@@ -118,6 +118,8 @@ pub(super) struct Exchanges {
     unsent: usize,
     /// The streams that have served their purpose, and when they are closed, in this order.
     closing: VecDeque<(Timestamp, ExchangeId)>,
+    /// The exchanges that carry notifications and answers, and when each is given up, in this order.
+    messages: VecDeque<(Timestamp, ExchangeId)>,
 }
 
 impl Exchanges {
@@ -129,6 +131,7 @@ impl Exchanges {
             next_id: 1,
             unsent: 0,
             closing: VecDeque::new(),
+            messages: VecDeque::new(),
         }
     }
 
@@ -216,6 +219,7 @@ impl Exchanges {
         let open = self.table.get_mut(&id).filter(|open| !open.is_over)?;
         open.is_over = true;
         self.unsent -= mem::take(&mut open.unsent);
+        self.messages.retain(|(_, other)| *other != id);
         Some(open)
     }
 
@@ -226,6 +230,7 @@ impl Exchanges {
         if open.is_closing {
             self.closing.retain(|(_, other)| *other != id);
         }
+        self.messages.retain(|(_, other)| *other != id);
         if let Some(request) = open.request().filter(|request| self.by_request.get(request) == Some(&id)) {
             self.by_request.remove(&request);
         }
@@ -255,16 +260,35 @@ impl Exchanges {
         }
     }
 
-    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.closing.front().map(|(at, _)| *at)
+    /// Sets when the exchange of a message is given up. The deadlines of messages only grow.
+    pub(super) fn give_up_message_at(&mut self, id: ExchangeId, deadline: Timestamp) {
+        self.messages.push_back((deadline, id));
     }
 
-    /// Returns an exchange whose moment is over.
-    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<ExchangeId> {
-        self.closing.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
+    /// Returns the number of exchanges that carry notifications and answers.
+    pub(super) fn messages(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
+    }
+
+    /// Returns a stream that the server has not ended in the moment that it had.
+    pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
+        overdue(&self.closing, now)
+    }
+
+    /// Returns an exchange whose message takes too long.
+    pub(super) fn overdue_message(&self, now: Timestamp) -> Option<ExchangeId> {
+        overdue(&self.messages, now)
     }
 
     pub(super) fn release_buffers(&mut self) {
         self.commands.shrink_to_fit();
     }
+}
+
+fn overdue(queue: &VecDeque<(Timestamp, ExchangeId)>, now: Timestamp) -> Option<ExchangeId> {
+    queue.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

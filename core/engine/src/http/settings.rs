@@ -42,6 +42,12 @@ pub struct Settings {
     /// How much of the body of a refusal is read, in bytes. 64 KiB: errors of the protocol with their data fit, and of pages for
     /// people only the beginning is shown.
     pub max_refusal: usize,
+    /// The most notifications and answers that are posted at the same time; at least one is. 4: servers accept them at once, and
+    /// each is an exchange beside those that the pool of connections limits. The others wait in order, and requests overtake them.
+    pub max_posted_messages: usize,
+    /// The number of bytes of waiting answers from which on further requests of the server get no answer. 4 MiB: a hundred
+    /// thousand answers to pings, which only a server that does not accept answers lets wait.
+    pub max_queued_answers: usize,
 }
 
 /// Headers that the engine sets; and those that belong to the connection, which only the HTTP client knows.
@@ -80,6 +86,8 @@ impl Settings {
             seed: 0,
             max_attempts: 5,
             max_refusal: 64 << 10,
+            max_posted_messages: 4,
+            max_queued_answers: 4 << 20,
         })
     }
 
