@@ -587,13 +587,16 @@ impl Engine {
         if failure.is_none() && response.is_success() {
             return;
         }
-        if response.status() == 404 && session.is_some() {
-            self.renew(session);
-        }
+        let is_session_lost = response.status() == 404 && self.legacy_session.is_current(session);
         let error = match response.rpc_error(None).filter(|_| failure.is_none()) {
             Some((error, _)) => HttpError::Status { status: response.status(), excerpt: error.to_string() },
             None => response.error(failure),
         };
+        if is_session_lost && self.legacy_session.may_renew_for_message(self.now) {
+            self.renew(session);
+        } else if is_session_lost && self.session.phase() == Phase::Ready {
+            self.renewal_failed(&error);
+        }
         self.session.add_event(Event::Undelivered { method, error });
     }
 
@@ -722,7 +725,8 @@ impl Engine {
         });
         let headers = self.headers().message("initialize", &message);
         let exchange = self.start(Purpose::Renewal { id }, Verb::Post, headers, message);
-        self.legacy_session.renewal_started(exchange, self.now + self.session.config().connect_timeout);
+        let deadline = self.now + self.session.config().connect_timeout;
+        self.legacy_session.renewal_started(exchange, self.now, deadline);
     }
 
     /// Handles a message on the exchange that opens a new session by the request with this id.

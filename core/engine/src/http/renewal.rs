@@ -17,6 +17,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::exchange::ExchangeId;
 use crate::json::scan::member;
@@ -24,6 +25,10 @@ use crate::rpc::decode::{self, Answer};
 use crate::time::Timestamp;
 use crate::transport_error::HttpError;
 use crate::types::{InitializeResult, ProtocolVersion};
+
+/// For how long after a renewal a message that the server refuses leads to no other one. 1 min. Requests are not held to it, because
+/// each leads to one renewal at most; a server can make the client send answers for ever.
+const RENEW_FOR_MESSAGES_AFTER: Duration = Duration::from_secs(60);
 
 /// The session with a legacy server. There is none with modern servers.
 #[derive(Debug, Default)]
@@ -37,6 +42,8 @@ pub(super) struct LegacySession {
     /// Requests wait until the server has accepted `notifications/initialized`, at most until then.
     held_until: Option<Timestamp>,
     renewal: Option<Renewal>,
+    /// When the last renewal began.
+    renewed_at: Option<Timestamp>,
     /// Whether the session has ended and could not be renewed.
     is_lost: bool,
 }
@@ -106,7 +113,18 @@ impl LegacySession {
         true
     }
 
-    pub(super) fn renewal_started(&mut self, exchange: ExchangeId, deadline: Timestamp) {
+    /// Whether a session of this generation is the present one, as far as is known.
+    pub(super) fn is_current(&self, generation: Option<u32>) -> bool {
+        generation == Some(self.generation) && self.renewal.is_none() && !self.is_lost
+    }
+
+    /// Whether the session may be renewed because the server refuses a message for it.
+    pub(super) fn may_renew_for_message(&self, now: Timestamp) -> bool {
+        self.renewed_at.is_none_or(|at| now.duration_since(at) >= RENEW_FOR_MESSAGES_AFTER)
+    }
+
+    pub(super) fn renewal_started(&mut self, exchange: ExchangeId, now: Timestamp, deadline: Timestamp) {
+        self.renewed_at = Some(now);
         self.renewal = Some(Renewal { exchange, deadline });
     }
 

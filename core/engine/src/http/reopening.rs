@@ -6,12 +6,22 @@ use core::time::Duration;
 
 use super::headers::is_value;
 use super::sse_decoder::SseDecoder;
+use crate::time::Timestamp;
 
 /// The first wait where the server names none. 1 s: a server that restarts quickly is back.
 const FIRST: Duration = Duration::from_secs(1);
 
 /// The longest wait that this side chooses. 1 min: a request a minute harms no server.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// The first wait that a server cannot shorten, once it has ended a stream soon after it was opened. 125 ms.
+const FIRST_FLOOR: Duration = Duration::from_millis(125);
+
+/// The longest such wait. 1 s: servers that are polled ask for a second or more, and a request a second harms nobody.
+const LONGEST_FLOOR: Duration = Duration::from_secs(1);
+
+/// How long a stream has to stay open for the next wait to be up to the server alone. 10 s: ten times the longest floor.
+const STEADY: Duration = Duration::from_secs(10);
 
 /// Where a stream of events is resumed, and after how long.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +33,11 @@ pub(super) struct ResumePoint {
     attempts: u32,
     /// The number of times in a row that the server could not be reached.
     unreachable: u32,
+    /// The number of times in a row that the stream was opened again soon after the time before. Events do not reset it: a server
+    /// could send one each time.
+    streak: u32,
+    /// When the stream was opened again for the last time.
+    reopened_at: Option<Timestamp>,
 }
 
 impl ResumePoint {
@@ -54,11 +69,18 @@ impl ResumePoint {
         self.unreachable
     }
 
-    /// Begins the next attempt, and returns how long to wait before it.
-    pub(super) fn next_wait(&mut self, random: &mut Random) -> Duration {
+    /// Begins the next attempt, and returns when it is to be made.
+    pub(super) fn next_attempt(&mut self, now: Timestamp, random: &mut Random) -> Timestamp {
+        if self.reopened_at.is_some_and(|at| now.duration_since(at) >= STEADY) {
+            self.streak = 0;
+        }
         let wait = wait(self.retry, self.attempts, random);
+        let floor = floor(self.streak);
+        let wait = if wait < floor { floor + random.part_of(floor / 4) } else { wait };
         self.attempts += 1;
-        wait
+        self.streak = self.streak.saturating_add(1);
+        self.reopened_at = Some(now + wait);
+        now + wait
     }
 }
 
@@ -73,6 +95,14 @@ fn wait(asked: Option<Duration>, attempt: u32, random: &mut Random) -> Duration 
     match (asked, attempt) {
         (Some(asked), 0) => asked,
         (asked, _) => asked.unwrap_or_default().max(doubled).saturating_add(random.part_of(doubled / 4)),
+    }
+}
+
+/// Returns the shortest wait after a streak of streams that ended soon. The first of them is reopened when the server wants it to be.
+fn floor(streak: u32) -> Duration {
+    match streak {
+        0 => Duration::ZERO,
+        streak => FIRST_FLOOR.saturating_mul(1 << (streak - 1).min(16)).min(LONGEST_FLOOR),
     }
 }
 
@@ -98,6 +128,8 @@ impl Random {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
@@ -110,6 +142,27 @@ mod tests {
             assert!(waited >= Duration::from_millis(500) && waited <= LONGEST + LONGEST / 4, "{waited:?}");
         }
         assert_eq!(wait(Some(Duration::MAX), 3, &mut random), Duration::MAX);
+    }
+
+    #[test]
+    fn streams_that_end_at_once_are_reopened_once_a_second() {
+        let mut random = Random::new(1);
+        let mut resume = ResumePoint { retry: Some(Duration::ZERO), ..ResumePoint::default() };
+        let mut now = Timestamp::ORIGIN;
+        let mut waits = Vec::new();
+        for _ in 0..20 {
+            // Each brings something.
+            resume.attempts = 0;
+            let at = resume.next_attempt(now, &mut random);
+            waits.push(at.duration_since(now));
+            now = at;
+        }
+        assert_eq!(waits[0], Duration::ZERO);
+        assert!(waits[..5].is_sorted(), "{waits:?}");
+        assert!(waits[4..].iter().all(|wait| *wait >= LONGEST_FLOOR && *wait <= LONGEST_FLOOR * 5 / 4), "{waits:?}");
+        resume.attempts = 0;
+        now = now + STEADY;
+        assert_eq!(resume.next_attempt(now, &mut random), now, "it held for long");
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Streams {
         self.own = if self.own_resume.attempts() >= max_attempts {
             OwnStream::Unavailable
         } else {
-            OwnStream::Waiting(now + self.own_resume.next_wait(&mut self.random))
+            OwnStream::Waiting(self.own_resume.next_attempt(now, &mut self.random))
         };
     }
 
@@ -122,7 +122,7 @@ impl Streams {
 
     /// Resumes the stream of a request later.
     pub(super) fn resume_later(&mut self, mut request: Request, now: Timestamp) {
-        let at = now + request.resume.next_wait(&mut self.random);
+        let at = request.resume.next_attempt(now, &mut self.random);
         self.broken.push((at, request));
     }
 
