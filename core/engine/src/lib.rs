@@ -96,6 +96,8 @@ mod error;
 mod extract;
 mod frame;
 #[cfg(feature = "http")]
+mod header_params;
+#[cfg(feature = "http")]
 pub mod http;
 mod json;
 mod request_check;
@@ -107,7 +109,10 @@ pub mod stdio;
 mod structured;
 mod text;
 mod time;
+#[cfg(feature = "http")]
+mod transport_error;
 mod types;
+mod url;
 
 /// The JSON reader, for the crates of this workspace. Not part of the public API.
 #[doc(hidden)]

@@ -147,7 +147,7 @@ impl<'e> Calls<'e> {
     /// # Errors
     /// As [`Self::request`].
     pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
-        self.at(now);
+        self.check_room(now)?;
         self.session.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.session.notify(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params), self.out)
     }
@@ -157,7 +157,7 @@ impl<'e> Calls<'e> {
     /// # Errors
     /// As [`Self::request_raw`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
-        self.at(now);
+        self.check_room(now)?;
         let push: Push<'_> = &|out: &mut Vec<u8>| match params {
             Some(params) => write::push_object(out, params),
             None => write::push_object(out, &()),

@@ -9,11 +9,11 @@ use core::fmt;
 use core::time::Duration;
 
 use super::error::Time;
-#[cfg(feature = "http")]
-use crate::http::HttpError;
 use crate::printable;
 use crate::rpc::{PeerError, RpcError};
 use crate::text::excerpt;
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 
 /// How a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,13 +17,13 @@ use core::time::Duration;
 
 use super::closed::Closed;
 use super::task_fault::TaskFault;
-#[cfg(feature = "http")]
-use crate::http::HttpError;
 use crate::printable;
 use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
 use crate::structured::StructuredError;
 use crate::text::excerpt;
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 use crate::types::ProtocolVersion;
 
 /// A method's name, in an error.

@@ -111,6 +111,8 @@ pub struct Session {
     /// The rest of an array of messages.
     batch: Option<Batch>,
     stats: Stats,
+    /// The number of bytes to send from which on requests of the server get no answer.
+    answer_limit: usize,
 }
 
 /// Lends the parts of a session that all others share.
@@ -122,6 +124,7 @@ macro_rules! context {
             events: &mut $session.events,
             requests: &mut $session.requests,
             stats: &mut $session.stats,
+            answer_limit: $session.answer_limit,
             connection: &$session.connection,
             config: &$session.config,
         }
@@ -213,6 +216,7 @@ impl Session {
             events: VecDeque::new(),
             batch: None,
             stats: Stats::default(),
+            answer_limit: usize::MAX,
         }
     }
 
@@ -834,6 +838,12 @@ impl Session {
     /// Whether the caller says that the server may carry out a request twice.
     pub(crate) fn is_repeatable(&self, id: u64) -> bool {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
+    }
+
+    /// Sets the number of bytes to send from which on requests of the server get no answer. The transport keeps the answers that
+    /// it has taken over in a queue with a limit.
+    pub(crate) fn limit_answers(&mut self, limit: usize) {
+        self.answer_limit = limit;
     }
 
     /// Keeps the ids of requests that are given up, for [`Self::take_abandoned`].

@@ -82,7 +82,7 @@ impl ServerRequests {
     pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], context: &mut Context<'_>) {
         // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and may
         // not be answered (basic/transports/stdio, "Sending Messages").
-        let may_answer = !context.connection.is_era(Era::Modern) && !context.is_transmit_full();
+        let may_answer = !context.connection.is_era(Era::Modern) && context.has_room_for_answer();
         let Some(id) = id.echo().filter(|_| may_answer) else { return report_refusal(method, context) };
         if method == "ping" {
             return write::empty_result(context.out, id);

@@ -13,6 +13,7 @@ use super::words::words;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::{Json, JsonError};
+use crate::url::Url;
 
 /// Parameters of `elicitation/create`, by mode. A request without a mode is a form, as up to 2025-06-18.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,15 +62,7 @@ impl ElicitUrl {
     /// The host of the address, as it stands there: what decides whom the person will talk to. `None` for an address
     /// without one.
     pub fn host(&self) -> Option<&str> {
-        let (_, rest) = self.url.split_once("://")?;
-        let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-        // What stands before the @ is a name and a password, and often meant to be taken for the host.
-        let host = authority.rsplit('@').next().unwrap_or_default();
-        let end = match host.strip_prefix('[') {
-            Some(inside) => inside.find(']').map_or(host.len(), |at| at + 2),
-            None => host.find(':').unwrap_or(host.len()),
-        };
-        Some(&host[..end]).filter(|host| !host.is_empty())
+        Url::split(&self.url)?.host()
     }
 }
 

@@ -158,7 +158,7 @@ impl Method for ListTools {
 
     #[cfg(feature = "http")]
     fn over_http(mut result: ListToolsResult) -> ListToolsResult {
-        crate::http::reject_unmirrorable(&mut result.tools);
+        crate::header_params::reject_invalid(&mut result.tools);
         result
     }
 }

@@ -227,6 +227,9 @@ impl Model {
         // Two to open the connection, one or two streams, one to renew the session.
         let answers = self.open.iter().filter(|exchange| exchange.verb == Verb::Post).count();
         assert!(answers <= 2 * MAX_IN_FLIGHT + 8 + self.messages + self.received / 8 + 64, "exchanges without a bound");
+        // Four at a time, and for each session the message that it is initialized, which nothing waits behind for long.
+        let messages = self.open.iter().filter(|exchange| exchange.verb == Verb::Post && !exchange.is_request).count();
+        assert!(messages <= 4 + 4, "{messages} messages at once");
         match self.engine.session().phase() {
             Phase::Connecting => assert!(self.engine.poll_timeout().is_some(), "an opening without an end"),
             Phase::Closed => {

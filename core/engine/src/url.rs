@@ -1,67 +1,109 @@
-//! As much of URIs as the transport needs: whose they are, and what a reference in them means (RFC 3986).
+//! The parts of URLs that a client of the protocol looks at (a subset of RFC 3986).
 
+#[cfg(feature = "http")]
 use alloc::string::{String, ToString};
+#[cfg(feature = "http")]
 use alloc::vec::Vec;
 
-/// The parts of an absolute `http` or `https` URI.
+/// An absolute URL with an authority, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Parts<'a> {
+pub(crate) struct Url<'a> {
     scheme: &'a str,
     authority: &'a str,
     /// From the first `/`, `?` or `#` on.
     rest: &'a str,
 }
 
-fn split(uri: &str) -> Option<Parts<'_>> {
-    let (scheme, after) = uri.split_once("://")?;
-    if !(scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")) {
-        return None;
+impl<'a> Url<'a> {
+    /// Splits a URL. Returns `None` if it names no scheme or no authority. A backslash ends the authority, as it does in
+    /// browsers.
+    pub(crate) fn split(url: &'a str) -> Option<Self> {
+        let (scheme, after) = url.split_once("://")?;
+        let end = after.find(['/', '?', '#', '\\']).unwrap_or(after.len());
+        let (authority, rest) = after.split_at(end);
+        (!authority.is_empty()).then_some(Url { scheme, authority, rest })
     }
-    let end = after.find(['/', '?', '#', '\\']).unwrap_or(after.len());
-    let (authority, rest) = after.split_at(end);
-    (!authority.is_empty()).then_some(Parts { scheme, authority, rest })
+
+    /// Returns the host as it is written, with the brackets of an IPv6 address, without user, password and port.
+    pub(crate) fn host(&self) -> Option<&'a str> {
+        Some(self.host_and_port().0).filter(|host| !host.is_empty())
+    }
+
+    /// Splits the authority, without user and password. The port keeps its colon.
+    fn host_and_port(&self) -> (&'a str, &'a str) {
+        // What stands before the last `@` is a name and a password, and often meant to be taken for the host.
+        let host = self.authority.rsplit('@').next().unwrap_or_default();
+        let end = match host.strip_prefix('[') {
+            Some(inside) => inside.find(']').map_or(host.len(), |at| at + 2),
+            None => host.find(':').unwrap_or(host.len()),
+        };
+        host.split_at(end)
+    }
 }
 
-/// Whether a text is an address to which requests can be sent: absolute, `http` or `https`, without user and password, and
-/// without anything that cannot stand in the first line of a request.
-pub(super) fn is_address(uri: &str) -> bool {
-    let plain = uri.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !uri.contains('\\');
-    plain && split(uri).is_some_and(|parts| !parts.authority.contains('@') && host_and_port(parts).is_some())
+#[cfg(feature = "http")]
+impl<'a> Url<'a> {
+    fn is_http(&self) -> bool {
+        self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
+    }
+
+    /// Returns what requests are sent to: the host and the port. `None` if there is no host, or no such port.
+    fn endpoint(&self) -> Option<(&'a str, u16)> {
+        let (host, port) = self.host_and_port();
+        let default = if self.scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
+        let port = match port {
+            "" | ":" => default,
+            port => port.strip_prefix(':')?.parse().ok()?,
+        };
+        (!host.is_empty()).then_some((host, port))
+    }
 }
 
-fn host_and_port(parts: Parts<'_>) -> Option<(&str, u16)> {
-    let default = if parts.scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
-    let colon = parts.authority.rfind(':').filter(|at| !parts.authority[*at..].contains(']'));
-    let (host, port) = match colon {
-        Some(at) => (&parts.authority[..at], &parts.authority[at + 1..]),
-        None => (parts.authority, ""),
-    };
-    let port = if port.is_empty() { default } else { port.parse().ok()? };
-    (!host.is_empty()).then_some((host, port))
+/// Returns a URL without its fragment.
+#[cfg(feature = "http")]
+pub(crate) fn without_fragment(url: &str) -> &str {
+    url.split('#').next().unwrap_or_default()
 }
 
-/// Whether two absolute URIs have scheme, host and port in common (RFC 6454).
-pub(super) fn same_origin(one: &str, other: &str) -> bool {
-    let (Some(one), Some(other)) = (split(one), split(other)) else { return false };
-    let same_host = match (host_and_port(one), host_and_port(other)) {
+/// Returns a URL without its query and fragment.
+#[cfg(feature = "http")]
+pub(crate) fn without_query(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
+}
+
+/// Whether requests can be sent to a URL: absolute, `http` or `https`, without user and password, and without characters that
+/// cannot stand in the first line of a request.
+#[cfg(feature = "http")]
+pub(crate) fn is_address(url: &str) -> bool {
+    let is_plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');
+    is_plain
+        && Url::split(url).is_some_and(|url| url.is_http() && !url.authority.contains('@') && url.endpoint().is_some())
+}
+
+/// Whether two URLs have scheme, host and port in common (RFC 6454).
+#[cfg(feature = "http")]
+pub(crate) fn same_origin(one: &str, other: &str) -> bool {
+    let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };
+    let same_host = match (one.endpoint(), other.endpoint()) {
         (Some((host, port)), Some((other, other_port))) => host.eq_ignore_ascii_case(other) && port == other_port,
         _ => false,
     };
-    same_host && one.scheme.eq_ignore_ascii_case(other.scheme)
+    same_host && one.is_http() && one.scheme.eq_ignore_ascii_case(other.scheme)
 }
 
-/// What `reference` means in a document at `base` (RFC 3986, section 5.2), without a fragment. `None` if one of them is no URI that
-/// requests can be sent to.
-pub(super) fn resolve(base: &str, reference: &str) -> Option<String> {
-    let parts = split(base)?;
-    let reference = reference.split('#').next().unwrap_or_default();
+/// Resolves a reference in a document at `base` (RFC 3986, section 5.2), without its fragment. Returns `None` if requests cannot be
+/// sent to one of them.
+#[cfg(feature = "http")]
+pub(crate) fn resolve(base: &str, reference: &str) -> Option<String> {
+    let base = Url::split(base).filter(Url::is_http)?;
+    let reference = without_fragment(reference);
     let resolved = if has_scheme(reference) {
         reference.to_string()
     } else if let Some(authority) = reference.strip_prefix("//") {
-        alloc::format!("{}://{authority}", parts.scheme)
+        alloc::format!("{}://{authority}", base.scheme)
     } else {
-        let own = parts.rest.split('#').next().unwrap_or_default();
-        let path = own.split('?').next().unwrap_or_default();
+        let own = without_fragment(base.rest);
+        let path = without_query(own);
         let target = match reference.as_bytes().first() {
             None => own.to_string(),
             Some(b'?') => path.to_string() + reference,
@@ -69,11 +111,12 @@ pub(super) fn resolve(base: &str, reference: &str) -> Option<String> {
             Some(_) => without_dots(&(path[..path.rfind('/').map_or(0, |at| at + 1)].to_string() + reference)),
         };
         let slash = if target.starts_with('/') { "" } else { "/" };
-        alloc::format!("{}://{}{slash}{target}", parts.scheme, parts.authority)
+        alloc::format!("{}://{}{slash}{target}", base.scheme, base.authority)
     };
     is_address(&resolved).then_some(resolved)
 }
 
+#[cfg(feature = "http")]
 fn has_scheme(reference: &str) -> bool {
     let Some(colon) = reference.find(':') else { return false };
     let scheme = &reference[..colon];
@@ -81,7 +124,8 @@ fn has_scheme(reference: &str) -> bool {
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// A path without `.` and `..` (RFC 3986, section 5.2.4); its query stays.
+/// Removes `.` and `..` from a path (RFC 3986, section 5.2.4). The query stays.
+#[cfg(feature = "http")]
 fn without_dots(target: &str) -> String {
     let (path, query) = match target.find('?') {
         Some(at) => target.split_at(at),
@@ -106,7 +150,7 @@ fn without_dots(target: &str) -> String {
     alloc::format!("/{}{query}", kept.join("/"))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "http"))]
 mod tests {
     use super::*;
 
@@ -152,6 +196,7 @@ mod tests {
         }
         assert!(!is_address("http://host\\@evil/"), "what is read in two ways is no address");
         assert!(is_address("http://localhost:1234") && is_address("https://a.b/c?d"));
+        assert!(!is_address("http://[::1]x:80/") && !is_address("http://a:1:2/"));
         for bad in ["", "host/a", "http://", "http://:80/", "http://a:x/", "http://a:99999/", "ws://a/"] {
             assert!(!is_address(bad), "{bad}");
         }

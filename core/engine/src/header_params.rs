@@ -1,5 +1,5 @@
-//! Arguments of tools that are repeated in headers: `x-mcp-header` (2026-07-28, basic/transports/streamable-http, "Custom Headers
-//! from Tool Parameters"; server/tools, "x-mcp-header").
+//! Custom headers from tool parameters: the `x-mcp-header` annotations of a tool's schema (2026-07-28,
+//! basic/transports/streamable-http, "Custom Headers from Tool Parameters"; server/tools, "x-mcp-header").
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -7,33 +7,32 @@ use alloc::vec::Vec;
 
 use memchr::memmem;
 
-use super::headers::{encode_value, is_token};
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::{self, key_text};
-use crate::json::string::unescape_lossy;
+use crate::types::{Listed, Rejected, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// The most headers of one tool. HTTP servers take about a hundred in all.
+/// The most headers of one tool. 64: HTTP servers accept about a hundred headers in all.
 const MAX_HEADERS: usize = 64;
 
-/// An argument that is repeated in a header.
+/// A parameter of a tool whose argument is also sent in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mirrored {
+pub(crate) struct HeaderParam {
     /// `Mcp-Param-` and the name that the schema gives.
-    header: String,
-    /// Where the value lies in the arguments: the chain of `properties` that leads to it.
-    path: Vec<String>,
+    pub(crate) header: String,
+    /// The names of the properties that lead to the argument.
+    pub(crate) path: Vec<String>,
 }
 
 /// Why the annotations of a schema are invalid.
-pub(super) type Reason = Cow<'static, str>;
+type Reason = Cow<'static, str>;
 
-/// The annotations of a tool's `inputSchema`.
+/// Reads the annotations of a tool's `inputSchema`.
 ///
 /// # Errors
-/// If one of them is not as the specification wants it: then the whole tool is to be left out.
-pub(super) fn annotations(schema: &[u8]) -> Result<Vec<Mirrored>, Reason> {
+/// If an annotation breaks the rules of the specification. Clients must reject the whole tool then.
+pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     if !may_have_annotations(schema) {
         return Ok(Vec::new());
     }
@@ -41,68 +40,62 @@ pub(super) fn annotations(schema: &[u8]) -> Result<Vec<Mirrored>, Reason> {
     let read = core::str::from_utf8(schema).map(|text| walk.schema(&mut Reader::new(text)));
     match walk.reason {
         Some(reason) => Err(reason),
-        // What cannot be read at all is for others to complain of.
+        // The reader of the tool reports a schema that is not JSON.
         None if !matches!(read, Ok(Ok(()))) => Ok(Vec::new()),
         None => Ok(walk.found),
     }
 }
 
-/// Most schemas have none, and then they are not taken apart. A name that is written with escapes counts, too.
-pub(super) fn may_have_annotations(schema: &[u8]) -> bool {
+/// Whether a text may contain annotations. Most schemas have none, and are not parsed then. The keyword may be written with
+/// escapes.
+pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
 
-/// The headers that a call with these arguments needs. An argument that is absent or `null` has none.
-pub(super) fn headers(mirrored: &[Mirrored], arguments: &[u8]) -> Vec<(String, String)> {
-    let value = |mirrored: &Mirrored| {
-        let text = mirrored.path.iter().try_fold(arguments, |object, name| {
-            // Of members of the same name, the last one counts for most readers.
-            scan::members(object).filter(|member| member.is(name)).last().map(|member| member.value)
-        })?;
-        Some((mirrored.header.clone(), encode_value(&as_text(text)?).into_owned()))
-    };
-    mirrored.iter().filter_map(value).collect()
+/// Rejects the tools whose `x-mcp-header` annotations are invalid (2026-07-28, basic/transports/streamable-http,
+/// "Schema Extension").
+pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
+    // The entries that were rejected before are in order of their index.
+    let mut taken = tools.rejected.iter().map(|rejected| rejected.index).peekable();
+    let mut index = 0;
+    let mut bad = Vec::new();
+    tools.items.retain(|tool| {
+        while taken.next_if_eq(&index).is_some() {
+            index += 1;
+        }
+        let place = index;
+        index += 1;
+        match header_params(tool.input_schema.get().as_bytes()) {
+            Ok(_) => true,
+            Err(reason) => {
+                bad.push(Rejected { index: place, name: Some(tool.name.clone()), reason });
+                false
+            }
+        }
+    });
+    tools.rejected.append(&mut bad);
+    tools.rejected.sort_by_key(|rejected| rejected.index);
 }
 
-/// The value of a JSON text as a header carries it, before it is encoded ("Value Encoding"). Lists and objects have none.
-fn as_text(json: &[u8]) -> Option<Cow<'_, str>> {
-    let text = core::str::from_utf8(json).ok()?;
-    match json.first()? {
-        b'"' => Some(Cow::Owned(unescape_lossy(text.strip_prefix('"')?.strip_suffix('"')?))),
-        b't' | b'f' => Some(Cow::Borrowed(text)),
-        b'-' | b'0'..=b'9' => Some(number(text)),
-        _ => None,
-    }
+/// Whether a text can be the name of a header: a token (RFC 9110, section 5.6.2).
+pub(crate) fn is_token(name: &str) -> bool {
+    let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_tchar)
 }
 
-/// A number in decimal, also where it was written as `1e3` or `42.0`. Beyond what JavaScript counts exactly it stays as it is.
-fn number(text: &str) -> Cow<'_, str> {
-    const SAFE: f64 = 9_007_199_254_740_991.0;
-    if !text.contains(['.', 'e', 'E']) {
-        return Cow::Borrowed(text);
-    }
-    match text.parse::<f64>() {
-        #[expect(clippy::cast_possible_truncation, reason = "it is compared with what it was")]
-        #[expect(clippy::cast_precision_loss, reason = "numbers that large are not looked at")]
-        #[expect(clippy::float_cmp, reason = "whole numbers of 53 bits are exact")]
-        Ok(value) if value.abs() <= SAFE && value as i64 as f64 == value => Cow::Owned((value as i64).to_string()),
-        _ => Cow::Borrowed(text),
-    }
-}
-
-/// One pass over a schema. The reader bounds its depth.
+/// Finds the annotations in one pass over a schema. The reader bounds its depth.
 struct Walk {
-    /// The `properties` that lead to where one is.
+    /// The names of the properties that lead to the present schema.
     path: Vec<String>,
-    /// How many keywords other than `properties`, such as `items`, `anyOf` or `$defs`, lead there: no annotation may stand
-    /// below one.
+    /// The number of keywords other than `properties`, such as `items`, `anyOf` or `$defs`, that lead there. No annotation may
+    /// stand below one.
     outside: usize,
-    found: Vec<Mirrored>,
+    found: Vec<HeaderParam>,
     reason: Option<Reason>,
 }
 
 impl Walk {
-    /// A schema, or a list of them, or a value that is neither.
+    /// Reads a schema, a list of schemas, or a value that is neither.
     fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         match reader.next_byte() {
             Some(b'{') => self.object(reader),
@@ -150,12 +143,12 @@ impl Walk {
         Ok(())
     }
 
-    fn annotation(&self, value: &str, types: &str) -> Result<Mirrored, Reason> {
+    fn annotation(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
         if self.outside > 0 || self.path.is_empty() {
             return Err("an `x-mcp-header` stands where no chain of `properties` leads to".into());
         }
         let at = || crate::text::excerpt(self.path.join(".").as_bytes());
-        let Some(name) = as_text(value.as_bytes()).filter(|_| value.starts_with('"')) else {
+        let Some(name) = scan::text(value.as_bytes()) else {
             return Err(alloc::format!("the `x-mcp-header` of `{}` is no string", at()).into());
         };
         if name.is_empty() {
@@ -176,11 +169,11 @@ impl Walk {
         if self.found.len() >= MAX_HEADERS {
             return Err(alloc::format!("more than {MAX_HEADERS} arguments have an `x-mcp-header`").into());
         }
-        Ok(Mirrored { header, path: self.path.clone() })
+        Ok(HeaderParam { header, path: self.path.clone() })
     }
 }
 
-/// Whether a schema's `type` is one that a header can carry. One that may also be `null` can: `null` has no header.
+/// Whether a header can carry the values of a schema's `type`. The type may include `null`, which has no header.
 fn is_primitive(types: &[u8]) -> bool {
     let named = |json: &[u8], name: &str| match json {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,
@@ -208,7 +201,7 @@ mod tests {
     use super::*;
 
     fn names(schema: &str) -> Result<Vec<(String, String)>, String> {
-        annotations(schema.as_bytes())
+        header_params(schema.as_bytes())
             .map(|list| list.into_iter().map(|one| (one.header, one.path.join("."))).collect())
             .map_err(Cow::into_owned)
     }
@@ -310,27 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_arguments() {
-        let schema = r#"{"properties":{"s":{"type":"string","x-mcp-header":"S"},"i":{"type":"integer","x-mcp-header":"I"},
-            "b":{"type":"boolean","x-mcp-header":"B"},"o":{"properties":{"d":{"type":"string","x-mcp-header":"D"}}}}}"#;
-        let mirrored = annotations(schema.as_bytes()).unwrap();
-        let of = |arguments: &str| headers(&mirrored, arguments.as_bytes());
-        assert_eq!(
-            of(r#"{"s":"x\u00e4","i":42,"b":false,"o":{"d":""},"q":"SELECT"}"#),
-            pairs(&[
-                ("Mcp-Param-S", "=?base64?eMOk?="),
-                ("Mcp-Param-I", "42"),
-                ("Mcp-Param-B", "false"),
-                ("Mcp-Param-D", "")
-            ])
-        );
-        assert_eq!(of(r#"{"s":null,"o":null}"#), []);
-        assert_eq!(of(r#"{"s":{"d":1},"i":[1],"o":{"s":"x"}}"#), []);
-        assert_eq!(of(r#"{"i":42.0}"#), pairs(&[("Mcp-Param-I", "42")]));
-        assert_eq!(of(r#"{"i":-1.5e3}"#), pairs(&[("Mcp-Param-I", "-1500")]));
-        assert_eq!(of(r#"{"i":1.5}"#), pairs(&[("Mcp-Param-I", "1.5")]));
-        assert_eq!(of(r#"{"i":1e300}"#), pairs(&[("Mcp-Param-I", "1e300")]));
-        assert_eq!(of(r#"{"s":"a","s":"b"}"#), pairs(&[("Mcp-Param-S", "b")]));
-        assert_eq!(of("nonsense"), []);
+    fn tokens() {
+        assert!(is_token("X-Api.Key_1") && !is_token("") && !is_token("a b") && !is_token("a:") && !is_token("ä"));
     }
 }
