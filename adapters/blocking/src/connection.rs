@@ -345,6 +345,7 @@ impl Connection {
     fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, Surroundings<'_>) {
         let around = Surroundings {
             clock: self.clock,
+            #[cfg(unix)]
             asked: self.asked.take(),
             process: self.process.as_mut(),
             stderr: &mut self.stderr,

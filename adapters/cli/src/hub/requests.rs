@@ -51,6 +51,7 @@ pub(super) enum Request {
 }
 
 /// What a hub answers.
+#[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {

@@ -69,9 +69,10 @@ fn read(name: &str) -> Result<Secret, Failure> {
         let mut stderr = anstream::stderr();
         let _ =
             stderr.write_all(format!("{} (not shown): ", text::line(name)).as_bytes()).and_then(|()| stderr.flush());
-        let hidden = Hidden::begin();
-        let read = io::stdin().lock().read_line(&mut value);
-        drop(hidden);
+        let read = {
+            let _hidden = Hidden::begin();
+            io::stdin().lock().read_line(&mut value)
+        };
         let _ = stderr.write_all(b"\n");
         read.map_err(failed)?;
     } else {
