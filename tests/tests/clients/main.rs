@@ -21,6 +21,7 @@ mod environment_is_an_allow_list;
 mod errors_are_safe_for_terminals;
 mod errors_know_the_process;
 mod every_habit_has_a_test;
+mod exit_that_nothing_tells;
 mod grandchildren_are_ended;
 mod idle_connections_are_left_alone;
 mod late_reply_is_ignored;

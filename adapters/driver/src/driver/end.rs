@@ -9,7 +9,7 @@ use mcpwire_process::{PanicSource, ShutdownReport};
 
 use super::Loop;
 use crate::state::{State, Wish};
-use crate::stop::Stop;
+use crate::stop::{Stop, UNWATCHED_END};
 
 /// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
 const UNWATCHED: Duration = Duration::from_millis(100);
@@ -81,7 +81,9 @@ impl Loop {
             self.ending.errors_ended();
         }
         if !self.ending.is_over(now) {
-            self.look_again = (unwatched && state.engine.session().in_flight() > 0).then(|| now + UNWATCHED);
+            let wait = if self.ending.is_near() { UNWATCHED_END } else { UNWATCHED };
+            let is_awaited = self.ending.is_near() || state.engine.session().in_flight() > 0;
+            self.look_again = (unwatched && is_awaited).then(|| now + wait);
             return false;
         }
         self.ended = true;
@@ -99,7 +101,9 @@ impl Loop {
             state.close(&self.shared.server, &mut self.wakers);
             Stop::begin(state, self.shared.patience, now)
         });
-        let Poll::Ready(report) = stopping.poll(state, self.stderr.is_some(), now, cx) else { return false };
+        let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
+            return false;
+        };
         // What the server said last.
         self.read_stderr(state, cx);
         self.reader = None;
