@@ -52,6 +52,43 @@ fn a_call_given_up_ends_the_task() {
     assert_eq!((pair.methods(), pair.engine.stats().late), (vec!["tools/call", "tasks/get"], 1));
 }
 
+/// The request that cancels a task is not the caller's: it neither counts as one nor hides one.
+#[test]
+fn a_dropped_task_whose_cancel_is_unanswered_loses_no_later_request() {
+    let server = || {
+        modern(|sent: &Sent, peer: &mut Peer| match (sent.method(), sent.params()["name"].as_str()) {
+            ("tools/call", Some("slow")) => peer.answer(sent, &stands("working", "").replace("complete", "task")),
+            ("tasks/get", _) => peer.answer(sent, &stands("working", "")),
+            _ => {}
+        })
+    };
+    for answer in [false, true] {
+        let mut pair = Pair::open(declared(), server());
+        let dropped = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.pass(secs(1));
+        assert!(pair.engine.cancel(dropped.key(), None));
+        pair.drive();
+        assert_eq!(pair.methods(), ["tools/call", "tasks/cancel"]);
+        assert!(matches!(pair.error(dropped), CallError::Cancelled { .. }));
+        assert_eq!(pair.engine.in_flight(), 0);
+        pair.engine.shrink();
+
+        let later = pair.call("silent", &RequestOptions::new()).expect("it is sent");
+        pair.drive();
+        assert_eq!((pair.engine.in_flight(), pair.engine.is_idle()), (1, false), "the later request waits");
+        pair.engine.shrink();
+        if answer {
+            let id = &pair.sent.last().expect("it was sent").message["id"];
+            pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{HELLO}}}"#));
+            assert_eq!(pair.text(later), "hello");
+        } else {
+            pair.pass(secs(100));
+            assert!(matches!(pair.error(later), CallError::Timeout { deadline: Deadline::Idle, .. }));
+        }
+        assert_eq!((pair.engine.in_flight(), pair.engine.stats().late), (0, 0));
+    }
+}
+
 #[test]
 fn the_total_deadline_bounds_a_task_that_never_ends() {
     let mut pair = Pair::open(
