@@ -41,7 +41,7 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
     let now = || Timestamp::from_origin(begin.elapsed());
 
     let mut engine = Engine::new(Config::new("by-hand", "1.0"));
-    engine.initialize(now())?;
+    engine.calls().initialize(now())?;
     let mut ticket: Option<Ticket<CallTool>> = None;
     loop {
         // 1. Events first: some of them call for something to be sent.
@@ -50,7 +50,7 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
                 Event::Connected => {
                     let arguments = Json::parse(r#"{"message": "hello"}"#)?;
                     let params = CallToolParams { name: "echo", arguments: &arguments };
-                    ticket = Some(engine.request::<CallTool>(&params, &RequestOptions::new(), now())?);
+                    ticket = Some(engine.calls().request::<CallTool>(&params, &RequestOptions::new(), now())?);
                 }
                 // The ticket knows the type of the reply.
                 Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),

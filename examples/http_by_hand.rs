@@ -40,7 +40,7 @@ fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
     // A stream of its own for the server's news would need a second connection.
     settings.listen = false;
     let mut engine = Engine::new(Config::new("http-by-hand", "1.0"), settings);
-    engine.initialize(now())?;
+    engine.calls().initialize(now())?;
     let mut ticket: Option<Ticket<CallTool>> = None;
     loop {
         // 1. Events first: some of them call for something to be sent.
@@ -50,7 +50,7 @@ fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
                     let arguments = Json::parse(r#"{"name": "world"}"#)?;
                     let params = CallToolParams { name: "greet", arguments: &arguments };
                     let options = RequestOptions::new().progress();
-                    ticket = Some(engine.request::<CallTool>(&params, &options, now())?);
+                    ticket = Some(engine.calls().request::<CallTool>(&params, &options, now())?);
                 }
                 // The ticket knows the type of the reply.
                 Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),

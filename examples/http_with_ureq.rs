@@ -61,7 +61,7 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
     let mut running: HashMap<ExchangeId, Arc<AtomicBool>> = HashMap::new();
 
     let mut engine = Engine::new(Config::new("http-with-ureq", "1.0"), Settings::new(url)?);
-    engine.initialize(now())?;
+    engine.calls().initialize(now())?;
     let mut ticket: Option<Ticket<CallTool>> = None;
     loop {
         // 1. Events first: some of them call for something to be sent.
@@ -71,7 +71,7 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
                     let arguments = Json::parse(r#"{"seconds": 1}"#)?;
                     let params = CallToolParams { name: "slow", arguments: &arguments };
                     let options = RequestOptions::new().progress();
-                    ticket = Some(engine.request::<CallTool>(&params, &options, now())?);
+                    ticket = Some(engine.calls().request::<CallTool>(&params, &options, now())?);
                 }
                 // The ticket knows the type of the reply.
                 Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),

@@ -13,9 +13,9 @@ use std::fs;
 use std::time::Instant;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
-use mcpwire_hub::core::supervisor::SupervisorSettings;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_supervisor::SupervisorSettings;
 use mcpwire_testkit::ScriptedServer;
 use mcpwire_tokio::{Compat, Tokio};
 

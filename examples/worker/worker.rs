@@ -74,11 +74,11 @@ impl Worker {
 }
 
 async fn look(service: &dyn McpService, source: &Source) -> Perception {
-    // Tools come and go with their servers: what is not there now may be there in the next turn.
-    let Some(provider) = service.find_tool_provider(&source.tool) else {
+    // Tools come and go with their servers: of a server that does not run, the call says why.
+    let Some(server) = service.find_tool_server(&source.tool) else {
         return Perception::NoSuchTool(source.tool.clone());
     };
-    let called = service.call_tool_full(provider, &source.tool, &source.arguments, CallOptions::new()).await;
+    let called = service.call_tool_full(server, &source.tool, &source.arguments, CallOptions::new()).await;
     match called {
         Ok(outcome) => seen(&outcome.result),
         Err(error) => match error.code {

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use mcpwire_core::supervisor::{CatalogueBuilder, Filter, ServerId};
 use mcpwire_core::{Json, Listed, Tool, ToolList};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_supervisor::{CatalogueBuilder, Filter, ServerId};
 use serde_json::{Value, json};
 
 const SERVERS: usize = 200;

@@ -144,7 +144,7 @@ impl Adapter for Blocking {
     }
 
     fn in_flight(&self) -> usize {
-        self.0.engine().in_flight()
+        self.0.engine().session().in_flight()
     }
 
     fn is_running(&mut self) -> bool {

@@ -65,7 +65,7 @@ impl Canned {
         let mut config = Config::new("counting", "1.0");
         config.negotiate = negotiate;
         let mut canned = Self { engine: Engine::new(config), last_id: 1 };
-        canned.engine.initialize(Timestamp::ORIGIN).expect("it begins to open");
+        canned.engine.calls().initialize(Timestamp::ORIGIN).expect("it begins to open");
         let answer = KeyOrder::IdFirst.answer(1, server);
         assert_eq!(canned.deliver(&answer), Some(Event::Connected));
         canned.write();
@@ -78,7 +78,8 @@ impl Canned {
     ///
     /// When it cannot be sent.
     pub fn send<M: Method>(&mut self, params: &impl Params<M>) -> Ticket<M> {
-        let ticket = self.engine.request(params, &RequestOptions::new(), Timestamp::ORIGIN).expect("it is sent");
+        let ticket =
+            self.engine.calls().request(params, &RequestOptions::new(), Timestamp::ORIGIN).expect("it is sent");
         self.last_id += 1;
         self.write();
         ticket

@@ -35,7 +35,7 @@ fn a_call_allocates_the_same_with_1_and_10_000_in_flight() {
     let mut waiting: Vec<Ticket<CallTool>> = Vec::new();
     for in_flight in [1, 10, 100, 1000, 10_000] {
         waiting.extend((waiting.len()..in_flight).map(|_| canned.call()));
-        assert_eq!(canned.engine.in_flight(), in_flight);
+        assert_eq!(canned.engine.session().in_flight(), in_flight);
         let among_others = mean_of(1000, &mut canned);
         // Tables that double now and then are a few thousandths of a call.
         assert!(among_others.0 <= alone.0 + 10, "{in_flight} in flight: {among_others:?}, alone {alone:?}");

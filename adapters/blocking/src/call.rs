@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Progress, RequestOptions, Task, TaskMode,
+    Notification, Params, Progress, RequestOptions, Step, Task, TaskMode, ToolCall,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
+use crate::connection::Connection;
 use crate::tasks::Started;
 use mcpwire_process::Error;
 
@@ -129,7 +130,6 @@ impl<'c, A: Serialize> Call<'c, A> {
     /// ```
     pub fn as_task(mut self) -> Result<Started<'c>, Error> {
         self.options = self.options.task(TaskMode::Handle);
-        self.client.settle_task_mode(self.name, &mut self.options)?;
         let (client, outcome) = self.send::<CallToolAsTask>()?;
         Ok(match outcome {
             CallToolOutcome::Done(result) => Started::Done(Box::new(result)),
@@ -137,12 +137,11 @@ impl<'c, A: Serialize> Call<'c, A> {
         })
     }
 
-    fn run<M>(mut self) -> Result<M::Result, Error>
+    fn run<M>(self) -> Result<M::Result, Error>
     where
         M: Method,
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
-        self.client.settle_task_mode(self.name, &mut self.options)?;
         self.send::<M>().map(|(_, result)| result)
     }
 
@@ -152,19 +151,34 @@ impl<'c, A: Serialize> Call<'c, A> {
         for<'a> CallToolParams<'a, A>: Params<M>,
     {
         let Call { client, name, arguments, options, mut on_progress, mut on_status } = self;
-        if client.lacks(name) {
-            return Err(client.call_error(CallError::ToolNotFound { tool: name.into(), error: None }));
-        }
-        let ticket = client.begin_to_wait::<M>(&CallToolParams { name, arguments: &arguments }, &options)?;
-        let result = client.wait_with(ticket, &mut |report| match (report, &mut on_progress, &mut on_status) {
+        client.unsubscribe_unwanted();
+        let options = client.connection.traced(&options).into_owned();
+        let params = CallToolParams { name, arguments: &arguments };
+        let mut call = ToolCall::<M>::new(name, options);
+        let mut on_report = |report: &Notification| match (report, &mut on_progress, &mut on_status) {
             (Notification::Progress { progress, .. }, Some(on_progress), _) => on_progress(progress),
             (Notification::TaskStatus { task, .. }, _, Some(on_status)) => on_status(task),
             _ => {}
-        });
-        match result {
-            Ok(result) => Ok((client, result)),
-            Err(Error::Call { error, .. }) => Err(client.explain(name, error)),
-            Err(other) => Err(other),
+        };
+        loop {
+            let now = client.connection.now();
+            let Connection { engine, tools, .. } = &mut client.connection;
+            let step = call.poll(tools, &mut engine.calls(), now, |calls, options| {
+                calls.request::<M>(&params, options, now).map(|ticket| ticket.key())
+            });
+            match step {
+                Step::Wait(key) => {
+                    let mut reply = client.reply(key, now, &mut on_report)?;
+                    call.receive(&mut reply);
+                    client.connection.engine.recycle(reply);
+                    if let Some(result) = call.take_result() {
+                        return Ok((client, result));
+                    }
+                }
+                Step::Drain => client.connection.catch_up(),
+                Step::Done(Ok(result)) => return Ok((client, result)),
+                Step::Done(Err(error)) => return Err(client.request_error(error)),
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::transport::Told;
 /// What wakes the thread that waits.
 pub(crate) enum Waker {
     #[cfg(unix)]
-    Pipe(std::os::fd::OwnedFd),
+    Pipe(std::io::PipeWriter),
     Channel(std::sync::mpsc::Sender<Told>),
     #[cfg(feature = "http")]
     Task(std::task::Waker),
@@ -50,7 +50,7 @@ impl Canceller {
         match &*self.0.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             // A pipe that is full wakes as well as one that has one byte more.
             #[cfg(unix)]
-            Waker::Pipe(pipe) => drop(rustix::io::write(pipe, &[1])),
+            Waker::Pipe(pipe) => drop(std::io::Write::write(&mut &*pipe, &[1])),
             Waker::Channel(channel) => drop(channel.send(Told::Wake)),
             #[cfg(feature = "http")]
             Waker::Task(waker) => waker.wake_by_ref(),

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError, SubscriptionEvent,
-    SubscriptionKey, Timestamp,
+    AnyEngine, Ask, Event, KnownTools, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError,
+    SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer};
 
@@ -32,7 +32,7 @@ pub(crate) struct Connection {
     canceller: Option<Canceller>,
     /// Replies to requests that nobody waits for yet.
     replies: BTreeMap<RequestKey, Reply>,
-    pub(crate) tools_changed: bool,
+    pub(crate) tools: KnownTools,
 }
 
 /// How often in a row it is looked at what has come. At 16 KiB or more each, that is 1 MiB.
@@ -68,7 +68,7 @@ impl Connection {
             asked: None,
             canceller: None,
             replies: BTreeMap::new(),
-            tools_changed: false,
+            tools: KnownTools::default(),
         }
     }
 
@@ -131,11 +131,12 @@ impl Connection {
                     other => self.event(other, Some(key), on_report),
                 }
             }
-            if !self.engine.is_waiting(key) {
+            if !self.engine.session().is_waiting(key) {
                 return Ok(None);
             }
             if self.was_cancelled() {
-                self.engine.cancel(key, None);
+                let now = self.now();
+                self.engine.calls().cancel(key, None, now);
             } else {
                 self.asked = asked.take();
                 self.turn(None)?;
@@ -154,13 +155,13 @@ impl Connection {
             while let Some(event) = self.engine.poll_event() {
                 self.event(event, None, &mut |_| {});
             }
-            let event = self.engine.poll_subscription(key);
+            let event = self.engine.calls().poll_subscription(key);
             if event.is_some() {
                 // A deadline that has passed has left a word for the server behind.
                 self.flush();
                 return Ok(Ok(event));
             }
-            let closed = self.engine.phase() == Phase::Closed;
+            let closed = self.engine.session().phase() == Phase::Closed;
             if closed || until.is_some_and(|until| self.now() >= until) {
                 return Ok(Ok(None));
             }
@@ -177,7 +178,7 @@ impl Connection {
             while let Some(event) = self.engine.poll_event() {
                 self.event(event, None, &mut |_| {});
             }
-            if self.now() >= until || self.engine.phase() == Phase::Closed {
+            if self.now() >= until || self.engine.session().phase() == Phase::Closed {
                 return Ok(());
             }
             if self.was_cancelled() {
@@ -221,7 +222,7 @@ impl Connection {
     pub(crate) fn is_running(&mut self) -> bool {
         match &mut self.process {
             Some(process) => process.observe().is_none(),
-            None => self.engine.phase() != Phase::Closed,
+            None => self.engine.session().phase() != Phase::Closed,
         }
     }
 
@@ -320,7 +321,7 @@ impl Connection {
             Event::Notification(
                 ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
             ) if Some(key) == waited_for => on_report(report),
-            Event::Notification(Notification::ToolsChanged) => self.tools_changed = true,
+            Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
             Event::Ask(ref ask) => self.answer(ask),
             _ => {}
         }
@@ -333,18 +334,19 @@ impl Connection {
         let answer = self.answers.answer(ask);
         // Whoever answered may have taken a while.
         let now = self.clock.now();
-        let answer = answer.and_then(|result| match self.engine.answer(ask.key, &result, now) {
+        let answer = answer.and_then(|result| match self.engine.calls().answer(ask.key, &result, now) {
             Ok(_) => Ok(()),
             Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
         });
         if let Err(error) = answer {
-            self.engine.refuse(ask.key, &error, now);
+            self.engine.calls().refuse(ask.key, &error, now);
         }
     }
 
     fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, Surroundings<'_>) {
         let around = Surroundings {
             clock: self.clock,
+            #[cfg(unix)]
             asked: self.asked.take(),
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
@@ -356,7 +358,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.engine.phase() != Phase::Closed {
+        if self.engine.session().phase() != Phase::Closed {
             let now = self.now();
             self.transport.abandon(&mut self.engine, now, ABANDONED);
         }

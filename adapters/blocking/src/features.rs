@@ -1,10 +1,10 @@
 //! What servers have beside tools, one method each.
 
 use mcpwire_core::{
-    CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
+    Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
     GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
-    PagedList, Pages, PagesTime, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
-    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
+    PageWalk, PagedList, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
+    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Step, Subscribe, SubscribeParams, Unsubscribe,
     UnsubscribeParams,
 };
 use mcpwire_process::Error;
@@ -60,7 +60,7 @@ impl McpClient {
     /// from now on.
     pub fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error> {
         let now = self.connection.now();
-        let ticket = self.connection.engine.set_log_level(level, &RequestOptions::new(), now);
+        let ticket = self.connection.engine.calls().set_log_level(level, &RequestOptions::new(), now);
         match ticket.map_err(|error| self.send_error(error))? {
             Some(ticket) => self.wait(ticket).map(drop),
             None => Ok(()),
@@ -88,9 +88,6 @@ impl McpClient {
 
     /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
     /// [`RequestOptions::total_timeout`] is for all pages together.
-    ///
-    /// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh
-    /// pages (2026-07-28, server/utilities/caching, "Interaction with Pagination").
     pub fn list_all_with<M>(
         &mut self,
         options: &RequestOptions,
@@ -99,52 +96,20 @@ impl McpClient {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        self.list_pages::<M>(options, |_| {})
-    }
-
-    /// As [`McpClient::list_all_with`]. `begun` is called when the first page is there.
-    pub(crate) fn list_pages<M>(
-        &mut self,
-        options: &RequestOptions,
-        begun: fn(&mut Self),
-    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
-    where
-        M: Method<Result: PagedList>,
-        for<'a> ListParams<'a>: Params<M>,
-    {
-        let kept = self.engine().stats().cached;
-        let mut options = options.clone();
-        let time = PagesTime::begin(&options, self.engine().config(), self.connection.now());
+        self.unsubscribe_unwanted();
+        let options = self.connection.traced(options).into_owned();
+        let mut walk = PageWalk::<M>::new(options, self.engine().session().config(), self.connection.now());
         loop {
-            match self.walk::<M>(&options, time, begun) {
-                Err(Error::Call { error: CallError::Server { .. }, .. })
-                    if !options.fresh && self.engine().stats().cached > kept =>
-                {
-                    options.fresh = true;
+            let now = self.connection.now();
+            match walk.poll(&mut self.connection.engine.calls(), now) {
+                Step::Wait(key) => {
+                    let mut reply = self.reply(key, now, &mut |_| {})?;
+                    walk.receive(&mut reply);
+                    self.connection.engine.recycle(reply);
                 }
-                walked => return walked,
+                Step::Drain => self.connection.catch_up(),
+                Step::Done(list) => return list.map_err(|error| self.request_error(error)),
             }
         }
-    }
-
-    fn walk<M>(
-        &mut self,
-        options: &RequestOptions,
-        time: PagesTime,
-        begun: fn(&mut Self),
-    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
-    where
-        M: Method<Result: PagedList>,
-        for<'a> ListParams<'a>: Params<M>,
-    {
-        let mut pages = Pages::default();
-        let mut page = self.request::<M>(&ListParams { cursor: None }, options)?;
-        begun(self);
-        while let Some(cursor) = pages.add(page) {
-            let rest = time.options(options, self.connection.now());
-            let next = self.request::<M>(&ListParams { cursor: Some(cursor) }, &rest);
-            page = next.map_err(|error| error.explained(|error| time.explain(error)))?;
-        }
-        Ok(pages.into_list())
     }
 }

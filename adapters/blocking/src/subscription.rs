@@ -70,7 +70,8 @@ impl McpClient {
         self.unsubscribe_unwanted();
         options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
         let now = self.connection.now();
-        let key = self.connection.engine.subscribe(wanted, &options, now).map_err(|error| self.send_error(error))?;
+        let key =
+            self.connection.engine.calls().subscribe(wanted, &options, now).map_err(|error| self.send_error(error))?;
         let unwanted = Arc::clone(&self.unwanted);
         let mut subscription = Subscription { key, acknowledged: SubscriptionFilter::new(), end: None, unwanted };
         // Its first word is that it is acknowledged.
@@ -90,12 +91,13 @@ impl McpClient {
 
     /// Ends the subscriptions whose handles have gone.
     pub(crate) fn unsubscribe_unwanted(&mut self) {
-        if self.connection.engine.subscriptions() == 0 {
+        if self.connection.engine.session().subscriptions() == 0 {
             return;
         }
         let unwanted = std::mem::take(&mut *self.unwanted.lock().unwrap_or_else(PoisonError::into_inner));
+        let now = self.connection.now();
         for key in unwanted {
-            self.connection.engine.unsubscribe(key);
+            self.connection.engine.calls().unsubscribe(key, now);
         }
     }
 }

@@ -116,7 +116,7 @@ impl<'c> RunningTask<'c> {
     pub fn wait(&mut self) -> Result<CallToolResult, Error> {
         let connection = &mut self.client.connection;
         let now = connection.now();
-        let ticket = connection.engine.follow_task(&self.handle, &self.options, now);
+        let ticket = connection.engine.calls().follow_task(&self.handle, &self.options, now);
         let ticket = ticket.map_err(|error| self.client.send_error(error))?;
         let (handle, on_status) = (&mut self.handle, &mut self.on_status);
         self.client.wait_with(ticket, &mut |report| {

@@ -24,6 +24,9 @@ const TIMED_OUT: u8 = 5;
 /// 128 + SIGINT, as shells have it.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// The field of a hub's error that says that a server does not run, so nothing was sent to it.
+pub(crate) const NOT_RUNNING: &str = "server";
+
 /// The code of JSON-RPC for parameters that the server does not take.
 const INVALID_PARAMS: i64 = -32602;
 
@@ -152,10 +155,10 @@ impl Failure {
         Self::new((exit, code, &error.field), text::line(&error.message))
     }
 
-    /// What a hub says went wrong with a call, before which the server was there.
+    /// What a hub says went wrong with a call; before it the server was there, unless the error says otherwise.
     pub(crate) fn of_call(tool: &str, error: &ErrorContract) -> Self {
         let mut failure = Self::of_contract(error);
-        if failure.exit == NOT_CONNECTED {
+        if failure.exit == NOT_CONNECTED && error.field != NOT_RUNNING {
             failure.exit = CONNECTION_FAILED;
         }
         if !failure.message.contains(tool) {

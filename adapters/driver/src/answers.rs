@@ -1,12 +1,12 @@
 //! [`Answer`]: answering what the server asks for.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use mcpwire_core::{Ask, AskKey, Json, RpcError};
 
+use crate::handlers::unknown;
 use crate::shared::Shared;
 use crate::state::Asked;
 
@@ -39,18 +39,6 @@ pub trait Answer: Send + Sync + 'static {
 
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
-/// Any [`Answer`].
-pub(crate) trait AnyAnswer: Send + Sync {
-    fn begin(self: Arc<Self>, ask: Ask) -> Answering;
-}
-
-impl<T: Answer> AnyAnswer for T {
-    fn begin(self: Arc<Self>, ask: Ask) -> Answering {
-        // What the future borrows lives in the same future.
-        Box::pin(async move { self.answer(&ask).await })
-    }
-}
-
 /// The answers that are being thought about.
 #[derive(Default)]
 pub(crate) struct Answers(Vec<(AskKey, Answering)>);
@@ -58,23 +46,31 @@ pub(crate) struct Answers(Vec<(AskKey, Answering)>);
 impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
     pub(crate) fn serve(&mut self, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
-        // It is the handlers that have it called.
-        let Some(handlers) = &shared.handlers else { return };
+        if asks.is_empty() && self.0.is_empty() {
+            return;
+        }
         for asked in asks {
             match asked {
-                Asked::Asks(ask) => self.0.push((ask.key, handlers.begin(ask))),
+                Asked::Asks(ask) => {
+                    let key = ask.key;
+                    let answering = match &shared.handlers {
+                        Some(handlers) => handlers.begin(ask),
+                        None => Box::pin(ready(Err(unknown()))),
+                    };
+                    self.0.push((key, answering));
+                }
                 Asked::GivesUp(key) => self.0.retain(|(open, _)| *open != key),
             }
         }
         for (key, answer) in self.poll(cx) {
             let now = shared.clock.now();
             shared.tell(|state| {
-                let answered = answer.and_then(|result| match state.engine.answer(key, &result, now) {
+                let answered = answer.and_then(|result| match state.engine.calls().answer(key, &result, now) {
                     Ok(_) => Ok(()),
                     Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
                 });
                 if let Err(error) = answered {
-                    state.engine.refuse(key, &error, now);
+                    state.engine.calls().refuse(key, &error, now);
                 }
             });
         }

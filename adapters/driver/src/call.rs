@@ -9,17 +9,15 @@ use std::time::Duration;
 
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Progress, RequestOptions, Task, TaskMode,
+    Notification, Params, Prepared, Progress, RequestOptions, SendError, Task, TaskMode, ToolCall,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::McpClient;
-use crate::pending::Pending;
-use crate::slots::Keep;
+use crate::pending::{Sent, Turn};
 use crate::tasks::Started;
-use crate::tools::{Before, Boxed, before};
 
 type OnReport<'c, T> = Box<dyn FnMut(&T) + Send + 'c>;
 
@@ -30,7 +28,6 @@ pub struct Call<'c, R, A> {
     name: &'c str,
     arguments: A,
     options: RequestOptions,
-    reports: Option<Keep>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
 }
@@ -38,7 +35,7 @@ pub struct Call<'c, R, A> {
 impl<'c, R, A: Serialize> Call<'c, R, A> {
     pub(crate) fn new(client: &'c McpClient<R>, name: &'c str, arguments: A) -> Self {
         let options = RequestOptions::new();
-        Call { client, name, arguments, options, reports: None, on_progress: None, on_status: None }
+        Call { client, name, arguments, options, on_progress: None, on_status: None }
     }
 
     /// Sets how long the answer may take, counted from the request or from its last progress.
@@ -57,7 +54,6 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// timeout.
     pub fn on_progress(mut self, f: impl FnMut(&Progress) + Send + 'c) -> Self {
         self.options = self.options.progress();
-        self.reports = Some(Notification::clone);
         self.on_progress = Some(Box::new(f));
         self
     }
@@ -65,7 +61,6 @@ impl<'c, R, A: Serialize> Call<'c, R, A> {
     /// Says who is told how the task stands that the call has become, whenever that has changed: by the task that awaits the
     /// call.
     pub fn on_status(mut self, f: impl FnMut(&Task) + Send + 'c) -> Self {
-        self.reports = Some(Notification::clone);
         self.on_status = Some(Box::new(f));
         self
     }
@@ -138,7 +133,6 @@ impl<'c, R, A: Serialize> IntoFuture for Call<'c, R, A> {
 pub struct Calling<'c, R, M: Method, A> {
     client: &'c McpClient<R>,
     name: &'c str,
-    reports: Option<Keep>,
     on_progress: Option<OnReport<'c, Progress>>,
     on_status: Option<OnReport<'c, Task>>,
     stage: Stage<'c, M, A>,
@@ -148,26 +142,56 @@ enum Stage<'c, M: Method, A> {
     New {
         arguments: A,
         options: RequestOptions,
-        /// The tool has been looked for already.
-        looked: bool,
     },
-    /// The tool is looked for: the server's list says whether it may be called as a task.
-    Looking {
-        arguments: A,
-        options: RequestOptions,
-        looking: Boxed<'c, ()>,
+    Running {
+        call: ToolCall<'c, M>,
+        /// Until it is sent.
+        params: Option<Prepared<M>>,
+        /// The request that is waited for.
+        sent: Option<Sent>,
     },
-    Waiting(Pending<M>),
-    /// The server's list of tools is looked at, to tell what its error means.
-    Explaining(Boxed<'c, Error>),
     Done,
 }
 
 impl<'c, R, M: Method, A> Calling<'c, R, M, A> {
     fn new(call: Call<'c, R, A>) -> Self {
-        let Call { client, name, arguments, options, reports, on_progress, on_status } = call;
-        let stage = Stage::New { arguments, options, looked: false };
-        Calling { client, name, reports, on_progress, on_status, stage }
+        let Call { client, name, arguments, options, on_progress, on_status } = call;
+        Calling { client, name, on_progress, on_status, stage: Stage::New { arguments, options } }
+    }
+
+    fn poll_call(&mut self, cx: &mut Context<'_>) -> Poll<Result<M::Result, Error>> {
+        let Stage::Running { call, params, sent } = &mut self.stage else { return Poll::Pending };
+        let life = self.client.life();
+        let (on_progress, on_status) = (&mut self.on_progress, &mut self.on_status);
+        let wants_reports = on_progress.is_some() || on_status.is_some();
+        loop {
+            if let Some(waiting) = sent {
+                let reply = waiting.poll(cx, &mut |report| match report {
+                    Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
+                    Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
+                    _ => {}
+                });
+                let Poll::Ready(reply) = reply else { return Poll::Pending };
+                let Some(mut reply) = reply else { return Poll::Ready(Err(waiting.lost())) };
+                call.receive(&mut reply);
+                waiting.give_back(reply);
+                *sent = None;
+                if let Some(result) = call.take_result() {
+                    return Poll::Ready(Ok(result));
+                }
+            }
+            let step = Sent::step(life, wants_reports, |tools, calls, now| {
+                call.poll(tools, calls, now, |calls, options| match params.take() {
+                    Some(params) => calls.send_prepared(params.request(), options, now),
+                    None => Err(SendError::Closed),
+                })
+            });
+            match step {
+                Turn::Wait(waiting) => *sent = Some(waiting),
+                Turn::Again => {}
+                Turn::Done(result) => return Poll::Ready(result.map_err(|error| life.shared().request_error(error))),
+            }
+        }
     }
 }
 
@@ -181,59 +205,21 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        loop {
-            match &mut this.stage {
-                Stage::Looking { looking, .. } => {
-                    if looking.as_mut().poll(cx).is_pending() {
-                        return Poll::Pending;
-                    }
-                    if let Stage::Looking { arguments, options, .. } = mem::replace(&mut this.stage, Stage::Done) {
-                        this.stage = Stage::New { arguments, options, looked: true };
-                    }
-                }
-                Stage::New { .. } => {
-                    let Stage::New { arguments, mut options, looked } = mem::replace(&mut this.stage, Stage::Done)
-                    else {
-                        continue;
-                    };
-                    let life = this.client.life();
-                    match before(life, this.name, &mut options, looked) {
-                        Before::Nothing => {}
-                        Before::Look(looking) => {
-                            this.stage = Stage::Looking { arguments, options, looking };
-                            continue;
-                        }
-                        Before::Refuse(error) => return Poll::Ready(Err(error)),
-                    }
-                    let params = CallToolParams { name: this.name, arguments: &arguments };
-                    let pending = Pending::<M>::begin(life, &params, &options, this.reports)?;
-                    this.stage = Stage::Waiting(pending);
-                }
-                Stage::Waiting(pending) => {
-                    let (on_progress, on_status) = (&mut this.on_progress, &mut this.on_status);
-                    let result = pending.poll_with(cx, &mut |report| match report {
-                        Notification::Progress { progress, .. } => on_progress.iter_mut().for_each(|f| f(progress)),
-                        Notification::TaskStatus { task, .. } => on_status.iter_mut().for_each(|f| f(task)),
-                        _ => {}
-                    });
-                    let Poll::Ready(result) = result else { return Poll::Pending };
-                    this.stage = Stage::Done;
-                    let error = match result {
-                        Ok(result) => return Poll::Ready(Ok(result)),
-                        Err(error) => error,
-                    };
-                    let (client, tool) = (this.client, this.name);
-                    this.stage = Stage::Explaining(client.explain(tool, error));
-                }
-                Stage::Explaining(explaining) => {
-                    let Poll::Ready(error) = explaining.as_mut().poll(cx) else { return Poll::Pending };
-                    this.stage = Stage::Done;
-                    return Poll::Ready(Err(error));
-                }
-                // As futures do that are polled after their end.
-                Stage::Done => return Poll::Pending,
-            }
+        if matches!(this.stage, Stage::New { .. })
+            && let Stage::New { arguments, options } = mem::replace(&mut this.stage, Stage::Done)
+        {
+            // To serialise the arguments is the caller's work, and may take its time: it is done outside of the lock.
+            let shared = this.client.life().shared();
+            let params = Prepared::<M>::new(&CallToolParams { name: this.name, arguments: &arguments });
+            let params = Some(params.map_err(|error| shared.refused(error))?);
+            let call = ToolCall::new(this.name, shared.traced(&options).into_owned());
+            this.stage = Stage::Running { call, params, sent: None };
         }
+        let result = this.poll_call(cx);
+        if result.is_ready() {
+            this.stage = Stage::Done;
+        }
+        result
     }
 }
 

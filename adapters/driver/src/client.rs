@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
 use mcpwire_core::{
-    CallError, CallToolResult, ConnectError, EngineBox, Json, Method, Notification, Params, Phase, ProtocolVersion,
-    RequestOptions, Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
+    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
+    Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
 use serde::Serialize;
@@ -156,7 +156,7 @@ impl<R: Runtime> McpClient<R> {
             return closed();
         };
         state.restart(engine, writer, process);
-        let begun = state.engine.initialize(now);
+        let begun = state.engine.calls().initialize(now);
         drop(state);
         begun.map_err(|error| Error::Send { server: shared.name().into(), error, process: None })?;
         R::spawn(Loop::new(Arc::clone(shared), Some(reader), stderr, exit, Box::new(R::timer())).into_driver());
@@ -260,7 +260,7 @@ impl<R> McpClient<R> {
 
     /// Sends a request of a typed method, and gives the future of its result. Any number may be under way.
     pub fn begin<M: Method>(&self, params: &impl Params<M>, options: &RequestOptions) -> Result<Pending<M>, Error> {
-        Pending::begin(&self.life, params, options, options.wants_progress().then_some(Notification::clone))
+        Pending::begin(&self.life, params, options, options.wants_progress())
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
@@ -269,8 +269,8 @@ impl<R> McpClient<R> {
         let options = self.life.shared().traced(&options);
         let now = self.life.shared().clock.now();
         let ticket = self.life.shared().send(|state| {
-            let ticket = state.engine.request_raw(method, params, &options, now)?;
-            state.expect(ticket.key(), None);
+            let ticket = state.engine.calls().request_raw(method, params, &options, now)?;
+            state.expect(ticket.key(), false);
             Ok(ticket)
         })?;
         Pending::new(&self.life, ticket).await
@@ -278,7 +278,9 @@ impl<R> McpClient<R> {
 
     /// Sends a notification of any method. It is queued, and sent as soon as the server reads; nothing is waited for.
     pub fn send_notification(&self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.life.shared().send(|state| state.engine.notify_raw(method, params))
+        let shared = self.life.shared();
+        let now = shared.clock.now();
+        shared.send(|state| state.engine.calls().notify_raw(method, params, now))
     }
 
     /// Changes the roots. A legacy server that was told that there are some (by [`ConnectOptions::roots`]) is told that they
@@ -289,15 +291,20 @@ impl<R> McpClient<R> {
         if let Some(handlers) = &shared.handlers {
             handlers.set_roots(roots.into_iter().collect());
         }
+        let now = shared.clock.now();
         shared.send(|state| {
-            if state.engine.tells_roots_changes() { state.engine.notify::<RootsListChanged>(&()) } else { Ok(()) }
+            if state.engine.session().tells_roots_changes() {
+                state.engine.calls().notify::<RootsListChanged>(&(), now)
+            } else {
+                Ok(())
+            }
         })
     }
 
     /// What the server tells unasked, from now on. Any number may listen.
     pub fn notifications(&self) -> Notifications {
         let mut state = self.life.shared().lock();
-        let over = state.engine.phase() == Phase::Closed;
+        let over = state.engine.session().phase() == Phase::Closed;
         state.subscribers.add(over)
     }
 
@@ -343,12 +350,12 @@ impl<R> McpClient<R> {
 
     /// How many requests wait for an answer.
     pub fn in_flight(&self) -> usize {
-        self.life.shared().lock().engine.in_flight()
+        self.life.shared().lock().engine.session().in_flight()
     }
 
     /// What was left aside so far.
     pub fn stats(&self) -> Stats {
-        self.life.shared().lock().engine.stats()
+        self.life.shared().lock().engine.session().stats()
     }
 
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
@@ -375,11 +382,6 @@ impl<R> McpClient<R> {
         &self.life
     }
 
-    /// What an error of a call of `tool` means, after a look at the list of tools if that is what it takes.
-    pub(crate) fn explain<'c>(&'c self, tool: &'c str, error: CallError) -> Boxed<'c, Error> {
-        tools::explain(&self.life, tool, error)
-    }
-
     pub(crate) fn call_error(&self, error: CallError) -> Error {
         self.life.shared().call_error(error)
     }
@@ -396,7 +398,7 @@ fn assemble(
 ) -> (Lives, Driver) {
     let ConnectOptions { config, patience, stderr: follower, trace, trace_context, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
-    let state = State::new(EngineBox::stream(config), Some(writer), process);
+    let state = State::new(AnyEngine::stream(config), Some(writer), process);
     let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
     let shared = Arc::new(Shared::new(definition, patience, clock, handlers, trace_context, state, watchers));
     let driver = Loop::new(Arc::clone(&shared), Some(reader), stderr, exit, timer).into_driver();

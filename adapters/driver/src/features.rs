@@ -1,9 +1,9 @@
 //! What servers have beside tools, one method each.
 
 use mcpwire_core::{
-    CallError, Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
+    Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
     GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
-    PagedList, Pages, PagesTime, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
+    PageWalk, PagedList, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
     ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
     UnsubscribeParams,
 };
@@ -11,8 +11,7 @@ use mcpwire_process::Error;
 use serde::Serialize;
 
 use crate::client::McpClient;
-use crate::pending::Pending;
-use crate::shared::Lives;
+use crate::pending::{Pending, Sent, Turn};
 
 impl<R> McpClient<R> {
     /// Lists what can be read, all pages. Entries that are no resources are left out and told.
@@ -63,9 +62,9 @@ impl<R> McpClient<R> {
     pub async fn set_log_level(&self, level: &LoggingLevel) -> Result<(), Error> {
         let now = self.life.shared().clock.now();
         let ticket = self.life.shared().send(|state| {
-            let ticket = state.engine.set_log_level(level, &RequestOptions::new(), now)?;
+            let ticket = state.engine.calls().set_log_level(level, &RequestOptions::new(), now)?;
             if let Some(ticket) = &ticket {
-                state.expect(ticket.key(), None);
+                state.expect(ticket.key(), false);
             }
             Ok(ticket)
         })?;
@@ -91,7 +90,7 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        list_all::<M>(&self.life, RequestOptions::new(), &mut |_| {}).await
+        self.list_all_with::<M>(&RequestOptions::new()).await
     }
 
     /// As [`McpClient::list_all`], with options for each page: [`RequestOptions::fresh`] asks for all of them anew.
@@ -104,58 +103,15 @@ impl<R> McpClient<R> {
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
     {
-        list_all::<M>(&self.life, options.clone(), &mut |_| {}).await
-    }
-}
-
-/// As [`McpClient::list_all_with`]; each page is shown as it comes.
-///
-/// Where a page that was kept leads to one that the server does not have any more, the walk begins again, with fresh pages
-/// (2026-07-28, server/utilities/caching, "Interaction with Pagination").
-pub(crate) async fn list_all<M>(
-    life: &Lives,
-    mut options: RequestOptions,
-    show: &mut (dyn FnMut(&M::Result) + Send),
-) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
-where
-    M: Method<Result: PagedList>,
-    for<'a> ListParams<'a>: Params<M>,
-{
-    let cached = || life.shared().lock().engine.stats().cached;
-    let before = cached();
-    let time = PagesTime::begin(&options, life.shared().lock().engine.config(), life.shared().clock.now());
-    loop {
-        match walk::<M>(life, &options, time, show).await {
-            Err(Error::Call { error: CallError::Server { .. }, .. }) if !options.fresh && cached() > before => {
-                options.fresh = true;
+        let shared = self.life.shared();
+        let options = shared.traced(options).into_owned();
+        let mut walk = PageWalk::<M>::new(options, shared.lock().engine.session().config(), shared.clock.now());
+        loop {
+            match Sent::step(&self.life, false, |_, calls, now| walk.poll(calls, now)) {
+                Turn::Wait(sent) => sent.receive(|reply| walk.receive(reply)).await?,
+                Turn::Again => {}
+                Turn::Done(list) => return list.map_err(|error| shared.request_error(error)),
             }
-            walked => return walked,
-        }
-    }
-}
-
-async fn walk<M>(
-    life: &Lives,
-    options: &RequestOptions,
-    time: PagesTime,
-    show: &mut (dyn FnMut(&M::Result) + Send),
-) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
-where
-    M: Method<Result: PagedList>,
-    for<'a> ListParams<'a>: Params<M>,
-{
-    let mut pages = Pages::default();
-    let begin = |cursor: Option<&str>| {
-        let rest = time.options(options, life.shared().clock.now());
-        Pending::<M>::begin(life, &ListParams { cursor }, &rest, None)
-    };
-    let mut pending = begin(None)?;
-    loop {
-        let page = pending.await.map_err(|error| error.explained(|error| time.explain(error)))?;
-        show(&page);
-        match pages.add(page) {
-            Some(cursor) => pending = begin(Some(cursor))?,
-            None => return Ok(pages.into_list()),
         }
     }
 }

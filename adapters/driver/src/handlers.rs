@@ -2,50 +2,41 @@
 
 use std::fmt;
 use std::future::{Future, ready};
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::Context;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::{
     Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
-    ElicitUrl, ListRootsResult, Root, RpcError,
+    ElicitUrl, Json, ListRootsResult, Root, RpcError,
 };
 
-use crate::answers::{Answering, Answers, AnyAnswer};
-use crate::shared::Shared;
-use crate::state::Asked;
+use crate::answers::{Answer, Answering};
 
-/// What a handler is thinking about.
-pub(crate) type Thinking<T> = Pin<Box<dyn Future<Output = Result<T, RpcError>> + Send>>;
+const ELICIT: &str = "elicitation/create";
+const SAMPLE: &str = "sampling/createMessage";
+const LIST_ROOTS: &str = "roots/list";
 
-/// A handler that answers one thing.
-pub(crate) type Handler<Q, A> = Box<dyn Fn(Q) -> Thinking<A> + Send + Sync>;
+/// Answers the requests of one kind: `None` for a request of any other kind. An error is what the server is refused with.
+///
+/// What reads the parameters and checks the answer is part of the handler, so a program has it for what it answers only.
+pub(crate) type Handler = Box<dyn Fn(&Ask) -> Result<Option<Answering>, RpcError> + Send + Sync>;
 
 type OnError = Arc<dyn Fn(&Ask, &RpcError) + Send + Sync>;
 
 /// All who answer. Those that answer one thing go before those that answer anything.
 #[derive(Default)]
 pub(crate) struct Handlers {
-    pub(crate) form: Option<Handler<ElicitForm, ElicitResult>>,
-    pub(crate) url: Option<Handler<ElicitUrl, ElicitAction>>,
-    pub(crate) sampling: Option<Handler<CreateMessageParams, CreateMessageResult>>,
-    pub(crate) roots: Mutex<Option<Vec<Root>>>,
-    /// By the methods that they answer.
-    pub(crate) others: Vec<(Vec<String>, Arc<dyn AnyAnswer>)>,
+    pub(crate) form: Option<Handler>,
+    pub(crate) url: Option<Handler>,
+    pub(crate) sampling: Option<Handler>,
+    /// The answer to `roots/list`.
+    pub(crate) roots: Mutex<Option<Result<Json, RpcError>>>,
+    /// Those of [`ConnectOptions::answer`](crate::ConnectOptions::answer), the last of which goes first.
+    pub(crate) others: Vec<Handler>,
     /// Told of what could not be answered.
     pub(crate) on_error: Option<OnError>,
-    /// What lets them answer. Set where there is one of them, so that no other program has to carry what it takes.
-    serve: OnceLock<Serve>,
 }
 
-type Serve = fn(&mut Answers, &Shared, Vec<Asked>, &mut Context<'_>);
-
 impl Handlers {
-    /// There is somebody who answers.
-    pub(crate) fn exist(&self) {
-        let _ = self.serve.set(Answers::serve);
-    }
-
     /// The future of the answer to a request, or of what to refuse it with.
     pub(crate) fn begin(&self, ask: Ask) -> Answering {
         let answering = self.find(&ask).unwrap_or_else(|error| Box::pin(ready(Err(error))));
@@ -61,62 +52,92 @@ impl Handlers {
 
     /// Changes the roots.
     pub(crate) fn set_roots(&self, roots: Vec<Root>) {
-        self.exist();
-        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(roots);
+        let answer = ListRootsResult::new(roots).answer();
+        *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
     fn find(&self, ask: &Ask) -> Result<Answering, RpcError> {
-        Ok(match (ask.request()?, self) {
-            (AskRequest::Elicit(ElicitParams::Form(form)), Handlers { form: Some(handler), .. }) => {
-                let thinking = handler(form.clone());
-                Box::pin(async move { form.answer(thinking.await?) })
+        if ask.method == LIST_ROOTS
+            && let Some(answer) = self.roots()
+        {
+            return Ok(Box::pin(ready(answer)));
+        }
+        let of_one_kind = [&self.form, &self.url, &self.sampling].into_iter().flatten();
+        for handler in of_one_kind.chain(self.others.iter().rev()) {
+            if let Some(answering) = handler(ask)? {
+                return Ok(answering);
             }
-            (AskRequest::Elicit(ElicitParams::Url(url)), Handlers { url: Some(handler), .. }) => {
-                let thinking = handler(url.clone());
-                Box::pin(async move { url.answer(thinking.await?) })
-            }
-            (AskRequest::Sample(params), Handlers { sampling: Some(handler), .. }) => {
-                let thinking = handler(*params);
-                Box::pin(async move { thinking.await?.answer() })
-            }
-            (AskRequest::ListRoots, _) if self.roots().is_some() => {
-                Box::pin(ready(ListRootsResult::new(self.roots().unwrap_or_default()).answer()))
-            }
-            _ => {
-                let answerer = self.others.iter().rev().find(|(methods, _)| methods.contains(&ask.method));
-                match answerer {
-                    Some((_, answerer)) => Arc::clone(answerer).begin(ask.clone()),
-                    None => return Err(unknown()),
-                }
-            }
-        })
+        }
+        Err(unknown())
     }
 
-    fn roots(&self) -> Option<Vec<Root>> {
+    fn roots(&self) -> Option<Result<Json, RpcError>> {
         self.roots.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Lets all who answer go on, and sends what they have come to. Not under the lock.
-pub(crate) fn serve(answers: &mut Answers, shared: &Shared, asks: Vec<Asked>, cx: &mut Context<'_>) {
-    match shared.handlers.as_ref().and_then(|handlers| handlers.serve.get()) {
-        Some(serve) => serve(answers, shared, asks, cx),
-        None if asks.is_empty() => {}
-        None => refuse(shared, &asks),
-    }
-}
-
-/// Refuses what nobody answers.
-fn refuse(shared: &Shared, asks: &[Asked]) {
-    for asked in asks {
-        if let Asked::Asks(ask) = asked {
-            let now = shared.clock.now();
-            shared.tell(|state| state.engine.refuse(ask.key, &unknown(), now));
+/// A handler of forms that a person fills in.
+pub(crate) fn form<F>(handler: impl Fn(ElicitForm) -> F + Send + Sync + 'static) -> Handler
+where
+    F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
+{
+    Box::new(move |ask| {
+        if ask.method != ELICIT {
+            return Ok(None);
         }
-    }
+        let AskRequest::Elicit(ElicitParams::Form(form)) = ask.request()? else { return Ok(None) };
+        let thinking = handler(form.clone());
+        Ok(Some(Box::pin(async move { form.answer(thinking.await?) })))
+    })
 }
 
-fn unknown() -> RpcError {
+/// A handler of addresses that a person visits.
+pub(crate) fn url<F>(handler: impl Fn(ElicitUrl) -> F + Send + Sync + 'static) -> Handler
+where
+    F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
+{
+    Box::new(move |ask| {
+        if ask.method != ELICIT {
+            return Ok(None);
+        }
+        let AskRequest::Elicit(ElicitParams::Url(url)) = ask.request()? else { return Ok(None) };
+        let thinking = handler(url.clone());
+        Ok(Some(Box::pin(async move { url.answer(thinking.await?) })))
+    })
+}
+
+/// A handler of what a language model is asked.
+pub(crate) fn sampling<F>(handler: impl Fn(CreateMessageParams) -> F + Send + Sync + 'static) -> Handler
+where
+    F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
+{
+    Box::new(move |ask| {
+        if ask.method != SAMPLE {
+            return Ok(None);
+        }
+        let AskRequest::Sample(params) = ask.request()? else { return Ok(None) };
+        let thinking = handler(*params);
+        Ok(Some(Box::pin(async move { thinking.await?.answer() })))
+    })
+}
+
+/// A handler of any methods.
+pub(crate) fn other(methods: Vec<String>, answer: impl Answer) -> Handler {
+    let answer = Arc::new(answer);
+    Box::new(move |ask| {
+        if !methods.contains(&ask.method) {
+            return Ok(None);
+        }
+        // Parameters of a method of the protocol are checked here too, so that no handler gets what is none.
+        ask.request()?;
+        let (answer, ask) = (Arc::clone(&answer), ask.clone());
+        // What the future borrows lives in the same future.
+        Ok(Some(Box::pin(async move { answer.answer(&ask).await })))
+    })
+}
+
+/// The refusal of a request that no handler answers.
+pub(crate) fn unknown() -> RpcError {
     RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::mem;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
@@ -53,7 +53,7 @@ impl Notifications {
 
     /// How many were dropped because nobody took them in time.
     pub fn dropped(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).dropped
+        lock(&self.0).dropped
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Notification>> {
@@ -66,7 +66,7 @@ impl Notifications {
     }
 
     fn take(&mut self, if_empty: impl FnOnce(&mut Queue)) -> Option<Notification> {
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = lock(&self.0);
         let notification = queue.pop();
         if notification.is_none() {
             if_empty(&mut queue);
@@ -90,7 +90,9 @@ impl Stream for Notifications {
 
 impl Queue {
     fn push(&mut self, notification: Notification) {
-        if !may_be_missed(&notification) && self.waiting.contains(&notification) {
+        // That a list has changed is said by the variant alone.
+        let is_same = |waiting: &Notification| mem::discriminant(waiting) == mem::discriminant(&notification);
+        if !may_be_missed(&notification) && self.waiting.iter().any(is_same) {
             return;
         }
         self.bytes += weight(&notification);
@@ -127,6 +129,10 @@ impl Queue {
     }
 }
 
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn may_be_missed(notification: &Notification) -> bool {
     !matches!(notification, Notification::ToolsChanged | Notification::PromptsChanged | Notification::ResourcesChanged)
 }
@@ -148,57 +154,10 @@ fn weight(notification: &Notification) -> usize {
     }
 }
 
-/// One who wants to hear. Known as that only, so that what it takes is part of no program that does not listen.
-trait Listener: Send + Sync {
-    /// Takes what is told, or a copy for all but the last. Who is to be woken, and whether it has more than it should be
-    /// given at once.
-    fn hear(&self, told: &mut Option<Notification>, last: bool) -> (Option<Waker>, bool);
-
-    /// Whether it still has that. Then `driver` is woken when it has caught up.
-    fn wait_for_room(&self, driver: &Waker) -> bool;
-
-    /// It is not waited for any more, until it has caught up.
-    fn give_up_waiting(&self);
-
-    /// Nothing more will be told. Who is to be woken.
-    fn end(&self) -> Option<Waker>;
-}
-
-impl Listener for Mutex<Queue> {
-    fn hear(&self, told: &mut Option<Notification>, last: bool) -> (Option<Waker>, bool) {
-        let told = if last { told.take() } else { told.clone() };
-        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(told) = told {
-            queue.push(told);
-        }
-        (queue.waker.take(), queue.is_crowded())
-    }
-
-    fn wait_for_room(&self, driver: &Waker) -> bool {
-        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
-        let crowded = queue.is_crowded();
-        if crowded {
-            queue.room = Some(driver.clone());
-        }
-        crowded
-    }
-
-    fn give_up_waiting(&self) {
-        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.stalled |= queue.is_crowded();
-    }
-
-    fn end(&self) -> Option<Waker> {
-        let mut queue = self.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.over = true;
-        queue.waker.take()
-    }
-}
-
 /// All who want to hear.
 #[derive(Default)]
 pub(crate) struct Subscribers {
-    listeners: Vec<Weak<dyn Listener>>,
+    listeners: Vec<Weak<Mutex<Queue>>>,
     /// One of them may have more than it should be given at once.
     crowded: bool,
 }
@@ -210,8 +169,7 @@ impl Subscribers {
             // Before it grows: those who have gone need no place.
             self.listeners.retain(|listener| listener.strong_count() > 0);
         }
-        let listener: Arc<dyn Listener> = Arc::<Mutex<Queue>>::clone(&queue);
-        self.listeners.push(Arc::downgrade(&listener));
+        self.listeners.push(Arc::downgrade(&queue));
         Notifications(queue)
     }
 
@@ -221,10 +179,15 @@ impl Subscribers {
         let mut left = self.listeners.len();
         self.listeners.retain(|listener| {
             left -= 1;
-            let Some(listener) = listener.upgrade() else { return false };
-            let (waker, crowded) = listener.hear(&mut told, left == 0);
-            wakers.extend(waker);
-            self.crowded |= crowded;
+            let Some(queue) = listener.upgrade() else { return false };
+            // All but the last get a copy.
+            let told = if left == 0 { told.take() } else { told.clone() };
+            let mut queue = lock(&queue);
+            if let Some(told) = told {
+                queue.push(told);
+            }
+            wakers.extend(queue.waker.take());
+            self.crowded |= queue.is_crowded();
             true
         });
     }
@@ -237,24 +200,31 @@ impl Subscribers {
     /// Whether it still is so. Then `driver` is woken when it has caught up.
     pub(crate) fn wait_for_room(&mut self, driver: &Waker) -> bool {
         self.crowded = false;
-        for listener in self.listeners.iter().filter_map(Weak::upgrade) {
-            self.crowded |= listener.wait_for_room(driver);
+        for queue in self.listeners.iter().filter_map(Weak::upgrade) {
+            let mut queue = lock(&queue);
+            if queue.is_crowded() {
+                self.crowded = true;
+                queue.room = Some(driver.clone());
+            }
         }
         self.crowded
     }
 
     /// Whoever has not caught up by now is not waited for any more, until it has.
     pub(crate) fn give_up_waiting(&mut self) {
-        for listener in self.listeners.iter().filter_map(Weak::upgrade) {
-            listener.give_up_waiting();
+        for queue in self.listeners.iter().filter_map(Weak::upgrade) {
+            let mut queue = lock(&queue);
+            queue.stalled |= queue.is_crowded();
         }
         self.crowded = false;
     }
 
     /// Nothing more will be told.
     pub(crate) fn end(&mut self, wakers: &mut Vec<Waker>) {
-        for listener in mem::take(&mut self.listeners).iter().filter_map(Weak::upgrade) {
-            wakers.extend(listener.end());
+        for queue in mem::take(&mut self.listeners).iter().filter_map(Weak::upgrade) {
+            let mut queue = lock(&queue);
+            queue.over = true;
+            wakers.extend(queue.waker.take());
         }
         self.crowded = false;
     }

@@ -12,7 +12,7 @@ use mcpwire_core::{
 use mcpwire_process::{Follower, TraceSource, Watcher};
 
 use crate::answers::Answer;
-use crate::handlers::Handlers;
+use crate::handlers::{self, Handlers};
 
 /// Options of [`McpClient::connect_with`](crate::McpClient::connect_with) and [`McpClient::over`](crate::McpClient::over).
 ///
@@ -79,7 +79,7 @@ impl ConnectOptions {
         F: Future<Output = Result<ElicitResult, RpcError>> + Send + 'static,
     {
         self.config.answer_elicitation(true, self.handlers.as_ref().is_some_and(|handlers| handlers.url.is_some()));
-        self.add(|handlers| handlers.form = Some(Box::new(move |form| Box::pin(handler(form)))));
+        self.add(|handlers| handlers.form = Some(handlers::form(handler)));
         self
     }
 
@@ -93,7 +93,7 @@ impl ConnectOptions {
         F: Future<Output = Result<ElicitAction, RpcError>> + Send + 'static,
     {
         self.config.answer_elicitation(self.handlers.as_ref().is_some_and(|handlers| handlers.form.is_some()), true);
-        self.add(|handlers| handlers.url = Some(Box::new(move |url| Box::pin(handler(url)))));
+        self.add(|handlers| handlers.url = Some(handlers::url(handler)));
         self
     }
 
@@ -105,7 +105,7 @@ impl ConnectOptions {
         F: Future<Output = Result<CreateMessageResult, RpcError>> + Send + 'static,
     {
         self.config.answer_sampling();
-        self.add(|handlers| handlers.sampling = Some(Box::new(move |params| Box::pin(handler(params)))));
+        self.add(|handlers| handlers.sampling = Some(handlers::sampling(handler)));
         self
     }
 
@@ -125,7 +125,7 @@ impl ConnectOptions {
         for method in &methods {
             self.config.answer(method);
         }
-        self.add(|handlers| handlers.others.push((methods, Arc::new(answer))));
+        self.add(|handlers| handlers.others.push(handlers::other(methods, answer)));
         self
     }
 
@@ -139,7 +139,6 @@ impl ConnectOptions {
     fn add(&mut self, add: impl FnOnce(&mut Handlers)) {
         // Nobody else has them before there is a connection.
         if let Some(handlers) = Arc::get_mut(self.handlers.get_or_insert_default()) {
-            handlers.exist();
             add(handlers);
         }
     }

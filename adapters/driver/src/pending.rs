@@ -2,17 +2,17 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use mcpwire_core::{
-    CallError, Method, Notification, Params, Prepared, PreparedRequest, Reply, RequestKey, RequestOptions, Ticket,
+    CallError, Calls, KnownTools, Method, Notification, Params, Prepared, PreparedRequest, Reply, RequestKey,
+    RequestOptions, Step, Ticket, Timestamp,
 };
 use mcpwire_process::Error;
 
 use crate::shared::Lives;
-use crate::slots::Keep;
 use crate::state::Come;
 
 /// Replies of this size and more are worth giving back.
@@ -28,16 +28,16 @@ pub struct Pending<M: Method> {
 }
 
 impl<M: Method> Pending<M> {
-    /// Sends a request. With `reports`, what is reported about it is kept for whoever polls it.
+    /// Sends a request. With `wants_reports`, what is reported about it is kept for whoever polls it.
     pub(crate) fn begin(
         life: &Lives,
         params: &impl Params<M>,
         options: &RequestOptions,
-        reports: Option<Keep>,
+        wants_reports: bool,
     ) -> Result<Self, Error> {
         // What it takes to write the parameters is the caller's, and may take its time: not under the lock.
         let params = Prepared::<M>::new(params).map_err(|error| life.shared().refused(error))?;
-        let sent = Sent::begin(life, params.request(), options, reports)?;
+        let sent = Sent::begin(life, params.request(), options, wants_reports)?;
         Ok(Pending { ticket: params.ticket(sent.key), sent })
     }
 
@@ -90,6 +90,16 @@ impl<M: Method> fmt::Debug for Pending<M> {
     }
 }
 
+/// What a step of a machine has led to.
+pub(crate) enum Turn<T> {
+    /// A request was sent, whose reply is to be waited for.
+    Wait(Sent),
+    /// Nothing yet: the next step can be taken at once.
+    Again,
+    /// The machine has ended.
+    Done(T),
+}
+
 /// The same, whatever its method: what is compiled once, and not for each method. Dropped before its end, the request is
 /// cancelled.
 pub(crate) struct Sent {
@@ -104,17 +114,57 @@ impl Sent {
         life: &Lives,
         request: &PreparedRequest,
         options: &RequestOptions,
-        reports: Option<Keep>,
+        wants_reports: bool,
     ) -> Result<Self, Error> {
         let shared = life.shared();
         let options = &*shared.traced(options);
         let now = shared.clock.now();
         let key = shared.send(|state| {
-            let key = state.engine.send_prepared(request, options, now)?;
-            state.expect(key, reports);
+            let key = state.engine.calls().send_prepared(request, options, now)?;
+            state.expect(key, wants_reports);
             Ok(key)
         })?;
         Ok(Sent { life: life.clone(), key, done: false })
+    }
+
+    /// Takes a step of one of the core's machines, and makes room for the reply if it has sent a request.
+    pub(crate) fn step<T>(
+        life: &Lives,
+        wants_reports: bool,
+        poll: impl FnOnce(&mut KnownTools, &mut Calls<'_>, Timestamp) -> Step<T>,
+    ) -> Turn<T> {
+        let shared = life.shared();
+        let now = shared.clock.now();
+        let step = shared.tell(|state| {
+            let step = poll(&mut state.tools, &mut state.engine.calls(), now);
+            if let Step::Wait(key) = step {
+                state.expect(key, wants_reports);
+            }
+            step
+        });
+        match step {
+            Step::Wait(key) => Turn::Wait(Sent { life: life.clone(), key, done: false }),
+            // The driver reads all the time.
+            Step::Drain => Turn::Again,
+            Step::Done(result) => Turn::Done(result),
+        }
+    }
+
+    /// Waits for the reply, and has it read without the lock.
+    pub(crate) async fn receive(mut self, read: impl FnOnce(&mut Reply)) -> Result<(), Error> {
+        match poll_fn(|cx| self.poll(cx, &mut |_| {})).await {
+            Some(mut reply) => {
+                read(&mut reply);
+                self.give_back(reply);
+                Ok(())
+            }
+            None => Err(self.lost()),
+        }
+    }
+
+    /// Returns the error of a request that the connection does not know.
+    pub(crate) fn lost(&self) -> Error {
+        self.life.shared().call_error(CallError::WrongTicket { method: "a request".into() })
     }
 
     /// What has come for it: the reply, or nothing if nobody knows of the request.
@@ -137,7 +187,7 @@ impl Sent {
     }
 
     /// Gives back the memory of a reply that has been read, if that is worth it: it serves the next large one.
-    fn give_back(&self, reply: Reply) {
+    pub(crate) fn give_back(&self, reply: Reply) {
         if reply.message().is_some_and(|message| message.len() >= LARGE) {
             self.life.shared().lock().engine.recycle(reply);
         }
@@ -147,7 +197,9 @@ impl Sent {
 impl Drop for Sent {
     fn drop(&mut self) {
         if !self.done {
-            drop(self.life.shared().tell(|state| state.give_up(self.key)));
+            let shared = self.life.shared();
+            let now = shared.clock.now();
+            drop(shared.tell(|state| state.give_up(self.key, now)));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
+use mcpwire_core::{CallError, RequestError, RequestOptions, SendError, ServerInfo};
 use mcpwire_process::{Error, McpServerDef, ShutdownReport, StderrLines, TraceSource, Tracer};
 
 use crate::handlers::Handlers;
@@ -170,6 +170,13 @@ impl Shared {
 
     pub(crate) fn name(&self) -> &str {
         self.definition.as_ref().map_or(STREAM, |def| def.display_name())
+    }
+
+    pub(crate) fn request_error(&self, error: RequestError) -> Error {
+        match error {
+            RequestError::NotSent(error) => self.refused(error),
+            RequestError::Failed(error) => self.call_error(error),
+        }
     }
 
     pub(crate) fn call_error(&self, error: CallError) -> Error {

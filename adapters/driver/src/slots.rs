@@ -10,18 +10,9 @@ use mcpwire_core::{Notification, Reply, RequestKey};
 pub(crate) struct Slot {
     pub(crate) reply: Option<Reply>,
     pub(crate) waker: Option<Waker>,
-    /// Progress, and how the task stands that the request has become, for those who asked for it.
-    pub(crate) reports: Option<Box<Reports>>,
+    /// Progress of the request, and the status of the task that it has become. `None` if the caller did not ask for reports.
+    pub(crate) reports: Option<VecDeque<Notification>>,
 }
-
-/// What was reported about a request, and what makes the copy that is kept here: it comes from those who ask, so that it is
-/// part of no other program.
-pub(crate) struct Reports {
-    pub(crate) waiting: VecDeque<Notification>,
-    pub(crate) keep: Keep,
-}
-
-pub(crate) type Keep = fn(&Notification) -> Notification;
 
 /// The slots by their keys.
 ///

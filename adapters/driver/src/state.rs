@@ -6,14 +6,14 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::{
-    Ask, AskKey, Closed, EngineBox, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
+    AnyEngine, Ask, AskKey, Closed, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
     SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
 
 use crate::notifications::Subscribers;
 use crate::runtime::Writer;
-use crate::slots::{Keep, Reports, Slot, Slots};
+use crate::slots::{Slot, Slots};
 
 /// How many reports about a request may wait for whoever takes them. 64: later ones say more than earlier ones.
 const MOST_REPORTS: usize = 64;
@@ -24,7 +24,7 @@ const OFTEN: u8 = 16;
 
 /// What is behind the lock. Nothing is waited for while it is held, and no code of the user's is called.
 pub(crate) struct State {
-    pub(crate) engine: EngineBox,
+    pub(crate) engine: AnyEngine,
     pub(crate) writer: Option<Writer>,
     /// Something was written that has not been flushed.
     pub(crate) unflushed: bool,
@@ -40,8 +40,6 @@ pub(crate) struct State {
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: StderrTail,
     pub(crate) tools: KnownTools,
-    /// How often the server said that its list of tools has changed.
-    pub(crate) tools_changes: u64,
     pub(crate) subscribers: Subscribers,
     /// Who waits for what a subscription has to tell.
     pub(crate) subscriptions: Vec<(SubscriptionKey, Waker)>,
@@ -119,7 +117,7 @@ pub(crate) fn wait(waiting: &mut Vec<Waker>, cx: &mut Context<'_>) {
 }
 
 impl State {
-    pub(crate) fn new(engine: EngineBox, writer: Option<Writer>, process: Option<Process>) -> Self {
+    pub(crate) fn new(engine: AnyEngine, writer: Option<Writer>, process: Option<Process>) -> Self {
         State {
             engine,
             writer,
@@ -133,7 +131,6 @@ impl State {
             exit: None,
             stderr: StderrTail::default(),
             tools: KnownTools::default(),
-            tools_changes: 0,
             subscribers: Subscribers::default(),
             subscriptions: Vec::new(),
             asks: Vec::new(),
@@ -147,7 +144,7 @@ impl State {
     }
 
     /// Takes the place of a server that ended on the probe.
-    pub(crate) fn restart(&mut self, engine: EngineBox, writer: Writer, process: Process) {
+    pub(crate) fn restart(&mut self, engine: AnyEngine, writer: Writer, process: Process) {
         self.engine = engine;
         self.writer = Some(writer);
         self.unflushed = false;
@@ -162,16 +159,16 @@ impl State {
         self.opening.restarting = false;
     }
 
-    /// Makes room for the reply of a request that was sent.
-    pub(crate) fn expect(&mut self, key: RequestKey, reports: Option<Keep>) {
-        let reports = reports.map(|keep| Box::new(Reports { waiting: VecDeque::new(), keep }));
+    /// Makes room for the reply of a request that was sent, and for reports about it if the caller wants them.
+    pub(crate) fn expect(&mut self, key: RequestKey, wants_reports: bool) {
+        let reports = wants_reports.then(VecDeque::new);
         self.slots.add(key, Slot { reply: None, waker: None, reports });
     }
 
     /// What has come for a request, if anything. Wakes the task when there is more.
     pub(crate) fn take(&mut self, key: RequestKey, cx: &mut Context<'_>) -> Come {
         let Some(slot) = self.slots.get_mut(key) else { return Come::Lost };
-        let reports = slot.reports.as_mut().map(|reports| mem::take(&mut reports.waiting)).unwrap_or_default();
+        let reports = slot.reports.as_mut().map(mem::take).unwrap_or_default();
         if slot.reply.is_none() {
             let same = slot.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
             let former = if same { None } else { slot.waker.replace(cx.waker().clone()) };
@@ -185,8 +182,8 @@ impl State {
 
     /// Nobody waits for a request any more: the server is told. Whom it would have woken is to be dropped without the lock.
     #[must_use]
-    pub(crate) fn give_up(&mut self, key: RequestKey) -> Option<Waker> {
-        self.engine.cancel(key, None);
+    pub(crate) fn give_up(&mut self, key: RequestKey, now: Timestamp) -> Option<Waker> {
+        self.engine.calls().cancel(key, None, now);
         self.slots.take(key)?.waker
     }
 
@@ -206,11 +203,11 @@ impl State {
         }
         if self.engine.transmit().is_empty() {
             // What was done may have ended a request, or a question, all the same; or its answer was there already.
-            return if self.engine.has_events() { self.driver.take() } else { None };
+            return if self.engine.session().has_events() { self.driver.take() } else { None };
         }
         // Without its waker the driver is on its way already.
         let driver = self.driver.take()?;
-        if self.engine.in_flight() > 1 || self.traced {
+        if self.engine.session().in_flight() > 1 || self.traced {
             return Some(driver);
         }
         let mut cx = Context::from_waker(&driver);
@@ -218,7 +215,7 @@ impl State {
         if written.is_err() || !self.engine.transmit().is_empty() {
             return Some(driver);
         }
-        if self.engine.has_events() || !self.has_time(self.engine.poll_timeout()) {
+        if self.engine.session().has_events() || !self.has_time(self.engine.poll_timeout()) {
             return Some(driver);
         }
         self.driver = Some(driver);
@@ -228,7 +225,7 @@ impl State {
     /// Gives back what only requests take, if there are none: a program may have many connections that are idle for long. Where
     /// one request follows another it is kept, until the timer that was set for one of them goes off.
     pub(crate) fn shrink(&mut self) {
-        if self.engine.in_flight() > 0 {
+        if self.engine.session().in_flight() > 0 {
             return;
         }
         self.lulls = self.lulls.saturating_add(1);
@@ -308,7 +305,7 @@ impl State {
                 Event::Ask(ask) => self.asks.push(Asked::Asks(ask)),
                 Event::AskCancelled(key) => self.asks.push(Asked::GivesUp(key)),
                 Event::Connected => {
-                    if let Some(info) = self.engine.take_server() {
+                    if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);
                     }
                     self.opened(Opened::Connected, wakers);
@@ -331,16 +328,14 @@ impl State {
         match &notification {
             Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. } => {
                 if let Some(Slot { reports: Some(reports), waker, .. }) = self.slots.get_mut(*key) {
-                    let Reports { waiting, keep } = &mut **reports;
-                    if waiting.len() == MOST_REPORTS {
-                        waiting.pop_front();
+                    if reports.len() == MOST_REPORTS {
+                        reports.pop_front();
                     }
-                    waiting.push_back(keep(&notification));
+                    reports.push_back(notification.clone());
                     wakers.extend(waker.take());
                 }
             }
             Notification::ToolsChanged => {
-                self.tools_changes += 1;
                 self.tools.invalidate();
             }
             _ => {}
@@ -374,11 +369,11 @@ impl State {
 
     /// Begins to open the connection, or joins those who wait for that already.
     pub(crate) fn begin_opening(&mut self, now: Timestamp) -> Result<(), SendError> {
-        match (&self.opening.outcome, self.engine.phase()) {
+        match (&self.opening.outcome, self.engine.session().phase()) {
             (Some(Opened::Restart | Opened::Closed(_)), _) | (None, Phase::Connecting) => Ok(()),
             // Whoever began it did not wait for the end of it.
             (Some(Opened::Connected), Phase::Ready) if !self.opening.told => Ok(()),
-            _ => self.engine.initialize(now),
+            _ => self.engine.calls().initialize(now),
         }
     }
 
@@ -413,7 +408,7 @@ impl State {
     pub(crate) fn is_running(&mut self) -> bool {
         match &mut self.process {
             Some(process) => process.observe().is_none(),
-            None => self.engine.phase() != Phase::Closed,
+            None => self.engine.session().phase() != Phase::Closed,
         }
     }
 }

@@ -80,7 +80,7 @@ fn subscribe<'a>(
     Box::pin(async move {
         options.seed = options.seed.or_else(|| Some(RandomState::new().build_hasher().finish()));
         let now = life.shared().clock.now();
-        let key = life.shared().send(|state| state.engine.subscribe(wanted, &options, now))?;
+        let key = life.shared().send(|state| state.engine.calls().subscribe(wanted, &options, now))?;
         // From here on, whoever gives up waiting cancels it.
         let acknowledged = SubscriptionFilter::new();
         let mut subscription = Subscription { life: life.clone(), key, acknowledged, end: None };
@@ -117,7 +117,7 @@ impl Subscription {
 
     /// The next change, if there is one already.
     pub fn try_next(&mut self) -> Option<SubscriptionEvent> {
-        let event = self.life.shared().lock().engine.poll_subscription(self.key);
+        let event = self.life.shared().lock().engine.calls().poll_subscription(self.key);
         event.and_then(|event| self.take(event))
     }
 
@@ -135,7 +135,7 @@ impl Subscription {
         }
         let (event, former) = {
             let mut state = self.life.shared().lock();
-            match state.engine.poll_subscription(self.key) {
+            match state.engine.calls().poll_subscription(self.key) {
                 Some(event) => (Some(event), state.forget_subscriber(self.key)),
                 None => (None, wait(&mut state.subscriptions, self.key, cx)),
             }
@@ -185,8 +185,10 @@ impl Stream for Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let key = self.key;
-        let former = self.life.shared().tell(|state| {
-            state.engine.unsubscribe(key);
+        let shared = self.life.shared();
+        let now = shared.clock.now();
+        let former = shared.tell(|state| {
+            state.engine.calls().unsubscribe(key, now);
             state.forget_subscriber(key)
         });
         drop(former);

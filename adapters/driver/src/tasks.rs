@@ -109,8 +109,8 @@ impl<R> RunningTask<R> {
         let life = self.client.life();
         let now = life.shared().clock.now();
         let ticket = life.shared().send(|state| {
-            let ticket = state.engine.follow_task(&self.handle, &self.options, now)?;
-            state.expect(ticket.key(), Some(Notification::clone));
+            let ticket = state.engine.calls().follow_task(&self.handle, &self.options, now)?;
+            state.expect(ticket.key(), true);
             Ok(ticket)
         })?;
         let mut pending = Pending::new(life, ticket);

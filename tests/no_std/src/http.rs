@@ -12,11 +12,11 @@ pub(crate) fn drive(expected: &str) -> Result<String, &'static str> {
     let mut engine = Engine::new(Config::new("no-std", "0"), settings);
     let now = Timestamp::ORIGIN;
 
-    engine.initialize(now).map_err(|_| "initialize over HTTP")?;
+    engine.calls().initialize(now).map_err(|_| "initialize over HTTP")?;
     let Some(Event::Connected) = next_event(&mut engine, now) else { return Err("connect over HTTP") };
     let arguments = Json::parse("{}").map_err(|_| "arguments")?;
     let call = CallToolParams { name: "hello", arguments: &arguments };
-    let call = engine.request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request over HTTP")?;
+    let call = engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request over HTTP")?;
     let Some(Event::Reply(reply)) = next_event(&mut engine, now) else { return Err("reply over HTTP") };
     let text = call.decode(reply).map_err(|_| "result over HTTP")?.text().to_string();
     engine.close();

@@ -1,6 +1,6 @@
 //! A program without std that links the engine and drives it through a connection: the era is found, a tool is called, an
-//! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era (`http`). Whatever of the
-//! engine that needs is linked in, so a use of std anywhere below would show; see `bare`.
+//! answer stays out until its deadline, the stream ends. Then the same over HTTP, in the modern era (`http`), and a server that
+//! cannot start, under the supervisor (`supervisor`). A use of std anywhere in what these link would show; see `bare`.
 
 #![no_std]
 #![no_main]
@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod bare;
 mod http;
+mod supervisor;
 
 use alloc::format;
 use alloc::string::String;
@@ -25,9 +26,11 @@ use crate::bare::Stdout;
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> c_int {
-    match drive().and_then(|text| http::drive(&text)) {
-        Ok(text) => {
-            let said = writeln!(Stdout, "without std, the server says: {}", printable(&text));
+    let said = drive().and_then(|text| http::drive(&text)).and_then(|text| Ok((text, supervisor::drive()?)));
+    match said {
+        Ok((text, status)) => {
+            let (text, status) = (printable(&text), printable(&status));
+            let said = writeln!(Stdout, "without std, the server says: {text}; and the supervisor: {status}");
             c_int::from(said.is_err())
         }
         Err(step) => {
@@ -42,7 +45,7 @@ fn drive() -> Result<String, &'static str> {
     let mut engine = Engine::new(Config::new("no-std", "0"));
     let start = Timestamp::ORIGIN;
 
-    engine.initialize(start).map_err(|_| "initialize")?;
+    engine.calls().initialize(start).map_err(|_| "initialize")?;
     let Some(Event::Connected) = next_event(&mut engine, start) else { return Err("connect") };
 
     let call = request(&mut engine, "hello", start)?;
@@ -69,7 +72,7 @@ fn drive() -> Result<String, &'static str> {
 fn request(engine: &mut Engine, tool: &str, now: Timestamp) -> Result<Ticket<CallTool>, &'static str> {
     let arguments = Json::parse("{}").map_err(|_| "arguments")?;
     let call = CallToolParams { name: tool, arguments: &arguments };
-    engine.request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request")
+    engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request")
 }
 
 /// What became of the call, if that is the next thing to happen.

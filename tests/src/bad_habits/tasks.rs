@@ -6,7 +6,8 @@ use crate::server::{self, Manners};
 use crate::wire::{Message, Wire};
 
 /// The tool `job` becomes a task that is seen at work twice, and then ends as its argument `message` says: `cancelled`,
-/// `failed`, or with that for a text. In 2025-11-25, the tool `must` can be called so only, and `echo` cannot be.
+/// `failed`, or with that for a text; one that is to end `unheard` goes on for ever, and `tasks/cancel` for it is not
+/// answered. No tool answers plainly to `silence`. In 2025-11-25, the tool `must` can be called so only, and `echo` cannot be.
 #[derive(Default)]
 pub(crate) struct Tasks {
     seen: u32,
@@ -50,6 +51,7 @@ impl Manners for Tasks {
                 let task = state(end, "working", true);
                 wire.line(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"task",{task}}}}}"#));
             }
+            _ if end == "silence" => {}
             _ => wire.text(request, end),
         }
     }
@@ -73,6 +75,7 @@ impl Manners for Tasks {
                 self.seen += 1;
                 let status = match end {
                     _ if self.cancelled => "cancelled",
+                    "unheard" => "working",
                     _ if self.seen <= 2 => "working",
                     "cancelled" | "failed" => end,
                     _ => "completed",
@@ -86,6 +89,7 @@ impl Manners for Tasks {
             }
             "tasks/result" if !modern && end == "failed" => wire.error(message, -32099, "it has failed"),
             "tasks/result" if !modern => wire.result(message, &text(end)),
+            "tasks/cancel" if end == "unheard" => {}
             "tasks/cancel" => {
                 self.cancelled = true;
                 let task = if modern { String::new() } else { state(end, "cancelled", false) };

@@ -92,9 +92,9 @@ fn play(setup: u8, mut stream: &[u8], own_memory: bool, mut cut: impl FnMut(usiz
     Seen {
         events,
         sent: engine.transmit().to_vec(),
-        phase: engine.phase(),
-        in_flight: engine.in_flight(),
-        stats: engine.stats(),
+        phase: engine.session().phase(),
+        in_flight: engine.session().in_flight(),
+        stats: engine.session().stats(),
     }
 }
 
@@ -110,7 +110,7 @@ fn open(setup: u8) -> Engine {
     };
     config.negotiate = negotiate;
     let mut engine = Engine::new(config);
-    engine.initialize(now).expect("it is new");
+    engine.calls().initialize(now).expect("it is new");
     if answer.is_empty() {
         return engine;
     }
@@ -118,9 +118,9 @@ fn open(setup: u8) -> Engine {
     engine.receive(b"\n", now);
     assert_eq!(engine.poll_event(), Some(Event::Connected));
     let call = CallToolParams { name: "echo", arguments: &Json::parse("{}").expect("an object") };
-    let asked = engine.request::<CallTool>(&call, &RequestOptions::new().progress(), now).is_ok()
-        && engine.request::<ListTools>(&ListParams::default(), &RequestOptions::new(), now).is_ok()
-        && engine.request_raw("x/y", None, &RequestOptions::new(), now).is_ok();
+    let asked = engine.calls().request::<CallTool>(&call, &RequestOptions::new().progress(), now).is_ok()
+        && engine.calls().request::<ListTools>(&ListParams::default(), &RequestOptions::new(), now).is_ok()
+        && engine.calls().request_raw("x/y", None, &RequestOptions::new(), now).is_ok();
     assert!(asked, "an open engine sends requests");
     engine.transmitted(usize::MAX);
     engine

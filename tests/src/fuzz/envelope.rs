@@ -29,7 +29,11 @@ pub fn trace(data: &[u8], trace: &Trace) {
         Some(decoded) => describe::result(&decoded.as_ref().map(Json::to_string).map_err(Clone::clone), trace),
         None => trace.line(format_args!("no answer")),
     }
-    trace.line(format_args!("= {} in flight, {}", engine.in_flight(), describe::stats(engine.stats())));
+    trace.line(format_args!(
+        "= {} in flight, {}",
+        engine.session().in_flight(),
+        describe::stats(engine.session().stats())
+    ));
     if let Some(Err(error)) = &decoded {
         // What the server says is told whole; what the core says about a message is not the message.
         let said = matches!(error, CallError::Server { .. });
@@ -53,7 +57,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
             assert_eq!(result.get(), expected, "another result");
             compare_values(&result);
         }
-        assert_eq!(engine.in_flight(), 0);
+        assert_eq!(engine.session().in_flight(), 0);
     }
 }
 
@@ -64,11 +68,11 @@ fn answer(message: &[u8]) -> (Option<mcpwire_core::Reply>, Ticket, Engine) {
     let mut config = Config::new("fuzz", "1");
     config.negotiate = Negotiate::Legacy;
     let mut engine = Engine::new(config);
-    engine.initialize(now).expect("it is new");
+    engine.calls().initialize(now).expect("it is new");
     engine.receive(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", now);
     assert_eq!(engine.poll_event(), Some(Event::Connected));
     let call = CallToolParams { name: "echo", arguments: &Json::parse("{}").expect("an object") };
-    let ticket = engine.request::<CallToolRaw>(&call, &RequestOptions::new(), now).expect("it is open");
+    let ticket = engine.calls().request::<CallToolRaw>(&call, &RequestOptions::new(), now).expect("it is open");
     for bytes in [message, b"\n"] {
         let taken = engine.receive(bytes, now);
         assert_eq!(taken, bytes.len(), "one line always fits");

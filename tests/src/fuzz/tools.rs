@@ -30,9 +30,9 @@ pub fn trace(data: &[u8], trace: &Trace) {
     let mut listed = Vec::new();
     let mut found = Searched::Unknown;
     for (page, id) in data.split(|byte| *byte == b'\n').take(PAGES).zip(2u32..) {
-        let key = looks.send_prepared(&search.request(), &RequestOptions::new(), NOW).expect("it is open");
+        let key = looks.calls().send_prepared(&search.request(), &RequestOptions::new(), NOW).expect("it is open");
         let params = ListParams { cursor: None };
-        let ticket = reads.request::<ListTools>(&params, &RequestOptions::new(), NOW).expect("it is open");
+        let ticket = reads.calls().request::<ListTools>(&params, &RequestOptions::new(), NOW).expect("it is open");
         let message = message(*variant, id, page);
         let Some(reply) = answer(&mut looks, key, &message) else { return };
         let reply_to_reader = answer(&mut reads, ticket.key(), &message).expect("both get the same");
@@ -62,7 +62,7 @@ fn open() -> Engine {
     let mut config = Config::new("fuzz", "1");
     config.negotiate = Negotiate::Legacy;
     let mut engine = Engine::new(config);
-    engine.initialize(NOW).expect("it is new");
+    engine.calls().initialize(NOW).expect("it is new");
     engine.receive(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"capabilities\":{\"tools\":{}}}}\n", NOW);
     assert_eq!(engine.poll_event(), Some(Event::Connected));
     engine

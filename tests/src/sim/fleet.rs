@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{
-    Action, Command, CommandId, Effect, ErrorContract, Event, Failure, Generation, PackageKind, Policy, Retry,
-    ServerId, Spec, State, Supervisor, SupervisorSettings,
-};
 use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
+use mcpwire_supervisor::{
+    Action, Catalogue, Command, CommandId, Effect, ErrorContract, Event, Failure, Generation, PackageKind, Policy,
+    Retry, ServerId, Spec, State, Supervisor, SupervisorSettings,
+};
 
 /// More actions than this without an event are a livelock.
 const ENOUGH: usize = 100_000;
@@ -45,6 +45,8 @@ pub struct Fleet {
     pub boots: Vec<(usize, usize, usize)>,
     /// How often another catalogue was announced.
     pub catalogues: usize,
+    /// The catalogue as it was when it was last announced: what an embedder shows.
+    pub snapshot: Arc<Catalogue>,
     next_command: u64,
 }
 
@@ -92,6 +94,7 @@ impl Fleet {
             abandoned: Vec::new(),
             boots: Vec::new(),
             catalogues: 0,
+            snapshot: Arc::default(),
             next_command: 1_000,
         }
     }
@@ -259,13 +262,19 @@ impl Fleet {
     pub fn drain(&mut self) {
         for _ in 0..ENOUGH {
             let Some(action) = self.supervisor.poll_action() else { return };
+            if action == Action::CatalogueChanged {
+                self.catalogues += 1;
+                self.snapshot = self.supervisor.catalogue();
+                continue;
+            }
+            let (shown, offered) = (self.snapshot.len(), self.supervisor.catalogue().len());
+            assert_eq!(shown, offered, "the tools that are shown are not those that are offered, at {action:?}");
             match action {
                 Action::Perform { server, effect } => self.perform(server, effect),
                 Action::Reply { command, result } => {
                     self.replies.get_mut(&command).expect("it was asked").push(result);
                 }
                 Action::Persist { server, enabled, revision } => self.persists.push_back((server, enabled, revision)),
-                Action::CatalogueChanged => self.catalogues += 1,
                 Action::Booted { ready, failed, cancelled } => self.boots.push((ready, failed, cancelled)),
                 Action::Removed { .. } => {}
                 other => panic!("{other:?} is new"),

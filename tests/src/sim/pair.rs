@@ -26,7 +26,8 @@ pub struct Pair {
     /// Everything that happened, replies aside, and when.
     pub events: Vec<(Duration, Event)>,
     server: Box<Server>,
-    now: Timestamp,
+    /// The present moment, for calls of the engine.
+    pub now: Timestamp,
     /// Bytes; `None` for the end of the stream.
     saying: Saying<Option<Vec<u8>>>,
     replies: Replies,
@@ -61,7 +62,7 @@ impl Pair {
     /// A pair that has been opened, as far as it goes without time passing.
     pub fn opening(config: Config, server: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
         let mut pair = Pair::new(config, server);
-        pair.engine.initialize(pair.now).expect("a new engine can be opened");
+        pair.engine.calls().initialize(pair.now).expect("a new engine can be opened");
         pair.drive();
         pair
     }
@@ -69,7 +70,7 @@ impl Pair {
     /// A pair that is open, with nothing of the opening left to see.
     pub fn open(config: Config, server: impl FnMut(&Sent, &mut Peer) + 'static) -> Pair {
         let mut pair = Pair::opening(config, server);
-        assert_eq!(pair.engine.phase(), Phase::Ready, "{:?}", pair.events);
+        assert_eq!(pair.engine.session().phase(), Phase::Ready, "{:?}", pair.events);
         pair.events.clear();
         pair.sent.clear();
         pair
@@ -87,18 +88,13 @@ impl Pair {
         self.now.since_origin()
     }
 
-    /// The moment, for calls to the engine.
-    pub fn now(&self) -> Timestamp {
-        self.now
-    }
-
     /// Sends a call of a tool.
     ///
     /// # Errors
     /// If the engine does not send it.
     pub fn call(&mut self, tool: &str, options: &RequestOptions) -> Result<Ticket<CallTool>, SendError> {
         let params = CallToolParams { name: tool, arguments: &Json::parse("{}").expect("an object") };
-        self.engine.request::<CallTool>(&params, options, self.now)
+        self.engine.calls().request::<CallTool>(&params, options, self.now)
     }
 
     /// Sends a request of any method.
@@ -107,19 +103,19 @@ impl Pair {
     /// If the engine does not send it.
     pub fn raw(&mut self, method: &str, params: Option<&str>) -> Result<Ticket<Raw>, SendError> {
         let params = params.map(|text| Json::parse(text).expect("the test gives JSON"));
-        self.engine.request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
+        self.engine.calls().request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
     }
 
     /// Asks to be told of changes, and drives it.
     pub fn subscribe(&mut self, wanted: &SubscriptionFilter, options: &SubscribeOptions) -> SubscriptionKey {
-        let key = self.engine.subscribe(wanted, options, self.now).expect("it is sent");
+        let key = self.engine.calls().subscribe(wanted, options, self.now).expect("it is sent");
         self.drive();
         key
     }
 
     /// Takes all that a subscription has to tell.
     pub fn taken(&mut self, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
-        std::iter::from_fn(|| self.engine.poll_subscription(key)).collect()
+        std::iter::from_fn(|| self.engine.calls().poll_subscription(key)).collect()
     }
 
     /// What came of a request, decoded, once there is something.

@@ -1,6 +1,7 @@
 //! Calls that become tasks, in both forms: followed, or kept by their handle and taken up again by another client.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
 use mcpwire_blocking::core::{Config, TaskForm, TaskHandle, TaskStatus};
@@ -109,6 +110,24 @@ fn a_task_is_ended_by_its_handle<A: Adapter>() {
     }
 }
 
+/// The server never answers `tasks/cancel`.
+fn a_task_given_up_loses_no_later_call<A: Adapter>() {
+    for server in servers() {
+        let mut client = server.open::<A>();
+        let unheard = job("unheard").follow_task(&Arc::default()).total_timeout(Duration::from_millis(200));
+        client.call(unheard).expect_err("it never ends").assert(ErrorKind::Timeout, &["tools/call"]);
+        for round in 0..3 {
+            // Blocking clients give idle buffers back when they list tools, the others whenever no call waits.
+            assert_eq!(client.list_tools().expect("it has some").len(), 3);
+            let message = round.to_string();
+            assert_eq!(client.text("echo", json!({"message": message})), message);
+        }
+        let silent = job("silence").timeout(Duration::from_millis(200));
+        client.call(silent).expect_err("nobody answers").assert(ErrorKind::Timeout, &["tools/call"]);
+        assert_eq!(client.in_flight(), 0);
+    }
+}
+
 fn the_tasks_of_a_server_are_listed<A: Adapter>() {
     let server = server!("tasks");
     let listed = server.open::<A>().list_tasks().expect("it has a list");
@@ -122,5 +141,6 @@ on_every_adapter!(
     a_tool_that_is_called_as_a_task_only_is_not_called_otherwise,
     a_task_is_taken_up_by_another_client,
     a_task_is_ended_by_its_handle,
+    a_task_given_up_loses_no_later_call,
     the_tasks_of_a_server_are_listed,
 );

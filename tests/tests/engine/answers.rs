@@ -26,10 +26,10 @@ fn an_answer_goes_to_the_question_whatever_the_order() {
     let first = ask(&mut pair, "1", "roots/list");
     let second = ask(&mut pair, "\"one\"", "vendor/x");
     assert_eq!((first.method.as_str(), first.params.as_ref().map(Json::get)), ("roots/list", Some(r#"{"a": 1}"#)));
-    assert_eq!(pair.engine.answer(second.key, &json!({"b": "\n"}), pair.now()), Ok(true));
+    assert_eq!(pair.engine.calls().answer(second.key, &json!({"b": "\n"}), pair.now), Ok(true));
     let mut error = RpcError::new(-1, "not now");
     error.data = Some(Json::parse("[1,\n2]").unwrap());
-    assert!(pair.engine.refuse(first.key, &error, pair.now()));
+    assert!(pair.engine.calls().refuse(first.key, &error, pair.now));
     pair.drive();
     let sent: Vec<_> = pair.sent.iter().map(|sent| sent.text.as_str()).collect();
     assert_eq!(
@@ -45,12 +45,15 @@ fn an_answer_goes_to_the_question_whatever_the_order() {
 fn a_question_is_answered_once() {
     let mut pair = Pair::open(answering(&["roots/list"]), legacy(|_, _| {}));
     let key = ask(&mut pair, "1", "roots/list").key;
-    assert_eq!(pair.engine.answer(key, &[1], pair.now()), Err(SendError::NotAnObject { method: "an answer".into() }));
+    assert_eq!(
+        pair.engine.calls().answer(key, &[1], pair.now),
+        Err(SendError::NotAnObject { method: "an answer".into() })
+    );
     pair.drive();
     assert!(pair.sent.is_empty(), "nothing of a wrong answer is sent");
-    assert_eq!(pair.engine.answer(key, &(), pair.now()), Ok(true), "nothing is an empty object");
-    assert_eq!(pair.engine.answer(key, &(), pair.now()), Ok(false));
-    assert!(!pair.engine.refuse(key, &RpcError::new(0, ""), pair.now()));
+    assert_eq!(pair.engine.calls().answer(key, &(), pair.now), Ok(true), "nothing is an empty object");
+    assert_eq!(pair.engine.calls().answer(key, &(), pair.now), Ok(false));
+    assert!(!pair.engine.calls().refuse(key, &RpcError::new(0, ""), pair.now));
     pair.drive();
     assert_eq!(pair.sent.len(), 1);
 }
@@ -64,8 +67,8 @@ fn what_the_server_gives_up_is_not_answered() {
         pair.say(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#));
     }
     assert_eq!(pair.happened(), [&Event::AskCancelled(key)]);
-    assert_eq!(pair.engine.answer(key, &(), pair.now()), Ok(false));
-    assert_eq!(pair.engine.stats().late, 3);
+    assert_eq!(pair.engine.calls().answer(key, &(), pair.now), Ok(false));
+    assert_eq!(pair.engine.session().stats().late, 3);
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn questions_are_bounded_and_end_with_the_connection() {
     pair.end();
     pair.drive();
     for key in keys {
-        assert_eq!(pair.engine.answer(key, &(), pair.now()), Ok(false), "nobody waits");
+        assert_eq!(pair.engine.calls().answer(key, &(), pair.now), Ok(false), "nobody waits");
     }
 }
 

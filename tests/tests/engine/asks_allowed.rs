@@ -160,14 +160,14 @@ fn a_server_that_waits_for_an_answer_is_given_its_time() {
     pair.drive();
     let ask = asked(&mut pair, "roots/list", "");
     pair.pass(Duration::from_secs(45));
-    assert!(pair.engine.is_waiting(ticket.key()), "the server waits for us");
-    let now = pair.now();
-    assert_eq!(pair.engine.answer(ask.key, &(), now), Ok(true));
+    assert!(pair.engine.session().is_waiting(ticket.key()), "the server waits for us");
+    let now = pair.now;
+    assert_eq!(pair.engine.calls().answer(ask.key, &(), now), Ok(true));
     pair.drive();
     pair.pass(Duration::from_secs(9));
-    assert!(pair.engine.is_waiting(ticket.key()), "it has its time anew");
+    assert!(pair.engine.session().is_waiting(ticket.key()), "it has its time anew");
     pair.pass(Duration::from_secs(15));
-    assert!(!pair.engine.is_waiting(ticket.key()), "and no more than that");
+    assert!(!pair.engine.session().is_waiting(ticket.key()), "and no more than that");
     assert!(matches!(pair.take(ticket), Some(Err(CallError::Timeout { .. }))));
 }
 
@@ -198,9 +198,9 @@ fn the_end_of_a_visit_is_told() {
 
 #[test]
 fn changes_of_the_roots_are_for_legacy_servers_that_know_of_them() {
-    assert!(Pair::open(all(), legacy(|_, _| {})).engine.tells_roots_changes());
-    assert!(!Pair::open(all(), modern(|_, _| {})).engine.tells_roots_changes());
+    assert!(Pair::open(all(), legacy(|_, _| {})).engine.session().tells_roots_changes());
+    assert!(!Pair::open(all(), modern(|_, _| {})).engine.session().tells_roots_changes());
     let mut config = Config::default();
     config.answer("roots/list");
-    assert!(!Pair::open(config, legacy(|_, _| {})).engine.tells_roots_changes());
+    assert!(!Pair::open(config, legacy(|_, _| {})).engine.session().tells_roots_changes());
 }

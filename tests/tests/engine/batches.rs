@@ -33,7 +33,10 @@ fn a_bad_element_spoils_only_itself() {
     let [a, b] = [0, 1].map(|n| pair.sent[n].id().expect("a request"));
     pair.say(format!(r#"[1,"x",[],{{}},{{"id":{a},"result":{{}}}},{{"id":{b},"result":{{"a":"#));
     assert!(pair.take(good).is_some_and(|result| result.is_ok()));
-    assert!(pair.engine.is_waiting(cut.key()), "it ends in the middle of this one's line, which names no request");
+    assert!(
+        pair.engine.session().is_waiting(cut.key()),
+        "it ends in the middle of this one's line, which names no request"
+    );
 }
 
 #[test]
@@ -43,7 +46,7 @@ fn an_array_without_messages_is_noise() {
         pair.say(line);
     }
     assert!(pair.happened().iter().all(|event| matches!(event, Event::Noise { .. })));
-    assert_eq!((pair.events.len(), pair.engine.stats().noise), (6, 6));
+    assert_eq!((pair.events.len(), pair.engine.session().stats().noise), (6, 6));
 }
 
 #[test]
@@ -53,7 +56,7 @@ fn a_long_array_is_not_a_long_queue() {
     let mut rest = line.as_bytes();
     let mut events = 0;
     while !rest.is_empty() {
-        rest = &rest[pair.engine.receive(rest, pair.now())..];
+        rest = &rest[pair.engine.receive(rest, pair.now)..];
         while pair.engine.poll_event().is_some() {
             events += 1;
         }
@@ -71,8 +74,8 @@ fn an_array_is_looked_at_whole_before_the_stream_ends() {
         pair.drive();
         let [a, b] = [0, 1].map(|n| pair.sent[n].id().expect("a request"));
         let last = format!(r#"[{{"id":{a},"result":{{}}}},{{"id":{b},"result":{{}}}}]{newline}"#);
-        pair.engine.receive(last.as_bytes(), pair.now());
-        pair.engine.receive_eof(pair.now());
+        pair.engine.receive(last.as_bytes(), pair.now);
+        pair.engine.receive_eof(pair.now);
         pair.drive();
         assert!(pair.take(first).is_some_and(|result| result.is_ok()));
         assert!(pair.take(second).is_some_and(|result| result.is_ok()), "its answer was there: {newline:?}");

@@ -36,8 +36,8 @@ fn pair(hints: &'static str) -> Pair {
 }
 
 fn ask<M: Method>(pair: &mut Pair, params: &impl Params<M>, options: &RequestOptions) -> Ticket<M> {
-    let now = pair.now();
-    let ticket = pair.engine.request::<M>(params, options, now).expect("it is taken");
+    let now = pair.now;
+    let ticket = pair.engine.calls().request::<M>(params, options, now).expect("it is taken");
     pair.drive();
     ticket
 }
@@ -64,8 +64,8 @@ fn an_answer_holds_for_its_time() {
     let before = pair.sent.len();
     assert_eq!(tools(&mut pair, &usual), "1");
     assert_eq!(pair.sent.len(), before, "nothing goes over the wire");
-    assert_eq!(pair.engine.in_flight(), 0);
-    assert_eq!(pair.engine.stats().cached, 1);
+    assert_eq!(pair.engine.session().in_flight(), 0);
+    assert_eq!(pair.engine.session().stats().cached, 1);
     pair.pass(Duration::from_millis(1));
     assert_eq!(tools(&mut pair, &usual), "2");
 }
@@ -220,7 +220,7 @@ fn what_was_given_up_is_given_up() {
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     pair.pass(2 * SECOND);
     let ticket = ask::<ListTools>(&mut pair, &ListParams::default(), &RequestOptions::new().stale_if_error());
-    assert!(pair.engine.cancel(ticket.key(), None));
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
 }
@@ -274,7 +274,7 @@ fn what_asks_for_input_and_its_retries_are_not_kept() {
         }
     }
     assert!(pair.sent.len() >= 6, "each was sent: {:?}", pair.methods());
-    assert_eq!(pair.engine.stats().cached, 0);
+    assert_eq!(pair.engine.session().stats().cached, 0);
 }
 
 #[test]
@@ -314,8 +314,8 @@ fn a_closed_connection_answers_nothing() {
     let mut pair = pair(r#""ttlMs":5000,"#);
     assert_eq!(tools(&mut pair, &RequestOptions::new()), "1");
     pair.end();
-    let now = pair.now();
-    let refused = pair.engine.request::<ListTools>(&ListParams::default(), &RequestOptions::new(), now);
+    let now = pair.now;
+    let refused = pair.engine.calls().request::<ListTools>(&ListParams::default(), &RequestOptions::new(), now);
     assert_eq!(refused.err(), Some(SendError::Closed));
 }
 
@@ -325,7 +325,7 @@ fn requests_that_never_end_leave_nothing() {
     for number in 0..2_000 {
         let uri = format!("test://{number}");
         let ticket = ask::<ReadResource>(&mut pair, &ReadResourceParams { uri: &uri }, &RequestOptions::new());
-        pair.engine.cancel(ticket.key(), None);
+        pair.engine.calls().cancel(ticket.key(), None, pair.now);
         pair.drive();
         pair.sent.clear();
     }

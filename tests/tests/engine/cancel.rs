@@ -13,8 +13,8 @@ fn the_request_ends_at_once_and_the_server_is_told() {
         };
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.drive();
-        assert!(pair.engine.cancel(ticket.key(), Some("the \"user\" pressed\nCtrl-C")));
-        assert!(!pair.engine.is_waiting(ticket.key()));
+        assert!(pair.engine.calls().cancel(ticket.key(), Some("the \"user\" pressed\nCtrl-C"), pair.now));
+        assert!(!pair.engine.session().is_waiting(ticket.key()));
         pair.drive();
         assert!(matches!(pair.error(ticket), CallError::Cancelled { method } if method == "tools/call"));
         assert_eq!(pair.methods(), ["tools/call", "notifications/cancelled"]);
@@ -30,11 +30,11 @@ fn a_request_that_has_ended_cannot_be_cancelled() {
     let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, "{}")));
     let ticket = pair.call("quick", &RequestOptions::new()).expect("it is sent");
     pair.drive();
-    assert!(!pair.engine.cancel(ticket.key(), None));
+    assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now));
     assert!(pair.take(ticket).is_some_and(|result| result.is_ok()));
     let ticket = pair.call("quick", &RequestOptions::new()).expect("it is sent");
-    assert!(pair.engine.cancel(ticket.key(), None));
-    assert!(!pair.engine.cancel(ticket.key(), None), "nor twice");
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
+    assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now), "nor twice");
     pair.drive();
     assert_eq!(pair.methods(), ["tools/call", "tools/call", "notifications/cancelled"]);
 }
@@ -53,7 +53,7 @@ fn the_others_go_on() {
         .map(|n| pair.call(if n % 2 == 0 { "good" } else { "bad" }, &RequestOptions::new()).expect("it is sent"))
         .collect();
     for ticket in tickets.iter().skip(1).step_by(2) {
-        assert!(pair.engine.cancel(ticket.key(), None));
+        assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     }
     pair.drive();
     for (n, ticket) in tickets.into_iter().enumerate() {
@@ -74,7 +74,7 @@ fn closing_ends_all_requests_and_then_the_connection() {
     }
     assert_eq!(pair.engine.poll_event(), Some(Event::Closed(Closed::ByClient)));
     assert_eq!(pair.engine.poll_event(), None);
-    assert!(!pair.engine.cancel(tickets[0].key(), None));
+    assert!(!pair.engine.calls().cancel(tickets[0].key(), None, pair.now));
 }
 
 #[test]

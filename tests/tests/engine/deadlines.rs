@@ -27,10 +27,10 @@ fn an_answer_that_does_not_come() {
     pair.pass(secs(100));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(Duration::from_millis(29_999));
-    assert!(pair.engine.is_waiting(ticket.key()));
+    assert!(pair.engine.session().is_waiting(ticket.key()));
     pair.pass(Duration::from_millis(1));
     assert_timeout(&mut pair, ticket, secs(130), (secs(30), Deadline::Idle));
-    assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None));
+    assert_eq!((pair.engine.session().in_flight(), pair.engine.poll_timeout()), (0, None));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn each_request_has_its_own() {
     assert_timeout(&mut pair, total, secs(2), (secs(2), Deadline::Total));
     assert_timeout(&mut pair, usual, secs(30), (secs(30), Deadline::Idle));
     assert_timeout(&mut pair, long, secs(7200), (secs(7200), Deadline::Idle));
-    assert!(pair.engine.is_waiting(ever.key()), "for ever is long");
+    assert!(pair.engine.session().is_waiting(ever.key()), "for ever is long");
 }
 
 /// A server that reports progress every twenty seconds, and never answers.
@@ -76,7 +76,7 @@ fn progress_puts_off_the_idle_deadline_and_not_the_total_one() {
     let mut pair = Pair::open(Config::default(), legacy(reporting));
     let ticket = pair.call("busy", &RequestOptions::new().progress()).expect("it is sent");
     pair.pass(secs(3599));
-    assert!(pair.engine.is_waiting(ticket.key()));
+    assert!(pair.engine.session().is_waiting(ticket.key()));
     let reports = pair.happened().into_iter().filter(
         |event| matches!(event, Event::Notification(Notification::Progress { key, .. }) if *key == ticket.key()),
     );
@@ -145,7 +145,7 @@ fn being_woken_early_does_no_harm() {
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     for _ in 0..1000 {
         pair.pass(Duration::from_millis(29));
-        assert!(pair.engine.is_waiting(ticket.key()));
+        assert!(pair.engine.session().is_waiting(ticket.key()));
     }
     pair.pass(secs(1));
     assert_timeout(&mut pair, ticket, secs(30), (secs(30), Deadline::Idle));

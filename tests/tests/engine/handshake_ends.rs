@@ -16,13 +16,13 @@ fn config(negotiate: Negotiate) -> Config {
 }
 
 fn assert_over(pair: &mut Pair) {
-    assert_eq!(pair.engine.phase(), Phase::Closed);
+    assert_eq!(pair.engine.session().phase(), Phase::Closed);
     assert_eq!(pair.engine.poll_timeout(), None);
     pair.pass(Duration::from_secs(1000));
     pair.engine.close();
     pair.say(r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#);
     assert_eq!(pair.events.len(), 1, "nothing comes after the end");
-    assert_eq!(pair.engine.initialize(pair.now()), Err(SendError::Closed));
+    assert_eq!(pair.engine.calls().initialize(pair.now), Err(SendError::Closed));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn noise_does_not_put_off_the_deadline() {
         }
     });
     pair.pass(Duration::from_secs(60));
-    assert_eq!(pair.engine.phase(), Phase::Closed);
+    assert_eq!(pair.engine.session().phase(), Phase::Closed);
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn a_caller_who_leaves_is_told_so() {
 fn requests_wait_for_the_opening() {
     let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
     assert!(matches!(pair.raw("x", None), Err(SendError::NotInitialized)));
-    assert_eq!(pair.engine.initialize(pair.now()), Err(SendError::AlreadyInitialized));
+    assert_eq!(pair.engine.calls().initialize(pair.now), Err(SendError::AlreadyInitialized));
     let mut fresh = Engine::new(Config::default());
-    assert_eq!((fresh.phase(), fresh.poll_timeout()), (Phase::New, None));
-    assert!(matches!(fresh.notify_raw("x", None), Err(SendError::NotInitialized)));
+    assert_eq!((fresh.session().phase(), fresh.poll_timeout()), (Phase::New, None));
+    assert!(matches!(fresh.calls().notify_raw("x", None, Timestamp::ORIGIN), Err(SendError::NotInitialized)));
     fresh.receive_eof(Timestamp::ORIGIN);
     assert!(fresh.poll_event().is_some(), "an engine that was never opened ends too");
-    assert_eq!(fresh.phase(), Phase::Closed);
+    assert_eq!(fresh.session().phase(), Phase::Closed);
 }

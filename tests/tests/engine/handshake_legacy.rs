@@ -23,14 +23,14 @@ fn a_legacy_client_does_not_probe() {
     let pair = initialize(r#""result":{"protocolVersion":"2025-11-25"}"#);
     assert_eq!(pair.methods(), ["initialize", "notifications/initialized"]);
     assert_eq!(pair.sent[0].params()["protocolVersion"], "2025-11-25");
-    assert_eq!(pair.engine.phase(), Phase::Ready);
+    assert_eq!(pair.engine.session().phase(), Phase::Ready);
 }
 
 #[test]
 fn an_older_revision_is_spoken() {
     for version in [ProtocolVersion::V2024_11_05, ProtocolVersion::V2025_03_26, ProtocolVersion::V2025_06_18] {
         let pair = initialize(&format!(r#""result":{{"protocolVersion":"{version}","capabilities":{{}}}}"#));
-        assert_eq!(pair.engine.server().map(|server| server.protocol_version), Some(version));
+        assert_eq!(pair.engine.session().server().map(|server| server.protocol_version), Some(version));
     }
 }
 
@@ -50,7 +50,7 @@ fn one_version_and_no_other() {
     let only = Negotiate::Version(ProtocolVersion::V2025_06_18);
     let pair = opening(only, r#""result":{"protocolVersion":"2025-06-18"}"#);
     assert_eq!(pair.sent[0].params()["protocolVersion"], "2025-06-18");
-    assert_eq!(pair.engine.phase(), Phase::Ready);
+    assert_eq!(pair.engine.session().phase(), Phase::Ready);
     let pair = opening(only, r#""result":{"protocolVersion":"2025-03-26"}"#);
     assert!(matches!(why(&pair), ConnectError::UnsupportedVersion { client, .. } if *client == ["2025-06-18"]));
 }
@@ -64,7 +64,7 @@ fn what_is_missing_is_absent_and_no_harm() {
     ] {
         let pair = initialize(answer);
         assert_eq!(pair.happened(), [&Event::Connected], "{answer}");
-        let server = pair.engine.server().expect("it is open");
+        let server = pair.engine.session().server().expect("it is open");
         assert_eq!(server.protocol_version, ProtocolVersion::V2025_11_25, "what was asked for");
         assert_eq!((server.name(), &server.capabilities, &server.instructions), ("", &None, &None));
     }

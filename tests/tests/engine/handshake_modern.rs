@@ -20,7 +20,7 @@ fn why(pair: &Pair) -> &ConnectError {
 fn a_modern_version_in_common_is_spoken() {
     for negotiate in BOTH {
         let pair = discover(negotiate, r#""result":{"supportedVersions":["2025-11-25","2026-07-28"]}"#);
-        assert_eq!(pair.engine.phase(), Phase::Ready);
+        assert_eq!(pair.engine.session().phase(), Phase::Ready);
         assert_eq!(pair.methods(), ["server/discover"]);
     }
 }

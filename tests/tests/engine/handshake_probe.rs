@@ -24,7 +24,7 @@ fn assert_legacy(pair: &Pair, asked: &str) {
     assert_eq!(initialize.params()["clientInfo"]["name"], "mcpwire-core");
     assert!(initialize.params()["capabilities"].is_object());
     assert!(initialize.meta().is_null(), "the legacy era has no `_meta` of the protocol's");
-    assert_eq!(pair.engine.server().map(|server| server.era), Some(Era::Legacy));
+    assert_eq!(pair.engine.session().server().map(|server| server.era), Some(Era::Legacy));
     assert_eq!(pair.engine.poll_timeout(), None);
 }
 
@@ -36,7 +36,7 @@ fn a_modern_version_in_common_is_spoken() {
         ));
         assert_eq!(pair.methods(), ["server/discover"]);
         assert_eq!(pair.happened(), [&Event::Connected]);
-        let server = pair.engine.server().expect("it is open");
+        let server = pair.engine.session().server().expect("it is open");
         assert_eq!((server.era, server.protocol_version), (Era::Modern, ProtocolVersion::V2026_07_28));
         assert_eq!((server.name(), server.instructions.as_deref()), ("new", Some("read me")));
         assert!(server.capabilities.as_ref().is_some_and(|capabilities| capabilities.tools.is_some()));

@@ -30,7 +30,7 @@ fn cold(answers: &'static [(&'static str, &'static str)]) -> Pair {
 }
 
 fn era(pair: &Pair) -> Option<Era> {
-    pair.engine.server().map(|server| server.era)
+    pair.engine.session().server().map(|server| server.era)
 }
 
 #[test]

@@ -13,10 +13,10 @@ fn open() -> (Engine, Vec<Ticket<Raw>>) {
     let mut config = Config::default();
     config.negotiate = Negotiate::Legacy;
     let mut engine = Engine::new(config);
-    engine.initialize(NOW).expect("it is new");
+    engine.calls().initialize(NOW).expect("it is new");
     engine.receive(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n", NOW);
     assert_eq!(engine.poll_event(), Some(Event::Connected));
-    let ask = |_| engine.request_raw("x/y", None, &RequestOptions::new(), NOW).expect("it is open");
+    let ask = |_| engine.calls().request_raw("x/y", None, &RequestOptions::new(), NOW).expect("it is open");
     let tickets = SIZES.iter().map(ask).collect();
     engine.transmitted(usize::MAX);
     (engine, tickets)

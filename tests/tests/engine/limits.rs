@@ -18,7 +18,7 @@ fn so_many_requests_and_no_more() {
     assert!(matches!(pair.call("slow", &RequestOptions::new()), Err(SendError::TooManyInFlight { limit: 3 })));
     pair.drive();
     assert_eq!(pair.sent.len(), 3, "nothing of it was sent");
-    assert!(pair.engine.cancel(tickets[1].key(), None));
+    assert!(pair.engine.calls().cancel(tickets[1].key(), None, pair.now));
     assert!(pair.call("slow", &RequestOptions::new()).is_ok(), "one has ended: there is room again");
 }
 
@@ -34,14 +34,14 @@ fn a_server_that_does_not_read_is_not_written_to_for_ever() {
         assert!(sent < 100);
     }
     assert!(matches!(pair.raw("x", None), Err(SendError::TransmitFull { limit: 1000 })));
-    assert!(matches!(pair.engine.notify_raw("x", None), Err(SendError::TransmitFull { .. })));
+    assert!(matches!(pair.engine.calls().notify_raw("x", None, pair.now), Err(SendError::TransmitFull { .. })));
     // A server that asks, and does not read the answers.
     for _ in 0..1000 {
         pair.say(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     }
     assert!(pair.engine.transmit().len() < 1500, "{}", pair.engine.transmit().len());
     pair.pass(Duration::from_secs(60));
-    assert_eq!(pair.engine.in_flight(), 0, "deadlines pass all the same");
+    assert_eq!(pair.engine.session().in_flight(), 0, "deadlines pass all the same");
     assert!(pair.engine.transmit().len() < 1500);
     pair.stuck = false;
     pair.drive();
@@ -122,7 +122,7 @@ fn a_line_without_an_end_is_not_kept() {
         assert!(space.len() <= 128 << 10, "{}", space.len());
         space.fill(b'x');
         let n = space.len();
-        pair.engine.filled(n, pair.now());
+        pair.engine.filled(n, pair.now);
         pair.drive();
     }
     assert_eq!(pair.events.len(), 1, "it is told once");
@@ -153,7 +153,7 @@ fn a_day_of_traffic_leaves_nothing_behind() {
         for n in 0..10 {
             let ticket = pair.call("tool", &RequestOptions::new().progress()).expect("it is sent");
             if (minute + n) % 7 == 0 {
-                pair.engine.cancel(ticket.key(), None);
+                pair.engine.calls().cancel(ticket.key(), None, pair.now);
             }
             tickets.push(ticket);
         }

@@ -113,7 +113,7 @@ fn metadata_among_raw_parameters_and_in_the_options_make_one() {
     let mut pair = modern_pair();
     let params = Json::parse(r#"{"_meta":{"a":1,"b":1},"c":1}"#).expect("it is JSON");
     let _ticket =
-        pair.engine.request_raw("x/y", Some(&params), &meta(r#"{"b":2,"d":2}"#), pair.now()).expect("it is sent");
+        pair.engine.calls().request_raw("x/y", Some(&params), &meta(r#"{"b":2,"d":2}"#), pair.now).expect("it is sent");
     let sent = last(&mut pair);
     assert_eq!(sent.text.matches("\"_meta\"").count(), 1, "{}", sent.text);
     assert_eq!(sent.text.matches("\"b\"").count(), 1, "{}", sent.text);

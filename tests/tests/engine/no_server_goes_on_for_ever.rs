@@ -1,7 +1,7 @@
 //! A server that loses messages, that is slow, or that means ill, keeps no request, list, task or subscription going for
 //! ever, and leaves nothing behind in memory.
 //!
-//! More of it, case by case, is in `core_rounds/`, `core_tasks/`, `core_subscriptions.rs` and `core/src/pages.rs`.
+//! More of it, case by case, is in `core_rounds/`, `core_tasks/`, `core_subscriptions.rs` and `core/engine/src/pages.rs`.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn with_tasks() -> Config {
 /// Nothing is under way, nothing is due, and the engine is as small as one that has just begun.
 #[track_caller]
 fn assert_nothing_is_left(pair: &mut Pair) {
-    assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None));
+    assert_eq!((pair.engine.session().in_flight(), pair.engine.poll_timeout()), (0, None));
     let shown = format!("{:?}", pair.engine);
     assert!(shown.len() < 16 * 1024, "{}", shown.len());
 }
@@ -123,7 +123,7 @@ fn begin_and_cancel_thousands(pair: &mut Pair) {
     for _ in 0..5_000 {
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.drive();
-        assert!(pair.engine.cancel(ticket.key(), None));
+        assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
         pair.drive();
         let _ = pair.error(ticket);
         pair.sent.clear();
@@ -170,13 +170,14 @@ fn subscriptions_that_end_again_and_again_are_rare_requests() {
     });
     let mut pair = Pair::open(Config::default(), server);
     let options = SubscribeOptions::new().reopen(Reopen::Always);
-    let key = pair.engine.subscribe(&SubscriptionFilter::new().tools(), &options, pair.now()).expect("it is sent");
+    let key =
+        pair.engine.calls().subscribe(&SubscriptionFilter::new().tools(), &options, pair.now).expect("it is sent");
     pair.pass(secs(24 * 3600));
     let asked = pair.sent.len();
     assert!((1_000..=24 * 60).contains(&asked), "about one a minute: {asked}");
     let told = pair.taken(key);
     assert!(matches!(told[..], [SubscriptionEvent::Acknowledged(_)]), "that is told once: {told:?}");
-    assert!(pair.engine.unsubscribe(key));
+    assert!(pair.engine.calls().unsubscribe(key, pair.now));
     pair.pass(secs(120));
     assert_nothing_is_left(&mut pair);
 }
@@ -194,9 +195,9 @@ fn thousands_of_subscriptions_leave_nothing() {
         );
         for number in 0..5_000 {
             let wanted = SubscriptionFilter::new().tools().resource(format!("file:///{number}"));
-            let key = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), pair.now()).expect("it is sent");
+            let key = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), pair.now).expect("it is sent");
             pair.drive();
-            assert!(pair.engine.unsubscribe(key));
+            assert!(pair.engine.calls().unsubscribe(key, pair.now));
             pair.drive();
             pair.sent.clear();
             pair.events.clear();

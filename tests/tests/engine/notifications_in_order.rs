@@ -65,7 +65,7 @@ fn a_thousand_stay_in_order_around_the_replies() {
     }
     let (mut told, mut replied) = (0, 0);
     for piece in lines.chunks(777) {
-        assert_eq!(pair.engine.receive(piece, pair.now()), piece.len());
+        assert_eq!(pair.engine.receive(piece, pair.now), piece.len());
         while let Some(event) = pair.engine.poll_event() {
             match event {
                 Event::Notification(Notification::Other { params, .. }) => {
@@ -90,7 +90,7 @@ fn progress_of_nothing_is_counted() {
         pair.say(format!(r#"{{"method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#));
     }
     pair.say(r#"{"method":"notifications/progress","params":{"progress":1}}"#);
-    assert_eq!((pair.events.len(), pair.engine.stats().late), (0, 6));
+    assert_eq!((pair.events.len(), pair.engine.session().stats().late), (0, 6));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn what_cannot_be_read_is_noise() {
     ] {
         pair.say(line);
     }
-    assert_eq!(pair.engine.stats().noise, 6);
+    assert_eq!(pair.engine.session().stats().noise, 6);
     for event in pair.happened() {
         let Event::Noise { excerpt } = event else { panic!("{event:?}") };
         assert!(!excerpt.contains(char::is_control));

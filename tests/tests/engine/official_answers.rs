@@ -44,7 +44,7 @@ fn sent(method: &str, params: &Value, answer: impl Fn(AskRequest) -> Json) -> Va
     pair.say(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string());
     let ask = asked(&mut pair).pop().expect("it is asked");
     let answer = answer(ask.request().expect("it can be read"));
-    assert_eq!(pair.engine.answer(ask.key, &answer, pair.now()), Ok(true));
+    assert_eq!(pair.engine.calls().answer(ask.key, &answer, pair.now), Ok(true));
     pair.drive();
     pair.sent.pop().expect("it is answered").message["result"].take()
 }
@@ -158,7 +158,7 @@ fn input_is_sent_as_in_the_examples() {
             AskRequest::Elicit(_) => filled_in(request, &json!({"name": "octocat"})),
             _ => said(&request, &CreateMessageResult::text(MODEL, "The capital of France is Paris.")),
         };
-        assert_eq!(pair.engine.answer(ask.key, &answer, pair.now()), Ok(true));
+        assert_eq!(pair.engine.calls().answer(ask.key, &answer, pair.now), Ok(true));
     }
     pair.drive();
     assert!(pair.take(call).expect("it has ended").is_ok());
@@ -187,13 +187,14 @@ fn a_subscription_is_sent_as_in_the_example() {
     let filter = SubscriptionFilter::new().tools().resource("file:///project/config.json");
     for is_followed in [true, false] {
         let mut pair = Pair::open(Config::new("ExampleClient", "1.0.0"), modern(|_, _| {}));
-        let now = pair.now();
+        let now = pair.now;
         if is_followed {
-            pair.engine.subscribe(&filter, &SubscribeOptions::new(), now).expect("it is sent");
+            pair.engine.calls().subscribe(&filter, &SubscribeOptions::new(), now).expect("it is sent");
         } else {
             let params = SubscriptionsListenParams { notifications: &filter };
             let options = RequestOptions::new();
-            let _ticket = pair.engine.request::<SubscriptionsListen>(&params, &options, now).expect("it is sent");
+            let _ticket =
+                pair.engine.calls().request::<SubscriptionsListen>(&params, &options, now).expect("it is sent");
         }
         pair.drive();
         let sent = pair.sent.pop().expect("it was sent").message;

@@ -26,10 +26,10 @@ fn pairs() -> [Pair; 2] {
 /// What one request becomes on the wire, sent as it is and prepared.
 fn both_ways<M: Method>(params: &impl Params<M>, options: &RequestOptions) {
     for (mut one, mut other) in pairs().into_iter().zip(pairs()) {
-        let now = one.now();
+        let now = one.now;
         let prepared = Prepared::<M>::new(params).expect("it is good");
-        let _ticket = one.engine.request(params, options, now).expect("it is sent");
-        let _ticket = other.engine.request_prepared(&prepared.clone(), options, now).expect("it is sent");
+        let _ticket = one.engine.calls().request(params, options, now).expect("it is sent");
+        let _ticket = other.engine.calls().request_prepared(&prepared.clone(), options, now).expect("it is sent");
         let (one, other) = (one.engine.transmit(), other.engine.transmit());
         assert_eq!(String::from_utf8_lossy(one), String::from_utf8_lossy(other));
         assert!(!one.is_empty());
@@ -62,7 +62,8 @@ fn the_same_answer_comes_back() {
     let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, r#"{"content":[]}"#)));
     let prepared = Prepared::<CallTool>::new(&CallToolParams { name: "x", arguments: &() }).expect("it is good");
     for _ in 0..2 {
-        let ticket = pair.engine.request_prepared(&prepared, &RequestOptions::new(), pair.now()).expect("it is sent");
+        let ticket =
+            pair.engine.calls().request_prepared(&prepared, &RequestOptions::new(), pair.now).expect("it is sent");
         pair.drive();
         assert!(pair.take(ticket).expect("it has ended").is_ok());
     }
@@ -72,8 +73,8 @@ fn the_same_answer_comes_back() {
 fn what_cannot_be_sent_cannot_be_prepared() {
     fn alike<M: Method>(params: &impl Params<M>) -> SendError {
         let [mut pair, _] = pairs();
-        let now = pair.now();
-        let sent = pair.engine.request(params, &RequestOptions::new(), now).expect_err("it cannot be sent");
+        let now = pair.now;
+        let sent = pair.engine.calls().request(params, &RequestOptions::new(), now).expect_err("it cannot be sent");
         assert!(pair.engine.transmit().is_empty(), "nothing of it is left");
         let prepared = Prepared::<M>::new(params).expect_err("it cannot be prepared");
         assert_eq!(sent, prepared);
@@ -92,11 +93,11 @@ fn limits_are_those_of_the_moment_when_it_is_sent() {
     config.max_in_flight = 1;
     let mut pair = Pair::open(config, legacy(|_, _| {}));
     let prepared = Prepared::<Nothing>::new(&()).expect("it is good");
-    let mut send = || pair.engine.request_prepared(&prepared, &RequestOptions::new(), pair.now()).map(drop);
+    let mut send = || pair.engine.calls().request_prepared(&prepared, &RequestOptions::new(), pair.now).map(drop);
     assert_eq!(send(), Ok(()));
     assert_eq!(send(), Err(SendError::TooManyInFlight { limit: 1 }));
     pair.engine.close();
-    let ended = pair.engine.request_prepared(&prepared, &RequestOptions::new(), pair.now()).map(drop);
+    let ended = pair.engine.calls().request_prepared(&prepared, &RequestOptions::new(), pair.now).map(drop);
     assert_eq!(ended, Err(SendError::Closed));
 }
 

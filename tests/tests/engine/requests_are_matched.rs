@@ -40,12 +40,12 @@ fn a_thousand_answers_in_any_order() {
         };
         let tickets: Vec<_> =
             (0..1000).map(|n| pair.call(&format!("tool {n}"), &RequestOptions::new()).expect("it is sent")).collect();
-        assert_eq!(pair.engine.in_flight(), 1000);
+        assert_eq!(pair.engine.session().in_flight(), 1000);
         pair.drive();
         for (n, ticket) in tickets.into_iter().enumerate() {
             assert_eq!(pair.text(ticket), format!("tool {n}"));
         }
-        assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None));
+        assert_eq!((pair.engine.session().in_flight(), pair.engine.poll_timeout()), (0, None));
         assert!(pair.engine.is_idle() && pair.events.is_empty());
     }
 }
@@ -89,11 +89,11 @@ fn late_and_repeated_answers_are_counted_and_nothing_else() {
     pair.say(&answer);
     pair.say(answer.replace(":1}", ":2}"));
     let (cancelled, id) = asked(&mut pair);
-    assert!(pair.engine.cancel(cancelled.key(), None));
+    assert!(pair.engine.calls().cancel(cancelled.key(), None, pair.now));
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     assert_eq!(pair.take(ticket).expect("it has ended").expect("it went well").get(), r#"{"n":1}"#);
     assert!(matches!(pair.error(cancelled), CallError::Cancelled { .. }));
-    assert_eq!((pair.engine.stats().late, pair.engine.stats().foreign), (2, 0));
+    assert_eq!((pair.engine.session().stats().late, pair.engine.session().stats().foreign), (2, 0));
     assert!(pair.events.is_empty());
 }
 
@@ -105,8 +105,8 @@ fn foreign_answers_are_counted_and_nothing_else() {
     for id in foreign {
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
-    assert_eq!((pair.engine.stats().late, pair.engine.stats().foreign), (0, foreign.len() as u64));
-    assert!(pair.engine.is_waiting(ticket.key()), "it still waits for its own");
+    assert_eq!((pair.engine.session().stats().late, pair.engine.session().stats().foreign), (0, foreign.len() as u64));
+    assert!(pair.engine.session().is_waiting(ticket.key()), "it still waits for its own");
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     assert!(pair.take(ticket).is_some_and(|result| result.is_ok()));
 }
@@ -137,7 +137,7 @@ fn a_reply_is_decoded_by_its_own_ticket_only() {
     let mut pair = Pair::open(Config::default(), silent());
     let (first, _) = asked(&mut pair);
     let (second, id) = asked(&mut pair);
-    pair.engine.receive(format!("{{\"id\":{id},\"result\":{{}}}}\n").as_bytes(), pair.now());
+    pair.engine.receive(format!("{{\"id\":{id},\"result\":{{}}}}\n").as_bytes(), pair.now);
     let Some(mcpwire_core::Event::Reply(reply)) = pair.engine.poll_event() else { panic!("no reply") };
     assert_eq!((reply.key(), reply.method()), (second.key(), "x/y"));
     assert!(matches!(first.decode(reply.clone()), Err(CallError::WrongTicket { .. })));

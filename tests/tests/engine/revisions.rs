@@ -27,9 +27,9 @@ fn open(version: ProtocolVersion, capabilities: Option<&str>) -> Pair {
 }
 
 fn request<M: Method>(pair: &mut Pair, params: &impl Params<M>) -> Result<(), SendError> {
-    let direct = pair.engine.request::<M>(params, &RequestOptions::new(), pair.now()).map(drop);
+    let direct = pair.engine.calls().request::<M>(params, &RequestOptions::new(), pair.now).map(drop);
     let prepared = Prepared::<M>::new(params).expect("they are an object");
-    let prepared = pair.engine.request_prepared(&prepared, &RequestOptions::new(), pair.now()).map(drop);
+    let prepared = pair.engine.calls().request_prepared(&prepared, &RequestOptions::new(), pair.now).map(drop);
     assert_eq!(direct, prepared);
     direct
 }
@@ -53,7 +53,7 @@ fn send_all(pair: &mut Pair) -> BTreeMap<&'static str, Result<(), SendError>> {
         ("prompts/get", request::<GetPrompt>(pair, &GetPromptParams { name: "p", arguments: &none })),
         ("completion/complete", request::<Complete>(pair, &CompleteParams::new(prompt, "a", ""))),
         ("logging/setLevel", request::<SetLevel>(pair, &SetLevelParams { level: &LoggingLevel::Info })),
-        ("notifications/roots/list_changed", pair.engine.notify::<RootsListChanged>(&())),
+        ("notifications/roots/list_changed", pair.engine.calls().notify::<RootsListChanged>(&(), pair.now)),
     ])
 }
 
@@ -136,15 +136,16 @@ fn raw_requests_and_vendors_methods_pass() {
         assert_eq!(request::<Reindex>(&mut pair, &()), Ok(()));
         for entry in TABLE.iter().filter(|entry| matches!(entry.kind, Kind::Request | Kind::Notice)) {
             assert!(pair.raw(entry.name, None).is_ok(), "{}", entry.name);
-            assert!(pair.engine.notify_raw(entry.name, None).is_ok(), "{}", entry.name);
+            assert!(pair.engine.calls().notify_raw(entry.name, None, pair.now).is_ok(), "{}", entry.name);
         }
     }
 }
 
 #[test]
 fn the_level_of_logs_is_set_in_both_eras() {
-    let choose =
-        |pair: &mut Pair, level: &LoggingLevel| pair.engine.set_log_level(level, &RequestOptions::new(), pair.now());
+    let choose = |pair: &mut Pair, level: &LoggingLevel| {
+        pair.engine.calls().set_log_level(level, &RequestOptions::new(), pair.now)
+    };
     let mut pair = open(ProtocolVersion::V2025_11_25, Some(EVERYTHING));
     assert!(choose(&mut pair, &LoggingLevel::Error).expect("it is sent").is_some());
     pair.drive();
@@ -191,7 +192,7 @@ fn the_context_of_a_completion_is_sent_where_it_exists() {
 fn a_missing_resource_is_told_by_the_code_of_the_revision() {
     fn refused<M: Method<Result: Debug>>(version: ProtocolVersion, code: i64, params: &impl Params<M>) -> bool {
         let mut pair = open(version, Some(EVERYTHING));
-        let ticket = pair.engine.request::<M>(params, &RequestOptions::new(), pair.now()).expect("it is sent");
+        let ticket = pair.engine.calls().request::<M>(params, &RequestOptions::new(), pair.now).expect("it is sent");
         pair.drive();
         let id = pair.sent[0].id().expect("it is a request");
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"no"}}}}"#));

@@ -27,7 +27,7 @@ fn what_the_client_cannot_do_is_refused() {
         assert_eq!((answer.message["id"].as_str(), &answer.message["error"]["code"]), (Some("s1"), &(-32601).into()));
         assert_eq!(pair.events.pop().map(|(_, event)| event), Some(refused(method)));
     }
-    assert_eq!(pair.engine.stats().refused, 5);
+    assert_eq!(pair.engine.session().stats().refused, 5);
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn the_servers_ids_are_not_ours() {
     let id = pair.sent[0].id().expect("a request");
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#));
     pair.say(format!(r#"{{"method":"roots/list","params":{{"id":{id}}},"id":{id},"jsonrpc":"2.0"}}"#));
-    assert!(pair.engine.is_waiting(ticket.key()), "a question with the id of a request of ours is no answer");
+    assert!(pair.engine.session().is_waiting(ticket.key()), "a question with the id of a request of ours is no answer");
     assert_eq!(pair.sent.len(), 3, "and is answered");
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     assert!(pair.take(ticket).is_some_and(|result| result.is_ok()));

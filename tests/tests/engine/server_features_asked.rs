@@ -23,7 +23,7 @@ fn ask<M: Method<Result: Debug>>(
     pair: &mut Pair,
     params: &impl Params<M>,
 ) -> (Result<M::Result, CallError>, (String, Value)) {
-    let ticket = pair.engine.request::<M>(params, &RequestOptions::new(), pair.now()).expect("it is sent");
+    let ticket = pair.engine.calls().request::<M>(params, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.drive();
     let sent = pair.sent.pop().expect("it was sent");
     let result = pair.take(ticket).expect("it is answered");
@@ -99,7 +99,7 @@ fn prompts_are_listed_and_filled_in() {
 fn arguments_of_prompts_are_strings() {
     fn sent(pair: &mut Pair, arguments: &Value) -> Result<Value, SendError> {
         let params = GetPromptParams { name: "p", arguments };
-        let _ticket = pair.engine.request::<GetPrompt>(&params, &RequestOptions::new(), pair.now())?;
+        let _ticket = pair.engine.calls().request::<GetPrompt>(&params, &RequestOptions::new(), pair.now)?;
         pair.drive();
         Ok(pair.sent.pop().expect("it was sent").params()["arguments"].clone())
     }
@@ -149,7 +149,7 @@ fn roots_are_told() {
     let mut config = Config::default();
     config.answer_roots();
     let mut pair = Pair::open(config, legacy(|_, _| {}));
-    pair.engine.notify::<RootsListChanged>(&()).expect("it is sent");
+    pair.engine.calls().notify::<RootsListChanged>(&(), pair.now).expect("it is sent");
     pair.drive();
     assert_eq!(
         pair.sent.pop().expect("it is sent").text,
@@ -160,7 +160,7 @@ fn roots_are_told() {
     let mut root = Root::new("file:///home/user/project");
     root.name = Some("Project".into());
     assert_eq!(
-        pair.engine.answer(asked.key, &ListRootsResult::new([root, Root::new("file:///tmp")]), pair.now()),
+        pair.engine.calls().answer(asked.key, &ListRootsResult::new([root, Root::new("file:///tmp")]), pair.now),
         Ok(true)
     );
     pair.drive();
@@ -237,7 +237,7 @@ fn requests_are_those_of_the_official_examples() {
     }
     // The id is the session's own.
     let build = CallToolParams { name: "build_simulation", arguments: &BTreeMap::from([("city", "Micropolis")]) };
-    let simulation = pair.engine.request::<CallTool>(&build, &RequestOptions::new().progress(), pair.now());
+    let simulation = pair.engine.calls().request::<CallTool>(&build, &RequestOptions::new().progress(), pair.now);
     let simulation = simulation.expect("it is sent");
     pair.drive();
     let sent = pair.sent.pop().expect("it was sent");
@@ -246,7 +246,7 @@ fn requests_are_those_of_the_official_examples() {
     expected["_meta"]["progressToken"] = id.clone();
     assert_eq!(sent.params(), &expected);
 
-    pair.engine.cancel(simulation.key(), Some("User requested cancellation"));
+    pair.engine.calls().cancel(simulation.key(), Some("User requested cancellation"), pair.now);
     pair.drive();
     let mut expected = example("CancelledNotification/user-requested-cancellation.json");
     expected["requestId"] = id;

@@ -106,7 +106,7 @@ fn it_has_no_deadline_once_it_is_acknowledged() {
     let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     pair.taken(key);
     assert_eq!(pair.engine.poll_timeout(), None);
-    assert_eq!(pair.engine.in_flight(), 0);
+    assert_eq!(pair.engine.session().in_flight(), 0);
     assert!(pair.engine.is_idle(), "an open subscription needs no buffers");
     pair.pass(Duration::from_secs(100 * 24 * 3600));
     let id = id_of(&pair);
@@ -228,7 +228,7 @@ fn a_refusal_says_why() {
         panic!("{events:?}")
     };
     assert_eq!((&**method, error.code), (LISTEN, -32601));
-    assert_eq!(pair.engine.stats().late + pair.engine.stats().foreign, 0);
+    assert_eq!(pair.engine.session().stats().late + pair.engine.session().stats().foreign, 0);
 }
 
 #[test]
@@ -236,8 +236,8 @@ fn it_is_cancelled_on_the_wire_once() {
     let mut pair = agreeing();
     let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     let id = id_of(&pair);
-    assert!(pair.engine.unsubscribe(key));
-    assert!(!pair.engine.unsubscribe(key));
+    assert!(pair.engine.calls().unsubscribe(key, pair.now));
+    assert!(!pair.engine.calls().unsubscribe(key, pair.now));
     pair.drive();
     assert_eq!(pair.methods(), [LISTEN, "notifications/cancelled"]);
     assert_eq!(pair.sent[1].params()["requestId"], id);
@@ -287,7 +287,7 @@ fn one_that_was_interrupted_goes_on_under_another_id() {
         [SubscriptionEvent::Acknowledged(everything()), SubscriptionEvent::ResourcesChanged],
         "that it was acknowledged once more says that something may have been missed"
     );
-    assert!(pair.engine.unsubscribe(key));
+    assert!(pair.engine.calls().unsubscribe(key, pair.now));
     pair.pass(Duration::from_secs(3600));
     assert_eq!(pair.sent.len(), 4);
 }
@@ -326,13 +326,13 @@ fn there_are_so_many_and_no_more() {
     let wanted = everything();
     let first = pair.subscribe(&wanted, &SubscribeOptions::new());
     pair.subscribe(&wanted, &SubscribeOptions::new());
-    let now = pair.now();
-    let refused = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now);
+    let now = pair.now;
+    let refused = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), now);
     assert_eq!(refused, Err(SendError::TooManyInFlight { limit: 2 }));
-    pair.engine.unsubscribe(first);
-    assert!(pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now).is_ok());
+    pair.engine.calls().unsubscribe(first, pair.now);
+    assert!(pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), now).is_ok());
     pair.end();
-    assert_eq!(pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now), Err(SendError::Closed));
+    assert_eq!(pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), now), Err(SendError::Closed));
 }
 
 /// Answers and acknowledgments of all shapes: none of them does harm.

@@ -76,8 +76,8 @@ fn they_are_understood_where_they_are_said() {
     let wanted: SubscriptionFilter =
         Json::parse(request["params"]["notifications"].to_string()).and_then(|json| json.decode()).expect("a filter");
     let mut pair = Pair::open(Config::default(), modern(|_, _| {}));
-    let now = pair.now();
-    let key = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), now).expect("it is sent");
+    let now = pair.now;
+    let key = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), now).expect("it is sent");
     pair.drive();
     let sent = pair.sent.pop().expect("it was sent");
     assert_eq!(sent.params()["notifications"], request["params"]["notifications"]);
@@ -87,13 +87,16 @@ fn they_are_understood_where_they_are_said() {
 
     let id = sent.id().expect("a request");
     pair.say(with_id(&examples("SubscriptionsAcknowledgedNotification")[0], id));
-    assert_eq!(pair.engine.poll_subscription(key), Some(SubscriptionEvent::Acknowledged(wanted)));
+    assert_eq!(pair.engine.calls().poll_subscription(key), Some(SubscriptionEvent::Acknowledged(wanted)));
     for updated in examples("ResourceUpdatedNotification") {
         let mut updated = updated;
         updated["params"]["_meta"] = serde_json::json!({});
         let uri = updated["params"]["uri"].as_str().expect("an address").to_owned();
         pair.say(with_id(&updated, id));
-        assert_eq!(pair.engine.poll_subscription(key), Some(SubscriptionEvent::ResourceUpdated { uri: uri.clone() }));
+        assert_eq!(
+            pair.engine.calls().poll_subscription(key),
+            Some(SubscriptionEvent::ResourceUpdated { uri: uri.clone() })
+        );
         assert!(
             pair.happened().iter().any(
                 |event| matches!(event, Event::Notification(Notification::ResourceUpdated(told)) if told.uri == uri)
@@ -101,5 +104,5 @@ fn they_are_understood_where_they_are_said() {
         );
     }
     pair.say(with_id(&examples("SubscriptionsListenResultResponse")[0], id));
-    assert_eq!(pair.engine.poll_subscription(key), Some(SubscriptionEvent::Ended(SubscriptionEnd::ByServer)));
+    assert_eq!(pair.engine.calls().poll_subscription(key), Some(SubscriptionEvent::Ended(SubscriptionEnd::ByServer)));
 }

@@ -75,10 +75,10 @@ fn each_resource_is_asked_for_and_given_up() {
             SubscriptionEvent::ResourcesChanged
         ]
     );
-    assert!(pair.engine.unsubscribe(key));
+    assert!(pair.engine.calls().unsubscribe(key, pair.now));
     pair.drive();
     assert_eq!(pair.methods()[2..], [UNSUBSCRIBE; 2]);
-    assert_eq!(pair.engine.stats().late, 0, "the answers were expected");
+    assert_eq!(pair.engine.session().stats().late, 0, "the answers were expected");
 }
 
 #[test]
@@ -118,13 +118,13 @@ fn two_on_the_same_resource_are_one_for_the_server() {
     tell(&mut pair, "resources/updated", Some("file:///a"));
     assert_eq!(pair.taken(first), [updated("file:///a")]);
     assert_eq!(pair.taken(second), [updated("file:///a")]);
-    pair.engine.unsubscribe(second);
+    pair.engine.calls().unsubscribe(second, pair.now);
     pair.drive();
     assert_eq!(pair.methods()[2..], [UNSUBSCRIBE]);
     assert_eq!(pair.sent[2].params()["uri"], "file:///b");
     tell(&mut pair, "resources/updated", Some("file:///a"));
     assert_eq!(pair.taken(first), [updated("file:///a")]);
-    pair.engine.unsubscribe(first);
+    pair.engine.calls().unsubscribe(first, pair.now);
     pair.drive();
     assert_eq!(pair.methods()[3..], [UNSUBSCRIBE]);
     assert_eq!(pair.sent[3].params()["uri"], "file:///a");
@@ -148,7 +148,7 @@ fn a_refused_resource_is_left_out() {
         panic!("{events:?}")
     };
     assert_eq!(error.code, -32002);
-    pair.engine.unsubscribe(key);
+    pair.engine.calls().unsubscribe(key, pair.now);
     pair.drive();
     assert_eq!(
         pair.methods().iter().filter(|method| **method == UNSUBSCRIBE).count(),
@@ -185,7 +185,7 @@ fn a_lost_connection_ends_all() {
     pair.taken(key);
     pair.end();
     assert_eq!(pair.taken(key), [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(Closed::ByServer))]);
-    assert!(!pair.engine.unsubscribe(key));
+    assert!(!pair.engine.calls().unsubscribe(key, pair.now));
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn thousands_that_come_and_go_leave_nothing() {
     for number in 0..5_000 {
         let key =
             pair.subscribe(&SubscriptionFilter::new().resource(format!("file:///{number}")), &SubscribeOptions::new());
-        assert!(pair.engine.unsubscribe(key));
+        assert!(pair.engine.calls().unsubscribe(key, pair.now));
         pair.drive();
         pair.sent.clear();
     }

@@ -104,20 +104,20 @@ fn play(seed: u64, modern: bool) {
                     wanted = wanted.resource(format!("a:{}", random.below(4)));
                 }
                 let reopen = [Reopen::Never, Reopen::AfterDrop, Reopen::Always][random.index(3)];
-                let now = pair.now();
+                let now = pair.now;
                 let options = SubscribeOptions::new().reopen(reopen);
-                match pair.engine.subscribe(&wanted, &options, now) {
+                match pair.engine.calls().subscribe(&wanted, &options, now) {
                     Ok(key) => assert!(live.insert(key, Heard::default()).is_none()),
-                    Err(_) => assert!(live.len() >= 8 || pair.engine.phase() == Phase::Closed),
+                    Err(_) => assert!(live.len() >= 8 || pair.engine.session().phase() == Phase::Closed),
                 }
             }
             (3, Some(key)) => {
-                pair.engine.unsubscribe(key);
+                pair.engine.calls().unsubscribe(key, pair.now);
                 live.remove(&key);
-                assert_eq!(pair.engine.poll_subscription(key), None);
+                assert_eq!(pair.engine.calls().poll_subscription(key), None);
             }
             (4, Some(key)) => {
-                while let Some(event) = pair.engine.poll_subscription(key) {
+                while let Some(event) = pair.engine.calls().poll_subscription(key) {
                     live.get_mut(&key).expect("it lives").take(&event);
                 }
                 if live[&key].over {
@@ -142,20 +142,20 @@ fn play(seed: u64, modern: bool) {
             _ => pair.pass(Duration::from_millis(random.below(4000))),
         }
         pair.drive();
-        assert_eq!(pair.engine.subscriptions(), live.len());
+        assert_eq!(pair.engine.session().subscriptions(), live.len());
     }
-    if pair.engine.phase() != Phase::Closed {
+    if pair.engine.session().phase() != Phase::Closed {
         pair.end();
     }
     for (key, heard) in &mut live {
-        let events: Vec<_> = std::iter::from_fn(|| pair.engine.poll_subscription(*key)).collect();
+        let events: Vec<_> = std::iter::from_fn(|| pair.engine.calls().poll_subscription(*key)).collect();
         assert!(events.len() <= 12, "{}", events.len());
         for event in &events {
             heard.take(event);
         }
         assert!(heard.over, "the connection is over, and it does not know");
     }
-    assert_eq!(pair.engine.subscriptions(), 0);
+    assert_eq!(pair.engine.session().subscriptions(), 0);
     assert_eq!(pair.engine.poll_timeout(), None);
     assert!(matches!(pair.happened().last(), Some(Event::Closed(_))));
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
 use mcpwire_core::{ConnectError, RpcError};
+use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
 
 use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use PackageKind::{Binary, Docker, Http, Npm, Pypi};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{
+use mcpwire_supervisor::{
     Command, Effect, ErrorCode, ErrorContract, Event, Failure, Generation, PackageKind, Policy, Restart, Retry,
     ServerId, State, Status,
 };
@@ -338,10 +338,26 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     let (mut fleet, id) = one();
     let by = fleet.now + 60 * SECOND;
     let stopped = fleet.command(id, Command::Reach { by });
-    assert_eq!(code(fleet.reply(stopped)), ErrorCode::ServiceUnavailable);
+    let says = |fleet: &Fleet, call, text: &str| {
+        let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
+        assert_eq!(error.code, ErrorCode::ServiceUnavailable);
+        assert!(error.message.contains(text), "{error}");
+    };
+    says(&fleet, stopped, "is stopped; start it first");
     fleet.command(id, Command::Start);
     let starting = fleet.command(id, Command::Reach { by });
-    assert_eq!(code(fleet.reply(starting)), ErrorCode::ServiceUnavailable);
+    says(&fleet, starting, "is still starting; try again");
+    let resolve = fleet.next_open();
+    fleet.refuse(resolve, transient("no luck"));
+    assert_eq!(fleet.state(id), State::Backoff);
+    let failed = fleet.command(id, Command::Reach { by });
+    says(&fleet, failed, "is started again in a moment: no luck");
+    fleet.command(id, Command::Start);
+    let resolve = fleet.next_open();
+    fleet.refuse(resolve, Failure::new(ErrorContract::unavailable("no program"), Retry::Never));
+    assert_eq!(fleet.state(id), State::Failed);
+    let failed = fleet.command(id, Command::Reach { by });
+    says(&fleet, failed, "has failed; start it again first: no program");
 }
 
 #[test]

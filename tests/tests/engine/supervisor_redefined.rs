@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::{
+use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
+use mcpwire_supervisor::{
     Action, CatalogueBuilder, Command, CommandId, Effect, Event, Filter, PackageKind, Policy, ServerId, Spec,
     Supervisor, SupervisorSettings, ToolChange, ToolPart,
 };
-use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
 use mcpwire_tests::sim::fleet::{server_id, transient};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{
+use mcpwire_supervisor::{
     Command, Effect, ErrorCode, ErrorContract, Event, Failure, Filter, PackageKind, Policy, Rate, Refusal, Retry,
     ServerId, Spec, State, Status, SupervisorSettings,
 };
@@ -78,6 +78,43 @@ fn one_that_fails_and_one_that_hangs_harm_nobody() {
     assert!(fleet.boots.is_empty());
     fleet.pass(31 * SECOND);
     assert_eq!(fleet.boots, [(3, 2, 0)]);
+}
+
+/// The tools that are shown when a command is answered are looked at in [`Fleet::drain`]; here it is seen that it looks.
+#[test]
+fn the_tools_are_there_or_gone_before_anybody_is_answered() {
+    let (mut fleet, ids) = many(2, PackageKind::Binary);
+    fleet.supervisor.boot(fleet.now);
+    fleet.drain();
+    fleet.settle(&tools(["a"]));
+    assert_eq!((fleet.boots.len(), fleet.snapshot.len()), (1, 2));
+    let id = ids[0];
+    let commands = [
+        (Command::Stop, 1),
+        (Command::Start, 2),
+        (Command::Restart, 2),
+        (Command::Disable, 1),
+        (Command::Enable, 1),
+        (Command::Start, 2),
+        (Command::Delete, 1),
+    ];
+    for (command, shown) in commands {
+        let told = fleet.catalogues;
+        let name = fleet.command(id, command.clone());
+        fleet.settle(&tools(["a"]));
+        assert_eq!((fleet.reply(name), fleet.snapshot.len()), (Some(&Ok(())), shown), "{command:?}");
+        assert_eq!(fleet.catalogues > told, command != Command::Enable, "{command:?}");
+    }
+}
+
+#[test]
+fn a_sleeping_server_that_is_stopped_shows_no_tools_when_that_is_answered() {
+    let (mut fleet, id) = Fleet::of_one(|policy| policy.lazy = true);
+    fleet.supervisor.remember(id, tools(["a"]), fleet.now);
+    let boot = fleet.command(id, Command::Boot);
+    assert_eq!((fleet.reply(boot), fleet.state(id), fleet.snapshot.len()), (Some(&Ok(())), State::Sleeping, 1));
+    let stop = fleet.command(id, Command::Stop);
+    assert_eq!((fleet.reply(stop), fleet.state(id), fleet.snapshot.len()), (Some(&Ok(())), State::Stopped, 0));
 }
 
 #[test]
@@ -342,6 +379,25 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     fleet.drain();
     assert_eq!((fleet.supervisor.catalogue().len(), fleet.launched(id)), (2, 1));
     assert!(fleet.supervisor.begin_call(id, "delete_all", fleet.now).is_ok());
+}
+
+#[test]
+fn a_call_of_a_server_that_does_not_run_is_told_so_whatever_the_tool_is() {
+    let mut fleet = Fleet::default();
+    let id = server_id(1);
+    let mut picky = spec("one");
+    picky.filter = Filter { allow: Some(vec!["a".into()]), deny: Vec::new() };
+    fleet.supervisor.add(id, picky, fleet.now).expect("it is new");
+    // It may be a name that is shown, and stands for the tool that is allowed: that is known once it runs.
+    for tool in ["a", "one__a", "b"] {
+        assert_eq!(fleet.supervisor.begin_call(id, tool, fleet.now), Err(Refusal::NotRunning), "{tool}");
+    }
+    fleet.run(id, &tools(["a", "b"]));
+    assert!(fleet.supervisor.begin_call(id, "a", fleet.now).is_ok());
+    let denied = fleet.supervisor.begin_call(id, "b", fleet.now);
+    assert_eq!(denied, Err(Refusal::Error(ErrorContract::unknown_tool("b"))));
+    fleet.command(id, Command::Stop);
+    assert_eq!(fleet.supervisor.begin_call(id, "a", fleet.now), Err(Refusal::NotRunning));
 }
 
 #[test]

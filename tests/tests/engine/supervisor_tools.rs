@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::{
-    Catalogue, CatalogueBuilder, Filter, ResultLimits, ServerId, estimate_tokens, search_tools,
-};
 use mcpwire_core::{CallToolResult, Json, Listed, Tool, ToolList};
+use mcpwire_supervisor::{Catalogue, CatalogueBuilder, Filter, ResultLimits, ServerId, estimate_tokens, search_tools};
 use mcpwire_tests::sim::fleet::{server_id, tools};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
@@ -44,6 +42,32 @@ fn a_name_finds_its_tool_and_a_bare_one_only_if_there_is_one() {
     for name in ["", "__", "a__", "__read", "a__nope", "c__read", "a_read"] {
         assert_eq!(found(name), None, "{name}");
     }
+}
+
+#[test]
+fn a_name_belongs_to_its_server_also_while_that_offers_nothing() {
+    let mut builder = CatalogueBuilder::new();
+    builder.add(server_id(1), "Web search", Filter::default());
+    builder.add(server_id(2), "x", Filter::default());
+    for (name, server) in [
+        ("web_search__find", Some(server_id(1))),
+        ("x__a__b", Some(server_id(2))),
+        ("x__", Some(server_id(2))),
+        ("web_search", None),
+        ("find", None),
+        ("y__find", None),
+        ("__find", None),
+    ] {
+        assert_eq!(builder.server_of(name), server, "{name}");
+    }
+    // Two that look alike both have a hash in their names then.
+    builder.add(server_id(3), "X!", Filter::default());
+    assert_eq!(builder.server_of("x__a"), None);
+    builder.set_tools(server_id(3), Some(tools(["a"])));
+    let exposed = builder.catalogue().tools().map(|tool| tool.exposed.to_owned()).collect::<Vec<_>>();
+    assert_eq!(builder.server_of(&exposed[0]), Some(server_id(3)));
+    builder.remove(server_id(3));
+    assert_eq!(builder.server_of("x__a"), Some(server_id(2)));
 }
 
 #[test]

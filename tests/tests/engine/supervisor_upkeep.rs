@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{Command, Effect, ErrorCode, ErrorContract, Event, ServerId, State, Status};
+use mcpwire_supervisor::{Command, Effect, ErrorCode, ErrorContract, Event, ServerId, State, Status};
 use mcpwire_tests::sim::fleet::{Fleet, tools, transient};
 
 const SECOND: Duration = Duration::from_secs(1);

@@ -16,8 +16,9 @@ fn search(tool: &str, pages: Vec<String>) -> (Searched, usize, ToolSearch<'_>) {
     let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
     let mut search = ToolSearch::new(tool);
     loop {
-        let now = pair.now();
-        let key = pair.engine.send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
+        let now = pair.now;
+        let key =
+            pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
         pair.drive();
         match search.look_at(&pair.reply(key).expect("it has ended")) {
             Searched::AskForMore => {}
@@ -80,11 +81,11 @@ fn a_list_that_is_none_has_no_tools() {
 fn an_error_says_nothing() {
     let mut pair = Pair::open(Config::default(), modern(|sent, peer| peer.refuse(sent, -32603, "tools")));
     let mut search = ToolSearch::new("a");
-    let now = pair.now();
-    let key = pair.engine.send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
+    let now = pair.now;
+    let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
     pair.drive();
     assert_eq!(search.look_at(&pair.reply(key).expect("it has ended")), Searched::Unknown);
-    let key = pair.engine.send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
+    let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
     pair.engine.close();
     pair.drive();
     let reply = pair.reply(key).expect("it has ended");
@@ -97,16 +98,17 @@ fn a_list_that_was_kept_is_not_looked_at_and_not_believed_afterwards() {
     let pages = [page(r#"[{"name":"a"}]"#, None)];
     let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
     let list = |pair: &mut Pair| {
-        let now = pair.now();
+        let now = pair.now;
         let params = ListParams { cursor: None };
-        let ticket = pair.engine.request::<ListTools>(&params, &RequestOptions::new(), now).expect("it is sent");
+        let ticket =
+            pair.engine.calls().request::<ListTools>(&params, &RequestOptions::new(), now).expect("it is sent");
         pair.drive();
         pair.take(ticket).expect("it has ended").expect("it is a list");
         pair.sent.len()
     };
     assert_eq!((list(&mut pair), list(&mut pair)), (1, 1), "it is kept");
-    let now = pair.now();
-    let key = pair.engine.send_prepared(&ToolSearch::new("b").request(), &RequestOptions::new(), now);
+    let now = pair.now;
+    let key = pair.engine.calls().send_prepared(&ToolSearch::new("b").request(), &RequestOptions::new(), now);
     pair.drive();
     assert!(pair.reply(key.expect("it is sent")).is_some());
     assert_eq!(pair.sent.len(), 2, "the server is asked");

@@ -120,7 +120,7 @@ fn refusals_are_told_with_their_status() {
         assert_eq!(http(error), HttpError::Status { status, excerpt: body.into() });
         assert!(text.contains(body), "{text}");
         // The connection is as good as before.
-        assert_eq!((web.engine.in_flight(), web.engine.exchanges()), (0, 0));
+        assert_eq!((web.engine.session().in_flight(), web.engine.exchanges()), (0, 0));
     }
 }
 

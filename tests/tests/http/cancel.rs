@@ -34,8 +34,8 @@ fn a_modern_exchange_is_closed_and_nothing_is_said() {
         );
         let ticket = web.echo();
         if !by_timeout {
-            assert!(web.engine.cancel(ticket.key(), Some("enough")));
-            assert!(!web.engine.cancel(ticket.key(), None));
+            assert!(web.engine.calls().cancel(ticket.key(), Some("enough"), web.now));
+            assert!(!web.engine.calls().cancel(ticket.key(), None, web.now));
         }
         web.pass(Duration::from_secs(200));
         let error = web.error(ticket);
@@ -54,7 +54,7 @@ fn a_legacy_server_is_told_in_words() {
         let mut web = legacy();
         let ticket = web.echo();
         if !by_timeout {
-            assert!(web.engine.cancel(ticket.key(), Some("enough")));
+            assert!(web.engine.calls().cancel(ticket.key(), Some("enough"), web.now));
         }
         web.pass(Duration::from_secs(30));
         assert!(web.take(ticket).is_some());
@@ -69,7 +69,7 @@ fn a_legacy_server_is_told_in_words() {
 fn what_was_never_sent_is_not_taken_back() {
     for mut web in [legacy(), Web::ready(Config::default(), web::modern(|_, _| {}))] {
         let ticket = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
-        assert!(web.engine.cancel(ticket.key(), None));
+        assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
         web.drive();
         assert!(matches!(web.error(ticket), CallError::Cancelled { .. }));
         assert!(web.asked.is_empty() && web.aborted.is_empty());
@@ -83,13 +83,13 @@ fn one_of_many_is_given_up_alone() {
     let tickets: Vec<_> =
         (0..10).map(|_| web.call("echo", "{}", &RequestOptions::new()).expect("it is open")).collect();
     web.drive();
-    assert!(web.engine.cancel(tickets[4].key(), None));
+    assert!(web.engine.calls().cancel(tickets[4].key(), None, web.now));
     web.drive();
     assert_eq!(web.aborted, [(Duration::ZERO, web.asked[4].exchange.id)]);
-    assert_eq!((web.engine.exchanges(), web.engine.in_flight()), (9, 9));
+    assert_eq!((web.engine.exchanges(), web.engine.session().in_flight()), (9, 9));
     web.engine.close();
     let mut aborted = 0;
-    while let Some(command) = web.engine.poll_exchange(web.now()) {
+    while let Some(command) = web.engine.poll_exchange(web.now) {
         assert!(matches!(command, Command::Abort(_)));
         aborted += 1;
     }
@@ -117,7 +117,7 @@ fn a_stream_of_news_lives_on() {
     assert!(web.asked[0].exchange.is_long);
     web.pass(Duration::from_secs(100_000));
     assert_eq!((web.events.len(), web.engine.exchanges()), (100, 1));
-    assert!(web.engine.cancel(ticket.key(), None));
+    assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
     web.drive();
     assert_eq!((web.aborted.len(), web.engine.exchanges()), (1, 0));
 }

@@ -15,8 +15,11 @@ fn answer_anything(asked: &Asked, says: &mut Says) {
 }
 
 fn list(web: &mut Web) -> Listed<Tool> {
-    let ticket =
-        web.engine.request::<ListTools>(&ListParams::default(), &RequestOptions::new(), web.now()).expect("it is open");
+    let ticket = web
+        .engine
+        .calls()
+        .request::<ListTools>(&ListParams::default(), &RequestOptions::new(), web.now)
+        .expect("it is open");
     web.drive();
     web.take(ticket).expect("it has ended").expect("it went well").tools
 }
@@ -293,7 +296,7 @@ fn a_mismatch_that_stays_is_the_callers() {
         assert!(matches!(web.error(ticket), CallError::Server { error, .. } if error.code == -32020));
         let calls = web.lines().iter().filter(|line| *line == "POST tools/call").count();
         assert_eq!(calls, tries, "{new}");
-        assert_eq!((web.engine.exchanges(), web.engine.in_flight()), (0, 0));
+        assert_eq!((web.engine.exchanges(), web.engine.session().in_flight()), (0, 0));
     }
 }
 
@@ -309,7 +312,7 @@ fn a_call_that_is_given_up_while_the_tools_are_listed_is_not_sent_again() {
     );
     let ticket = web.echo();
     assert_eq!(web.lines(), ["POST tools/call", "POST tools/list"]);
-    assert!(web.engine.cancel(ticket.key(), None));
+    assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
     web.drive();
     assert!(matches!(web.error(ticket), CallError::Cancelled { .. }));
     assert_eq!((web.aborted.len(), web.engine.exchanges(), web.lines().len()), (1, 0, 2));

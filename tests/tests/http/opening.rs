@@ -35,7 +35,7 @@ fn a_modern_server_is_asked_once() {
     let web = Web::opening(Config::default(), web::modern(|asked, _| panic!("{}", asked.line())));
     assert_eq!(web.lines(), [DISCOVER]);
     assert_eq!(web.happened(), [&Event::Connected]);
-    assert_eq!(web.engine.server().expect("it is open").era, Era::Modern);
+    assert_eq!(web.engine.session().server().expect("it is open").era, Era::Modern);
     assert_eq!(web.engine.flavour(), Some(Flavour::Streamable));
     assert_eq!(web.engine.exchanges(), 0);
     assert_eq!(web.engine.poll_timeout(), None);
@@ -99,7 +99,7 @@ fn a_legacy_server_refuses_the_probe_in_many_ways() {
         let web = legacy_with(way);
         assert_eq!(web.lines(), [DISCOVER, INITIALIZE, INITIALIZED, "GET"], "way {number}");
         assert_eq!(web.happened(), [&Event::Connected], "way {number}");
-        assert_eq!(web.engine.server().expect("it is open").protocol_version, ProtocolVersion::V2025_11_25);
+        assert_eq!(web.engine.session().server().expect("it is open").protocol_version, ProtocolVersion::V2025_11_25);
         assert_eq!(web.engine.exchanges(), 0);
         assert_eq!(web.engine.poll_timeout(), None, "way {number}");
     }
@@ -118,7 +118,7 @@ fn a_version_that_was_just_refused_is_tried_again_if_the_server_names_it() {
         }
     });
     assert_eq!(web.lines(), [DISCOVER, DISCOVER]);
-    assert_eq!(web.engine.phase(), Phase::Ready);
+    assert_eq!(web.engine.session().phase(), Phase::Ready);
     assert_ne!(web.asked[0].message["id"], web.asked[1].message["id"]);
     for asked in &web.asked {
         assert_eq!(asked.header("mcp-protocol-version"), Some("2026-07-28"));
@@ -250,7 +250,7 @@ fn silence_is_answered_by_a_race() {
     assert_eq!(web.lines(), [DISCOVER]);
     web.pass(Duration::from_secs(5));
     assert_eq!(web.lines(), [DISCOVER, INITIALIZE, INITIALIZED, "GET"]);
-    assert_eq!(web.engine.phase(), Phase::Ready);
+    assert_eq!(web.engine.session().phase(), Phase::Ready);
     assert_eq!(web.aborted, [(Duration::from_secs(5), web.asked[0].exchange.id)], "the probe is not wanted any more");
 }
 
@@ -271,7 +271,7 @@ fn the_verdict_can_be_given_in_advance() {
         });
         web.open();
         assert_eq!(web.lines(), lines, "{negotiate:?}");
-        assert_eq!(web.engine.phase(), Phase::Closed);
+        assert_eq!(web.engine.session().phase(), Phase::Closed);
         assert!(why(&web).to_string().contains("400 Bad Request"));
     }
 }

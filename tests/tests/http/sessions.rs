@@ -81,10 +81,10 @@ fn requests_wait_while_the_session_is_renewed() {
     let (mut web, forget) = forgetful(fine);
     forget.set(true);
     let first = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
-    let command = web.engine.poll_exchange(web.now()).expect("it is sent");
+    let command = web.engine.poll_exchange(web.now).expect("it is sent");
     let Command::Start(exchange) = command else { panic!() };
-    web.engine.response(exchange.id, 404, [], web.now());
-    web.engine.ended(exchange.id, web.now());
+    web.engine.response(exchange.id, 404, [], web.now);
+    web.engine.ended(exchange.id, web.now);
     assert_eq!(web.engine.poll_event(), None);
     let second = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
     web.drive();
@@ -242,8 +242,8 @@ fn what_is_being_told_is_told_before_the_end() {
     let (mut web, _) = forgetful(|_, _| {});
     let ticket = web.echo();
     web.drive();
-    let now = web.now();
-    assert!(web.engine.cancel(ticket.key(), None));
+    let now = web.now;
+    assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
     let mut told = None;
     while let Some(command) = web.engine.poll_exchange(now) {
         if let Command::Start(exchange) = command {
@@ -290,14 +290,14 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
         .filter_map(|event| if let Event::Ask(ask) = event { Some(ask.key) } else { None })
         .collect();
     let [key] = asks[..] else { panic!("{:?}", web.events) };
-    let now = web.now();
-    assert_eq!(web.engine.answer(key, &Json::parse(r#"{"action":"accept"}"#).expect("JSON"), now), Ok(true));
+    let now = web.now;
+    assert_eq!(web.engine.calls().answer(key, &Json::parse(r#"{"action":"accept"}"#).expect("JSON"), now), Ok(true));
     web.drive();
     let answer = web.last("POST");
     assert_eq!(answer.message, serde_json::json!({"jsonrpc": "2.0", "id": "e1", "result": {"action": "accept"}}));
     assert_eq!(answer.header("mcp-session-id"), Some("s1"));
     web.events.clear();
-    web.engine.notify_raw("notifications/x", None).expect("it is open");
+    web.engine.calls().notify_raw("notifications/x", None, web.now).expect("it is open");
     web.drive();
     let [Event::Undelivered { method: Some(method), error }] = web.happened()[..] else { panic!("{:?}", web.events) };
     assert_eq!((method.as_str(), error.status()), ("notifications/x", Some(503)));

@@ -41,7 +41,7 @@ const INITIALIZED: &str =
 fn open() -> Web {
     let mut web = Web::opening(Config::default(), refusing(405, "/messages?sessionId=1"));
     answer(&mut web, "POST initialize", INITIALIZED);
-    assert_eq!(web.engine.phase(), Phase::Ready, "{:?}", web.events);
+    assert_eq!(web.engine.session().phase(), Phase::Ready, "{:?}", web.events);
     web
 }
 
@@ -55,7 +55,7 @@ fn an_old_server_is_found_last() {
         answer(&mut web, "POST initialize", INITIALIZED);
         assert_eq!(web.lines()[4..], ["POST notifications/initialized"]);
         assert_eq!(web.happened(), [&Event::Connected]);
-        assert_eq!(web.engine.server().expect("it is open").protocol_version, ProtocolVersion::V2024_11_05);
+        assert_eq!(web.engine.session().server().expect("it is open").protocol_version, ProtocolVersion::V2024_11_05);
         assert_eq!(web.engine.flavour(), Some(Flavour::Sse));
         for asked in &web.asked[3..] {
             assert_eq!((asked.header("mcp-session-id"), asked.header("mcp-protocol-version")), (None, None));
@@ -191,14 +191,14 @@ fn the_verdict_can_be_given_in_advance() {
     assert_eq!(web.lines(), ["GET", "POST initialize"]);
     assert_eq!(web.asked[1].exchange.uri, "http://server.test/messages");
     answer(&mut web, "POST initialize", INITIALIZED);
-    assert_eq!(web.engine.phase(), Phase::Ready);
+    assert_eq!(web.engine.session().phase(), Phase::Ready);
 }
 
 #[test]
 fn cancelling_is_said_in_words() {
     let mut web = open();
     let ticket = web.echo();
-    assert!(web.engine.cancel(ticket.key(), None));
+    assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
     web.drive();
     assert!(matches!(web.error(ticket), CallError::Cancelled { .. }));
     assert_eq!(web.last("POST notifications/cancelled").exchange.uri, "http://server.test/messages?sessionId=1");

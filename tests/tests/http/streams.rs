@@ -202,7 +202,7 @@ fn a_request_that_is_given_up_is_not_taken_up_again() {
             web.call("echo", "{}", &RequestOptions::new().timeout(Duration::from_secs(5))).expect("it is open");
         web.drive();
         if cancel {
-            assert!(web.engine.cancel(ticket.key(), None));
+            assert!(web.engine.calls().cancel(ticket.key(), None, web.now));
             web.drive();
         }
         web.pass(Duration::from_secs(300));
@@ -237,8 +237,8 @@ fn servers_ask_on_the_stream_of_a_request() {
     );
     let ticket = web.echo();
     let [Event::Ask(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
-    let (key, now) = (ask.key, web.now());
-    assert_eq!(web.engine.answer(key, &serde_json::json!({"roots": []}), now), Ok(true));
+    let (key, now) = (ask.key, web.now);
+    assert_eq!(web.engine.calls().answer(key, &serde_json::json!({"roots": []}), now), Ok(true));
     web.pass(100 * MS);
     assert_eq!(web.lines(), ["POST tools/call", "POST"]);
     assert_eq!(web.text(ticket), "ok");

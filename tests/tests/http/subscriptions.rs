@@ -24,14 +24,14 @@ fn acknowledge<'s>(asked: &Asked, says: &'s mut Says) -> &'s mut Says {
 }
 
 fn subscribe(web: &mut Web, wanted: &SubscriptionFilter) -> SubscriptionKey {
-    let now = web.now();
-    let key = web.engine.subscribe(wanted, &SubscribeOptions::new(), now).expect("it is open");
+    let now = web.now;
+    let key = web.engine.calls().subscribe(wanted, &SubscribeOptions::new(), now).expect("it is open");
     web.drive();
     key
 }
 
 fn taken(web: &mut Web, key: SubscriptionKey) -> Vec<SubscriptionEvent> {
-    core::iter::from_fn(|| web.engine.poll_subscription(key)).collect()
+    core::iter::from_fn(|| web.engine.calls().poll_subscription(key)).collect()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_modern_subscription_is_a_stream_that_stays() {
     web.pass(Duration::from_secs(10_000));
     assert_eq!(taken(&mut web, key), [SubscriptionEvent::ToolsChanged]);
     assert_eq!(web.engine.exchanges(), 1);
-    assert!(web.engine.unsubscribe(key));
+    assert!(web.engine.calls().unsubscribe(key, web.now));
     web.drive();
     assert_eq!((web.aborted.len(), web.engine.exchanges(), web.lines().len()), (1, 0, 1));
     assert_eq!(web.engine.poll_timeout(), None);
@@ -144,7 +144,7 @@ fn a_new_session_watches_what_the_old_one_did() {
     let sessions: Vec<Option<&str>> = watched.map(|asked| asked.header("mcp-session-id")).collect();
     assert_eq!(sessions, [Some("s1"), Some("s2")]);
     assert!(taken(&mut web, key).is_empty(), "it has never been over");
-    assert!(web.engine.unsubscribe(key));
+    assert!(web.engine.calls().unsubscribe(key, web.now));
 }
 
 #[test]

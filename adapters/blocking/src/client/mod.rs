@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, CallError, Json, KnownTools, Method, Notification, Params, ProtocolVersion, RequestOptions, Root,
-    RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket,
+    AnyEngine, CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestError, RequestKey,
+    RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
 };
 use mcpwire_process::{Error, McpServerDef, ShutdownReport};
 
@@ -43,7 +43,6 @@ pub struct McpClient {
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
     patience: Patience,
-    tools: KnownTools,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
 }
@@ -75,13 +74,14 @@ impl McpClient {
         options: &RequestOptions,
     ) -> Result<Ticket<M>, Error> {
         self.unsubscribe_unwanted();
-        if self.connection.engine.keeps_answers_to::<M>() {
+        if self.connection.engine.session().keeps_answers_to::<M>() {
             // That they do not hold any more may have been told and not been heard yet.
             self.connection.catch_up();
         }
         let options = &*self.connection.traced(options);
         let now = self.connection.now();
-        let ticket = self.connection.engine.request(params, options, now).map_err(|error| self.send_error(error))?;
+        let ticket =
+            self.connection.engine.calls().request(params, options, now).map_err(|error| self.send_error(error))?;
         self.connection.wait_knows(Some(now));
         Ok(ticket)
     }
@@ -93,7 +93,8 @@ impl McpClient {
 
     /// Gives up a request that was begun. The server is told.
     pub fn cancel<M: Method>(&mut self, ticket: Ticket<M>) {
-        self.connection.engine.cancel(ticket.key(), None);
+        let now = self.connection.now();
+        self.connection.engine.calls().cancel(ticket.key(), None, now);
         // Its reply is of no interest any more.
         let _ = self.connection.wait(ticket.key(), &mut |_| {});
         self.connection.flush();
@@ -104,14 +105,15 @@ impl McpClient {
         let now = self.connection.now();
         let options = RequestOptions::new();
         let options = self.connection.traced(&options);
-        let ticket = self.connection.engine.request_raw(method, params, &options, now);
+        let ticket = self.connection.engine.calls().request_raw(method, params, &options, now);
         let ticket = ticket.map_err(|error| self.send_error(error))?;
         self.wait(ticket)
     }
 
     /// Sends a notification of any method.
     pub fn send_notification(&mut self, method: &str, params: Option<&Json>) -> Result<(), Error> {
-        self.connection.engine.notify_raw(method, params).map_err(|error| self.send_error(error))?;
+        let now = self.connection.now();
+        self.connection.engine.calls().notify_raw(method, params, now).map_err(|error| self.send_error(error))?;
         self.connection.flush();
         Ok(())
     }
@@ -120,8 +122,13 @@ impl McpClient {
     /// [`ConnectOptions::roots`](crate::ConnectOptions::roots)) is told that they have changed.
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         self.connection.answers.roots = Some(roots.into_iter().collect());
-        if self.connection.engine.tells_roots_changes() {
-            self.connection.engine.notify::<RootsListChanged>(&()).map_err(|error| self.send_error(error))?;
+        if self.connection.engine.session().tells_roots_changes() {
+            let now = self.connection.now();
+            self.connection
+                .engine
+                .calls()
+                .notify::<RootsListChanged>(&(), now)
+                .map_err(|error| self.send_error(error))?;
             self.connection.flush();
         }
         Ok(())
@@ -137,7 +144,7 @@ impl McpClient {
 
     /// To whom the connection is open; `None` before [`McpClient::initialize`].
     pub fn server_info(&self) -> Option<&ServerInfo> {
-        self.connection.engine.server()
+        self.connection.engine.session().server()
     }
 
     /// What the server says it can do; `None` if it said nothing about it.
@@ -212,6 +219,28 @@ impl McpClient {
         }
     }
 
+    /// Waits for the reply to a request that one of the core's machines has sent.
+    pub(crate) fn reply(
+        &mut self,
+        key: RequestKey,
+        now: Timestamp,
+        on_report: &mut dyn FnMut(&Notification),
+    ) -> Result<Reply, Error> {
+        self.connection.wait_knows(Some(now));
+        match self.connection.wait(key, on_report) {
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.call_error(CallError::WrongTicket { method: "a request".into() })),
+            Err(error) => Err(self.io_error(error)),
+        }
+    }
+
+    pub(crate) fn request_error(&mut self, error: RequestError) -> Error {
+        match error {
+            RequestError::NotSent(error) => self.send_error(error),
+            RequestError::Failed(error) => self.call_error(error),
+        }
+    }
+
     pub(crate) fn call_error(&mut self, error: CallError) -> Error {
         let process = match &error {
             CallError::Closed { .. } => self.connection.report(),
@@ -244,7 +273,7 @@ impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpClient")
             .field("definition", &self.definition)
-            .field("phase", &self.connection.engine.phase())
+            .field("phase", &self.connection.engine.session().phase())
             .field("server", &self.server_info())
             .field("tools", &self.tools().len())
             .finish_non_exhaustive()

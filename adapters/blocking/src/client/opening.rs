@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use mcpwire_core::{AnyEngine, Config, ConnectError, KnownTools, ServerInfo, Timestamp, stdio};
+use mcpwire_core::{AnyEngine, Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::{Error, McpServerDef, Process, Stderr, Tracer};
 
 use super::{McpClient, STREAM};
@@ -65,7 +65,7 @@ impl McpClient {
         let mut opened = self.open(began)?;
         if let (Opened::Restart, Some(def)) = (&opened, self.definition.clone()) {
             let spent = self.connection.now().duration_since(began);
-            let config = self.connection.engine.config().for_restart(spent);
+            let config = self.connection.engine.session().config().for_restart(spent);
             let mut successor = spawn(&def, config, self.connection.clock)?;
             self.connection.pass_on(&mut successor).map_err(|error| self.io_error(error))?;
             self.connection = successor;
@@ -81,14 +81,14 @@ impl McpClient {
             let process = self.connection.report();
             return Err(Error::Connect { server: self.name().into(), error, process });
         }
-        match self.connection.engine.server() {
+        match self.connection.engine.session().server() {
             Some(server) => Ok(server),
             None => unreachable!("a connection that was opened has a server"),
         }
     }
 
     fn open(&mut self, now: Timestamp) -> Result<Opened, Error> {
-        self.connection.engine.initialize(now).map_err(|error| self.send_error(error))?;
+        self.connection.engine.calls().initialize(now).map_err(|error| self.send_error(error))?;
         self.connection.open().map_err(|error| self.io_error(error))
     }
 
@@ -117,7 +117,7 @@ impl McpClient {
         connection.listener = on_event;
         connection.answers = answers;
         connection.trace_context = trace_context;
-        McpClient { connection, definition, patience, tools: KnownTools::default(), unwanted: Unwanted::default() }
+        McpClient { connection, definition, patience, unwanted: Unwanted::default() }
     }
 }
 

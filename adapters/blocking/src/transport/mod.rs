@@ -38,7 +38,8 @@ impl Clock {
 /// What is not of the stream and needs care while it is waited for.
 pub(crate) struct Surroundings<'a> {
     pub(crate) clock: Clock,
-    /// The time, if it has been asked for a moment ago.
+    /// The time, if it has been asked for a moment ago. Only [`Pipes`] needs it.
+    #[cfg(unix)]
     pub(crate) asked: Option<Timestamp>,
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,

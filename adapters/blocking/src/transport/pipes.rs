@@ -3,8 +3,8 @@
 //! Writing and reading go on at the same time, so that a server which must be read before it reads on is no deadlock; and
 //! whatever the server does, the wait ends with the engine's next deadline.
 
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) struct Pipes {
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
     /// Read end of the pipe of the canceller, once there is one.
-    wake: Option<OwnedFd>,
+    wake: Option<PipeReader>,
     ending: Ending,
     ended: bool,
     /// The last time that is known.
@@ -56,7 +56,7 @@ impl Pipes {
     pub(crate) fn new(pipes: mcpwire_process::Pipes) -> io::Result<Self> {
         let mcpwire_process::Pipes { stdin, stdout, stderr } = pipes;
         for fd in [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()] {
-            fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
+            set_nonblocking(fd)?;
         }
         Ok(Pipes {
             stdin: Some(stdin),
@@ -276,9 +276,9 @@ impl Transport for Pipes {
             self.check_end(engine, around);
         }
         if ready.wake
-            && let Some(wake) = &self.wake
+            && let Some(wake) = &mut self.wake
         {
-            let _ = rustix::io::read(wake, &mut [0u8; 16]);
+            let _ = wake.read(&mut [0; 16]);
         }
         Ok(now)
     }
@@ -314,37 +314,56 @@ impl Transport for Pipes {
     }
 
     fn waker(&mut self) -> io::Result<Waker> {
-        let flags = rustix::pipe::PipeFlags::CLOEXEC | rustix::pipe::PipeFlags::NONBLOCK;
-        #[cfg(any(
-            target_os = "linux",
-            target_os = "android",
-            target_os = "freebsd",
-            target_os = "netbsd",
-            target_os = "openbsd"
-        ))]
-        let (read, write) = rustix::pipe::pipe_with(flags)?;
-        #[cfg(not(any(
-            target_os = "linux",
-            target_os = "android",
-            target_os = "freebsd",
-            target_os = "netbsd",
-            target_os = "openbsd"
-        )))]
-        let (read, write) = {
-            let _ = flags;
-            let (read, write) = rustix::pipe::pipe()?;
-            for fd in [&read, &write] {
-                rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
-                fcntl_setfl(fd, fcntl_getfl(fd)? | OFlags::NONBLOCK)?;
-            }
-            (read, write)
-        };
+        let (read, write) = wake_pipe()?;
         self.wake = Some(read);
         Ok(Waker::Pipe(write))
     }
 }
 
+/// Creates the pipe that ends a wait: this thread polls the read end, a canceller writes to the other.
+///
+/// Neither end blocks, so that a canceller never waits for room. Neither is inherited by servers: the standard library makes
+/// both close-on-exec, in one step where the system has `pipe2`, which macOS lacks.
+fn wake_pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    let (read, write) = io::pipe()?;
+    set_nonblocking(&read)?;
+    set_nonblocking(&write)?;
+    Ok((read, write))
+}
+
+fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&fd)?;
+    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
+}
+
 /// Not an error of the stream: it is to be tried again later.
 fn is_passing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::{FdFlags, fcntl_getfd};
+
+    use super::*;
+
+    #[test]
+    fn a_wake_pipe_never_blocks() {
+        let (mut read, mut write) = wake_pipe().expect("there is room for two descriptors");
+        assert_eq!(read.read(&mut [0; 16]).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let full = loop {
+            if let Err(error) = write.write(&[1; 4096]) {
+                break error;
+            }
+        };
+        assert_eq!(full.kind(), io::ErrorKind::WouldBlock);
+    }
+
+    #[test]
+    fn a_server_inherits_no_wake_pipe() {
+        let (read, write) = wake_pipe().expect("there is room for two descriptors");
+        for fd in [read.as_fd(), write.as_fd()] {
+            assert!(fcntl_getfd(fd).expect("it is open").contains(FdFlags::CLOEXEC));
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Configured {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum ServerCommand {
-    /// Configure a server: a command, a package, an image or an address
+    /// Configure a server: a command, a package, an image or an address; a running hub starts it
     #[command(
         override_usage = "mcpwire server add [OPTIONS] NAME (--npm PACKAGE | --pypi PACKAGE | --docker IMAGE | --url URL | -- COMMAND [ARG]...)",
         group = ArgGroup::new("package").args(["npm", "pypi", "docker", "address", "program"]).required(true)

@@ -3,15 +3,16 @@
 use std::path::Path;
 
 use mcpwire_blocking::core::{CallToolResult, Tool};
-use mcpwire_hub::config::{McpConfig, folded};
+use mcpwire_hub::config::folded;
 use mcpwire_hub::service::StatusDetail;
-use mcpwire_hub::{Hub, McpService, McpStatus, ToolChange};
+use mcpwire_hub::{McpService, McpStatus, ToolChange};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::advice::not_started;
 use super::args::Configured;
 use super::link::Link;
-use super::requests::{Request, find};
+use super::requests::{Request, Row, find, lacks_tools};
 use super::{link, of};
 use crate::args::Options;
 use crate::arguments;
@@ -26,6 +27,9 @@ pub(super) fn list(configured: &Configured, options: &Options) -> Result<u8, Fai
     let mut link = link(&configured.place, options)?;
     bring_up(&link, configured.server.as_deref(), None, options)?;
     let tools: Vec<Tool> = link.ask(Request::Tools { server: configured.server.clone() }).map_err(of)?;
+    if link.is_running() {
+        note_absent(link.ask(Request::Status).map_err(of)?, configured.server.as_deref(), options);
+    }
     link.close();
     if options.json {
         output::json(&List { tools: &tools, rejected: [] })?;
@@ -83,10 +87,10 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
     let hub = &own.hub;
     let only = match server {
         Some(server) => Some(find(hub, server).map_err(of)?),
-        None => tool.and_then(|tool| named_in(hub, tool)),
+        None => tool.and_then(|tool| hub.get(hub.find_tool_server(tool)?)),
     };
     if let Some(config) = only {
-        own.wait(hub.start(config.id)).map_err(of)?;
+        own.wait(hub.start(config.id)).map_err(|error| not_started(config.name.trim(), &error))?;
         note_changes(&hub.details(), options);
         return Ok(());
     }
@@ -102,6 +106,20 @@ fn bring_up(link: &Link, server: Option<&str>, tool: Option<&str>, options: &Opt
     }
     note_changes(&hub.details(), options);
     Ok(())
+}
+
+/// Says which servers' tools are not listed because these do not run; of one server, only whether it is one of them.
+fn note_absent(rows: Vec<Row>, server: Option<&str>, options: &Options) {
+    let is_meant = |detail: &StatusDetail| {
+        server.is_none_or(|server| folded(server) == folded(&detail.name) || server.parse() == Ok(detail.id))
+    };
+    for detail in rows.into_iter().map(|row| row.detail).filter(|detail| lacks_tools(detail) && is_meant(detail)) {
+        if detail.enabled || server.is_some() {
+            let why = detail.last_error.map(|error| format!(": {error}")).unwrap_or_default();
+            let line = format!("{}: {}{why}; its tools are not listed", detail.name, detail.state);
+            note(options, &text::line(&line));
+        }
+    }
 }
 
 /// Says which tools are not what they were when they were last listed.
@@ -120,15 +138,6 @@ pub(super) fn changed(server: &str, change: &ToolChange) -> String {
         "{}: a tool is described in another way than before: {change}; look at it again before you use it",
         text::line(server)
     )
-}
-
-/// The server whose name begins the name of a tool, if that is only one.
-fn named_in(hub: &Hub, tool: &str) -> Option<McpConfig> {
-    let (slug, _) = tool.split_once("__")?;
-    let plain = |name: &str| folded(name).chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    let mut alike = hub.list().into_iter().filter(|config| config.enabled && plain(&config.name) == plain(slug));
-    let only = alike.next()?;
-    alike.next().is_none().then_some(only)
 }
 
 pub(super) fn note(options: &Options, line: &str) {

@@ -5,10 +5,12 @@ use std::io::Write as _;
 use mcpwire_hub::secrets::FileSecrets;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::store::Store;
-use mcpwire_hub::{ErrorCode, ErrorContract, McpService};
+use mcpwire_hub::{ErrorContract, McpService};
+use mcpwire_supervisor::State;
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
+use super::advice::{advice, start};
 use super::args::Place;
 use super::link::Link;
 use super::requests::{Request, Row};
@@ -46,7 +48,9 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
             let _ = own.wait(hub.start(config.id));
         }
     }
-    let rows: Vec<Row> = link.ask(Request::Status).map_err(of)?;
+    // A running hub may have tried them long ago, or given up.
+    let request = if link.is_running() { Request::Try } else { Request::Status };
+    let rows: Vec<Row> = link.ask(request).map_err(of)?;
     link.close();
     for config in &loaded.configs {
         let name = config.name.trim().to_owned();
@@ -54,7 +58,12 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
         if problems.is_empty() {
             match rows.iter().find(|row| row.detail.id == config.id) {
                 Some(row) => findings.push(judged(name, &row.detail)),
-                None => findings.push(wrong(name, &ErrorContract::unavailable("the running hub does not know it"))),
+                None => findings.push(Finding {
+                    server: name,
+                    ok: false,
+                    what: "the running hub does not know it".into(),
+                    advice: "Let the hub read servers.json again: mcpwire hub reload".into(),
+                }),
             }
         } else {
             findings.extend(problems.iter().map(|problem| wrong(name.clone(), problem)));
@@ -77,46 +86,25 @@ pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     Ok(if findings.iter().all(|finding| finding.ok) { 0 } else { 3 })
 }
 
+/// Only a server that runs, or that has run and sleeps, is fine: any other has failed, or nothing is known of it.
 fn judged(server: String, detail: &StatusDetail) -> Finding {
-    match (&detail.last_error, detail.enabled) {
-        (_, false) => Finding { server, ok: true, what: "it is disabled".into(), advice: String::new() },
-        (Some(error), _) if detail.pid.is_none() => wrong(server, error),
-        _ => {
-            let what = format!(
-                "{}, {} tools, {}",
-                detail.state,
-                detail.tools,
-                detail.version.as_deref().unwrap_or("no version yet")
-            );
-            Finding { server, ok: true, what, advice: String::new() }
+    let (ok, what, advice) = match (detail.state, &detail.last_error) {
+        _ if !detail.enabled => (true, "it is disabled".into(), String::new()),
+        (State::Running | State::Sleeping, _) => {
+            let version = detail.version.as_deref().unwrap_or("no version yet");
+            (true, format!("{}, {} tools, {version}", detail.state, detail.tools), String::new())
         }
-    }
+        (State::Stopped, error) => {
+            let before = error.as_ref().map(|error| format!("; before, it failed: {error}")).unwrap_or_default();
+            (false, format!("it is stopped, so it was not tried{before}"), start(&server))
+        }
+        (_, Some(error)) => return wrong(server, error),
+        (state, None) => (false, format!("it is {state}, so it was not tried"), "Try again in a moment".into()),
+    };
+    Finding { server, ok, what, advice }
 }
 
 fn wrong(server: String, error: &ErrorContract) -> Finding {
     let advice = advice(&server, error);
     Finding { server, ok: false, what: error.to_string(), advice }
-}
-
-/// What to do about it.
-fn advice(server: &str, error: &ErrorContract) -> String {
-    let field = error.field.as_str();
-    match (error.code, field) {
-        (_, "consent") => format!("Look at what it starts and agree: mcpwire server enable {server}"),
-        (_, "authorization") => "Give it a login: a header with a token, or a secret variable".into(),
-        (ErrorCode::ValidationError, _) if field.starts_with("env_vars.") => {
-            format!("Set it: mcpwire secret set {server} {}", &field["env_vars.".len()..])
-        }
-        (ErrorCode::NotFound, "package.package_type") => {
-            "Install what runs such packages (Node.js for npx, uv for uvx, Docker), or put it on the PATH".into()
-        }
-        (ErrorCode::ServiceUnavailable, "package.package_type") => "Start Docker, and try again".into(),
-        (ErrorCode::NotFound, "package.identifier") => format!("Check how it is spelled: mcpwire server show {server}"),
-        (_, "timeout") => {
-            "Try again: a first start may have to download much. Or allow it more time (timeouts.start_ms)".into()
-        }
-        (_, "secrets") => "Do as the message says: what others can read is no secret".into(),
-        (ErrorCode::ValidationError | ErrorCode::Conflict, _) => "Correct it in servers.json".into(),
-        _ => format!("Look at what it says: mcpwire server logs {server}"),
-    }
 }

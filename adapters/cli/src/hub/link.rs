@@ -11,7 +11,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use super::requests::{Request, answer};
-#[cfg(unix)]
 use super::serve::Client;
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -21,7 +20,6 @@ pub(super) enum Link {
     /// One of its own, which ends with the command.
     Own(Own),
     /// The one that `mcpwire hub run` runs.
-    #[cfg(unix)]
     Running(Client),
 }
 
@@ -72,17 +70,24 @@ impl Link {
         json: bool,
         options: impl FnOnce() -> HubOptions,
     ) -> Result<Link, ErrorContract> {
-        #[cfg(unix)]
         if let Some(client) = Client::connect(layout)? {
             return Ok(Link::Running(client));
         }
-        let _ = layout;
         let runtime = runtime()?;
         let pressed = Arc::new(Notify::new());
         let press = Arc::clone(&pressed);
         let _ = ctrlc::set_handler(move || press.notify_one());
         let hub = runtime.block_on(Hub::open(options()))?;
         Ok(Link::Own(Own { hub, runtime, pressed, json }))
+    }
+
+    /// Whether `mcpwire hub run` runs here.
+    pub(super) fn is_hub_running(layout: &Layout) -> bool {
+        #[cfg(unix)]
+        let is_running = matches!(Client::connect(layout), Ok(Some(_)));
+        #[cfg(not(unix))]
+        let (is_running, _) = (false, layout);
+        is_running
     }
 
     pub(super) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, ErrorContract> {
@@ -93,7 +98,6 @@ impl Link {
     pub(super) fn ask_json(&mut self, request: Request) -> Result<Json, ErrorContract> {
         match self {
             Link::Own(own) => own.wait(answer(&own.hub, request, &mut |_| {})),
-            #[cfg(unix)]
             Link::Running(client) => client.ask(&request, &mut |_| {}),
         }
     }
@@ -109,7 +113,6 @@ impl Link {
         let mut on_progress = notes.watch_call(tool);
         let answered = match self {
             Link::Own(own) => own.wait_and(answer(&own.hub, request, &mut on_progress), || notes.finish()),
-            #[cfg(unix)]
             Link::Running(client) => {
                 let notes = notes.clone();
                 // The hub cancels what nobody waits for any more.

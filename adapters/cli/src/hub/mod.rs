@@ -1,5 +1,6 @@
 //! Configured servers: `mcpwire server`, `secret`, `status`, `hub`, and `tools` and `call` where no other server is named.
 
+mod advice;
 pub(crate) mod args;
 mod call;
 mod doctor;
@@ -62,14 +63,17 @@ fn layout(place: &Place) -> Result<Layout, Failure> {
 
 fn hub_options(layout: &Layout, options: &Options) -> HubOptions {
     let (negotiate, max_message) = (options.protocol, options.max_message);
-    HubOptions::new(layout.clone()).connect(move |_| {
-        let mut connect = ConnectOptions::default();
-        connect.config.negotiate = negotiate;
-        if let Some(most) = max_message {
-            connect.config.max_message = most;
-        }
-        connect
-    })
+    HubOptions::new(layout.clone())
+        .connect(move |_| {
+            let mut connect = ConnectOptions::default();
+            connect.config.negotiate = negotiate;
+            if let Some(most) = max_message {
+                connect.config.max_message = most;
+            }
+            connect
+        })
+        // Whoever calls a tool while its server starts waits for that, as without a hub.
+        .policy(|_, policy| policy.call_wait_start = policy.first_start_timeout)
 }
 
 /// A connection to the running hub, or a hub of this command's own.

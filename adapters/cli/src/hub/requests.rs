@@ -6,8 +6,12 @@ use mcpwire_blocking::core::{Json, Progress, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::{ErrorContract, Hub, McpService, Uuid};
+use mcpwire_supervisor::State;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::advice::refusal;
 
 /// What a command asks. Servers are named by their name or id.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,6 +21,8 @@ pub(super) enum Request {
     Status,
     /// The same whenever something has changed.
     Watch,
+    /// The same, once all servers have been tried that do not run although nobody has stopped them.
+    Try,
     Start {
         server: String,
     },
@@ -28,6 +34,9 @@ pub(super) enum Request {
     },
     Add {
         config: Value,
+        /// Whether it is also started, which nobody waits for.
+        #[serde(default)]
+        start: bool,
     },
     Update {
         config: Value,
@@ -51,6 +60,7 @@ pub(super) enum Request {
 }
 
 /// What a hub answers.
+#[cfg(unix)]
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Response {
@@ -78,7 +88,21 @@ pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<
         Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
         Request::Stop { server } => done(hub.stop(find(hub, &server)?.id).await),
         Request::Restart { server } => done(hub.restart(find(hub, &server)?.id).await),
-        Request::Add { config } => done(hub.create(McpConfig::from_json(&config)?).await),
+        Request::Try => {
+            try_all(hub).await;
+            json(&rows(hub))
+        }
+        Request::Add { config, start } => {
+            let config = McpConfig::from_json(&config)?;
+            let starts = start && config.enabled;
+            let id = config.id;
+            hub.create(config).await?;
+            if starts {
+                let hub = hub.clone();
+                tokio::spawn(async move { hub.boot_server(id).await });
+            }
+            json(&())
+        }
         Request::Update { config } => done(hub.update(McpConfig::from_json(&config)?).await),
         Request::Remove { server } => done(hub.delete(find(hub, &server)?.id).await),
         Request::Reload => done(hub.reload().await),
@@ -96,8 +120,11 @@ pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<
         Request::Call { tool, server, arguments, timeout_ms } => {
             let id = match server {
                 Some(server) => find(hub, &server)?.id,
-                None => provider(hub, &tool)?,
+                None => server_of(hub, &tool)?,
             };
+            if let Some(refusal) = hub.status_detail(id).as_ref().and_then(refusal) {
+                return Err(refusal);
+            }
             let mut options = CallOptions::new().on_progress(on_progress);
             if let Some(timeout) = timeout_ms.map(Duration::from_millis) {
                 // Reports of progress do not put it off: it is how long somebody wants to wait.
@@ -130,8 +157,25 @@ pub(super) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig
     })
 }
 
-fn provider(hub: &Hub, tool: &str) -> Result<Uuid, ErrorContract> {
-    hub.find_tool_provider(tool).ok_or_else(|| {
+/// Starts each server that does not run and that nobody has stopped, and waits until it runs or has failed.
+async fn try_all(hub: &Hub) {
+    let mut starts = JoinSet::new();
+    for StatusDetail { id, enabled, state, .. } in hub.details() {
+        let is_settled = matches!(state, State::Running | State::Stopped | State::Stopping);
+        if enabled && !is_settled {
+            let hub = hub.clone();
+            starts.spawn(async move { hub.boot_server(id).await });
+        }
+    }
+    starts.join_all().await;
+}
+
+/// So many servers without tools are named where a tool is not found: more than fit a line are not read.
+const MOST_ABSENT: usize = 5;
+
+/// The server that the name of a tool belongs to.
+fn server_of(hub: &Hub, tool: &str) -> Result<Uuid, ErrorContract> {
+    hub.find_tool_server(tool).ok_or_else(|| {
         let mut error = ErrorContract::unknown_tool(tool);
         let tools = hub.available_tools();
         let alike: Vec<&str> =
@@ -139,9 +183,25 @@ fn provider(hub: &Hub, tool: &str) -> Result<Uuid, ErrorContract> {
         if !alike.is_empty() {
             error.message.push_str(". Several servers have one of that name: ");
             error.message.push_str(&alike.join(", "));
+            return error;
+        }
+        let absent = hub.details().into_iter().filter(|detail| detail.enabled && lacks_tools(detail));
+        let mut absent: Vec<String> = absent.map(|detail| format!("{} ({})", detail.name, detail.state)).collect();
+        if absent.len() > MOST_ABSENT {
+            let more = format!("{} more", absent.len() - MOST_ABSENT);
+            absent.splice(MOST_ABSENT.., [more]);
+        }
+        if !absent.is_empty() {
+            let note = format!(". Servers that do not run may have it: {}. See mcpwire status", absent.join(", "));
+            error.message.push_str(&note);
         }
         error
     })
+}
+
+/// Whether the tools of a server are not offered because it does not run.
+pub(super) fn lacks_tools(detail: &StatusDetail) -> bool {
+    !matches!(detail.state, State::Running | State::Sleeping)
 }
 
 fn done(result: Result<(), ErrorContract>) -> Result<Json, ErrorContract> {

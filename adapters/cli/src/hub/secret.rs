@@ -6,7 +6,10 @@ use mcpwire_hub::launch::Launch;
 use mcpwire_hub::secrets::{Secret, SecretRef, SecretStore as _, Secrets};
 use mcpwire_hub::store::Store;
 
+use super::advice::restart;
 use super::args::{Place, SecretCommand};
+use super::call::note;
+use super::link::Link;
 use super::requests::find_in;
 use super::{layout, of};
 use crate::args::Options;
@@ -26,9 +29,13 @@ pub(super) fn run(command: &SecretCommand, place: &Place, options: &Options) -> 
             secrets.set(&reference, &value).map_err(of)?;
             let is_used =
                 |value: &mcpwire_hub::config::EnvVarConfig| value.secret_ref.as_deref() == Some(&reference.to_string());
+            if Link::is_hub_running(&layout) {
+                let name = config.name.trim();
+                note(options, &format!("the running hub uses it from the next start on: {}", restart(name)));
+            }
             let all = [&config.env_vars, &config.headers, &config.variables];
             if !all.iter().any(|values| values.values().any(is_used)) {
-                super::call::note(
+                note(
                     options,
                     &format!("{} does not use it yet: no variable refers to {reference}", text::line(server)),
                 );
@@ -69,9 +76,10 @@ fn read(name: &str) -> Result<Secret, Failure> {
         let mut stderr = anstream::stderr();
         let _ =
             stderr.write_all(format!("{} (not shown): ", text::line(name)).as_bytes()).and_then(|()| stderr.flush());
-        let hidden = Hidden::begin();
-        let read = io::stdin().lock().read_line(&mut value);
-        drop(hidden);
+        let read = {
+            let _hidden = Hidden::begin();
+            io::stdin().lock().read_line(&mut value)
+        };
         let _ = stderr.write_all(b"\n");
         read.map_err(failed)?;
     } else {

@@ -9,19 +9,46 @@ use super::args::Place;
 use crate::args::Options;
 use crate::failure::Failure;
 
+#[cfg(not(unix))]
+pub(super) use self::other::{Client, run};
 #[cfg(unix)]
 pub(super) use self::unix::Client;
-
-#[cfg(not(unix))]
-pub(super) fn run(_: &Place, _: &Options) -> Result<u8, Failure> {
-    Err(Failure::usage("hub", "on this system, servers cannot be shared between commands"))
-}
 
 #[cfg(unix)]
 pub(super) fn run(place: &Place, options: &Options) -> Result<u8, Failure> {
     let layout = super::layout(place)?;
     let runtime = super::link::runtime().map_err(super::of)?;
     runtime.block_on(unix::serve(&layout, super::hub_options(&layout, options), options)).map_err(super::of)
+}
+
+/// Without Unix sockets no hub is shared, so each command has its own.
+#[cfg(not(unix))]
+mod other {
+    use std::convert::Infallible;
+
+    use mcpwire_blocking::core::Json;
+    use mcpwire_hub::ErrorContract;
+
+    use super::super::requests::{OnProgress, Request};
+    use super::{Failure, Layout, Options, Place};
+
+    pub(in super::super) fn run(_: &Place, _: &Options) -> Result<u8, Failure> {
+        Err(Failure::usage("hub", "on this system, servers cannot be shared between commands"))
+    }
+
+    /// A connection to a running hub: there is none.
+    pub(in super::super) struct Client(Infallible);
+
+    impl Client {
+        #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
+        pub(in super::super) fn connect(_: &Layout) -> Result<Option<Client>, ErrorContract> {
+            Ok(None)
+        }
+
+        pub(in super::super) fn ask(&mut self, _: &Request, _: OnProgress<'_>) -> Result<Json, ErrorContract> {
+            match self.0 {}
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -11,6 +11,7 @@ use mcpwire_hub::service::log_tail;
 use mcpwire_hub::store::Store;
 use owo_colors::OwoColorize as _;
 
+use super::advice::{advice, enable, not_started, word};
 use super::args::{Place, ServerCommand};
 use super::call::note;
 use super::requests::{Request, find_in};
@@ -67,15 +68,21 @@ fn add(command: &ServerCommand, place: &Place, options: &Options) -> Result<(), 
         config = config.env(EnvVarConfig::secret(name, secret));
     }
     let mut link = link(place, options)?;
-    link.ask::<()>(Request::Add { config: config.to_json() }).map_err(of)?;
-    link.close();
-    if options.json {
-        return output::json(&config);
-    }
+    link.ask::<()>(Request::Add { config: config.to_json(), start: link.is_running() }).map_err(of)?;
     for secret in secrets {
-        note(options, &format!("its secret is still to be set: mcpwire secret set {} {secret}", text::line(name)));
+        note(options, &format!("its secret is still to be set: mcpwire secret set {} {}", word(name), word(secret)));
     }
-    Ok(())
+    // Without its secrets it cannot be started; nobody need be told twice.
+    if link.is_running() && secrets.is_empty() {
+        let started = link.ask::<()>(Request::Start { server: config.id.to_string() });
+        let outcome = match started {
+            Ok(()) => format!("{name}: started in the running hub"),
+            Err(error) => format!("{name}: added, but not started: {error}. {}", advice(name, &error)),
+        };
+        note(options, &text::line(&outcome));
+    }
+    link.close();
+    if options.json { output::json(&config) } else { Ok(()) }
 }
 
 fn take_over(
@@ -108,8 +115,8 @@ fn take_over(
         if agreed {
             config.give_consent();
         }
-        let kept =
-            server.keep_secrets(&secrets).and_then(|()| link.ask::<()>(Request::Add { config: config.to_json() }));
+        let add = Request::Add { config: config.to_json(), start: link.is_running() };
+        let kept = server.keep_secrets(&secrets).and_then(|()| link.ask::<()>(add));
         match kept {
             Ok(()) => taken.push(config),
             Err(error) => {
@@ -120,17 +127,19 @@ fn take_over(
             }
         }
     }
+    if link.is_running() && taken.iter().any(|config| config.enabled && config.has_consent()) {
+        note(options, "the running hub starts them; see how they are: mcpwire status");
+    }
     link.close();
     if options.json {
         output::json(&serde_json::json!({ "imported": taken, "refused": refused }))?;
     } else {
         output::page(|out| {
             for config in &taken {
-                let note = if config.has_consent() {
-                    ""
-                } else {
-                    " (not agreed to yet: mcpwire server enable shows it again)"
-                };
+                let mut note = String::new();
+                if !config.has_consent() {
+                    note = format!(" (not started before you agree: {})", enable(&config.name));
+                }
                 writeln!(out, "{} {}{note}", "added".green(), text::line(&config.name))?;
             }
             for (name, error) in &refused {
@@ -204,9 +213,13 @@ fn switch(server: &str, enabled: bool, trust: bool, place: &Place, options: &Opt
         config.give_consent();
     }
     let mut link = link(place, options)?;
-    let done = link.ask::<()>(Request::Update { config: config.to_json() });
+    let mut done = link.ask::<()>(Request::Update { config: config.to_json() });
+    if enabled && done.is_ok() {
+        // It may have been enabled before, and waited for the user to agree.
+        done = link.ask(Request::Start { server: config.id.to_string() });
+    }
     link.close();
-    done.map_err(of)
+    done.map_err(|error| if enabled { not_started(config.name.trim(), &error) } else { of(error) })
 }
 
 /// What makes sense only where servers go on when the command has ended.

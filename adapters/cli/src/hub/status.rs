@@ -52,7 +52,6 @@ fn follow(link: Link, options: &Options) -> Result<u8, Failure> {
             Link::Own(own).close();
             shown
         }
-        #[cfg(unix)]
         Link::Running(mut client) => {
             // What is shown is whole at any time.
             let _ = ctrlc::set_handler(|| std::process::exit(0));

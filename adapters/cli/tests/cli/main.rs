@@ -18,6 +18,7 @@ mod listen_tells_until_ctrl_c;
 mod messages_of_the_server_go_to_stderr;
 mod servers_are_used_by_name;
 mod servers_at_an_address;
+mod servers_that_do_not_run;
 mod support;
 mod terminals_are_safe;
 mod the_demo_shows_how_it_goes;

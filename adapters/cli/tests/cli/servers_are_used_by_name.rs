@@ -2,31 +2,11 @@
 #![cfg(target_os = "linux")]
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Finished, command, mcpwire, mcpwire_with_input};
+use crate::support::configured::{MCPWIRE, add_demo, at, with_input};
+use crate::support::{command, mcpwire};
 use serde_json::Value;
-
-const MCPWIRE: &str = env!("CARGO_BIN_EXE_mcpwire");
-
-/// `mcpwire` with its things in this directory.
-fn at(place: &Path, arguments: &[&str]) -> Finished {
-    with_input(place, arguments, "")
-}
-
-fn with_input(place: &Path, arguments: &[&str], input: &str) -> Finished {
-    // What is behind `--` is not for us.
-    let end = arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len());
-    let (ours, theirs) = arguments.split_at(end);
-    let place = place.to_str().expect("a plain path");
-    mcpwire_with_input(&[ours, &["--config-dir", place], theirs].concat(), input)
-}
-
-fn add_demo(place: &Path, name: &str) {
-    let added = at(place, &["server", "add", name, "--", MCPWIRE, "demo-server"]);
-    assert_eq!((added.code(), added.stdout.as_str()), (0, ""), "{added:?}");
-}
 
 #[test]
 fn a_configured_server_is_listed_and_called_by_name() {

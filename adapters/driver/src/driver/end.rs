@@ -62,7 +62,7 @@ impl Loop {
 
     /// Tells the engine that the stream has ended, once everything is known that there is to know.
     pub(super) fn end(&mut self, state: &mut State) -> bool {
-        if self.ended || state.engine.phase() == Phase::New {
+        if self.ended || state.engine.session().phase() == Phase::New {
             return false;
         }
         let unwatched = self.exit.is_none() && state.process.is_some();
@@ -80,7 +80,7 @@ impl Loop {
             self.ending.errors_ended();
         }
         if !self.ending.is_over(now) {
-            self.look_again = (unwatched && state.engine.in_flight() > 0).then(|| now + UNWATCHED);
+            self.look_again = (unwatched && state.engine.session().in_flight() > 0).then(|| now + UNWATCHED);
             return false;
         }
         self.ended = true;
@@ -90,7 +90,7 @@ impl Loop {
 
     /// Ends the server, if that is wanted or it has ended the connection. Whether nothing is left of it.
     pub(super) fn stop(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if self.stopping.is_none() && state.wish == Wish::Live && state.engine.phase() != Phase::Closed {
+        if self.stopping.is_none() && state.wish == Wish::Live && state.engine.session().phase() != Phase::Closed {
             return false;
         }
         let now = self.shared.clock.now();

@@ -14,7 +14,6 @@ use mcpwire_core::{Ending, Phase, Timestamp};
 use mcpwire_process::{Direction, ShutdownReport};
 
 use crate::answers::Answers;
-use crate::handlers;
 use crate::runtime::{ExitWatch, Reader, Timer};
 use crate::shared::{Shared, Watchers};
 use crate::state::{State, Wish};
@@ -195,7 +194,7 @@ impl Loop {
     fn read(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
         let Some(reader) = &mut self.reader else { return false };
         let mut scratch;
-        let phase = state.engine.phase();
+        let phase = state.engine.session().phase();
         if phase == Phase::New && state.wish == Wish::Live {
             // What a server says, and that it ends, belongs to the opening.
             return false;
@@ -329,7 +328,7 @@ impl Loop {
         if self.over {
             self.answers.clear();
         } else {
-            handlers::serve(&mut self.answers, &shared, asks, cx);
+            self.answers.serve(&shared, asks, cx);
         }
         self.outside();
         if self.over { Poll::Ready(()) } else { Poll::Pending }

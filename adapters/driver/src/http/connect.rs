@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpwire_core::EngineBox;
+use mcpwire_core::AnyEngine;
 use mcpwire_core::http::{Engine, Settings};
 use mcpwire_process::{Error, McpServerDef, StderrLines, Tracer};
 
@@ -25,7 +25,7 @@ pub(crate) fn assemble<R: Runtime>(
     let client =
         http.into_client(|| R::http(def)).map_err(|error| Error::Http { server: def.display_name().into(), error })?;
     let exchanges = Exchanges::new(client, trace.is_some());
-    let engine = EngineBox::http(Engine::new(config, settings));
+    let engine = AnyEngine::Http(Box::new(Engine::new(config, settings)));
     let watchers = Watchers { lines: StderrLines::new(stderr), tracer: trace.map(Tracer::new) };
     let state = State::new(engine, None, None);
     let shared =

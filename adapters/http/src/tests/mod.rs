@@ -110,7 +110,7 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, counted: &AtomicUsize) 
 /// What an engine wants to be sent to this address first.
 fn exchange(url: &str) -> Exchange {
     let mut engine = Engine::new(Config::new("test", "1"), Settings::new(url).unwrap());
-    engine.initialize(Timestamp::ORIGIN).unwrap();
+    engine.calls().initialize(Timestamp::ORIGIN).unwrap();
     match engine.poll_exchange(Timestamp::ORIGIN) {
         Some(Command::Start(exchange)) => exchange,
         other => panic!("{other:?}"),

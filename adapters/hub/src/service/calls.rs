@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use mcpwire_core::supervisor::{Command, Generation, Refusal, ServerId};
+use mcpwire_supervisor::{Command, Generation, Refusal, ServerId};
 use serde_json::Value;
 
 use super::attempt::Failing;
@@ -32,17 +32,16 @@ impl Shared {
     ) -> Result<ToolOutcome, ErrorContract> {
         let id = server_id(id);
         let config = self.lock().config(id)?;
-        let tool = self.server_name_of(id, name);
         let mut options = options;
         let cancel = options.cancel.take();
-        let call = self.send(id, &config, &tool, arguments, options);
+        let call = self.send(id, &config, name, arguments, options);
         let Some(mut cancel) = cancel else { return call.await };
         let mut call = pin!(call);
         poll_fn(|cx| {
             if let Poll::Ready(result) = call.as_mut().poll(cx) {
                 return Poll::Ready(result);
             }
-            let cancelled = || ErrorContract::unavailable(format!("The call of `{tool}` was cancelled"));
+            let cancelled = || ErrorContract::unavailable(format!("The call of `{name}` was cancelled"));
             cancel.as_mut().poll(cx).map(|()| Err(cancelled()))
         })
         .await
@@ -60,13 +59,14 @@ impl Shared {
         self: &Arc<Self>,
         id: ServerId,
         config: &McpConfig,
-        tool: &str,
+        name: &str,
         arguments: &Value,
         options: CallOptions<'_>,
     ) -> Result<ToolOutcome, ErrorContract> {
         let timeout = options.timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
         let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
-        let sent = self.begin(id, tool, total).await?;
+        let sent = self.begin(id, name, total).await?;
+        let tool = sent.tool.as_str();
         let mut call = sent.client.call_tool(tool, arguments).timeout(timeout).total_timeout(total);
         if let Some(progress) = options.progress {
             call = call.on_progress(progress);
@@ -82,12 +82,14 @@ impl Shared {
     async fn begin(
         self: &Arc<Self>,
         id: ServerId,
-        tool: &str,
+        name: &str,
         total: std::time::Duration,
     ) -> Result<Sent, ErrorContract> {
         for _ in 0..TRIES {
+            // Each time: the names that are shown of a server's tools are known only once it has run.
+            let tool = self.server_name_of(id, name);
             let begun = self.act(|core, now| {
-                let generation = match core.supervisor.begin_call(id, tool, now) {
+                let generation = match core.supervisor.begin_call(id, &tool, now) {
                     Ok(generation) => generation,
                     Err(refusal) => return Err(Some(refusal)),
                 };
@@ -99,7 +101,7 @@ impl Shared {
                     core.supervisor.end_call(id, generation, now);
                     return Err(None);
                 };
-                Ok(Sent { shared: Arc::clone(self), id, generation, client, failing, redactor })
+                Ok(Sent { shared: Arc::clone(self), id, generation, tool, client, failing, redactor })
             });
             match begun {
                 Ok(sent) => return Ok(sent),
@@ -120,6 +122,8 @@ struct Sent {
     shared: Arc<Shared>,
     id: ServerId,
     generation: Generation,
+    /// The name that the server gives the tool.
+    tool: String,
     client: Client,
     failing: Failing,
     redactor: Redactor,

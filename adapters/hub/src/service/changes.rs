@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::{Command, ServerId};
+use mcpwire_supervisor::{Command, ServerId};
 use uuid::Uuid;
 
 use super::events::HubEvent;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{State, ToolChange};
+use mcpwire_supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

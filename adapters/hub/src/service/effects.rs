@@ -4,8 +4,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{Effect, Event, Failure, Generation, Retry, ServerId, Stage, State};
 use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
+use mcpwire_supervisor::{Effect, Event, Failure, Generation, Retry, ServerId, Stage, State};
 
 use super::attempt::Attempt;
 use super::events::HubEvent;

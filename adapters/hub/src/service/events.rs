@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use mcpwire_core::supervisor::{State, ToolChange};
+use mcpwire_supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 

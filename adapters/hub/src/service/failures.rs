@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use mcpwire_core::http::HttpError;
-use mcpwire_core::supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
 use mcpwire_core::{CallError, ConnectError, SendError};
 use mcpwire_driver::{Error, ProcessReport, SpawnErrorKind};
+use mcpwire_supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
 
 use super::plan;
 use crate::config::McpConfig;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use mcpwire_core::Era;
-use mcpwire_core::supervisor::Command;
+use mcpwire_supervisor::Command;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -93,6 +93,16 @@ impl Hub {
             core.supervisor.boot(now);
         });
         booted.await.map_err(|_| hub_has_ended())
+    }
+
+    /// Starts one server as [`boot`](Self::boot) does, and waits until it runs or has failed: it waits for its turn, and a lazy
+    /// server whose tools are known is not started before it is called.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`McpService::start`].
+    pub async fn boot_server(&self, id: Uuid) -> Result<(), ErrorContract> {
+        self.shared().command(server_id(id), Command::Boot).await
     }
 
     /// What an earlier hub had left behind when this one was opened, and has been ended.
@@ -211,6 +221,11 @@ impl McpService for Hub {
 
     fn find_tool_provider(&self, tool_name: &str) -> Option<Uuid> {
         self.available_tools().find(tool_name).map(|tool| tool.mcp_id)
+    }
+
+    fn find_tool_server(&self, tool_name: &str) -> Option<Uuid> {
+        self.find_tool_provider(tool_name)
+            .or_else(|| self.shared().lock().supervisor.server_of_tool(tool_name).map(uuid))
     }
 
     fn resolve(&self, tool_name: &str) -> Option<FoundTool> {

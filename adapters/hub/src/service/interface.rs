@@ -14,7 +14,7 @@ use crate::ErrorContract;
 use crate::config::McpConfig;
 use crate::launch::Preview;
 
-pub use mcpwire_core::supervisor::Status as McpStatus;
+pub use mcpwire_supervisor::Status as McpStatus;
 
 /// An answer that takes a while. It is a boxed future, so that the trait can be used as `dyn McpService`.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorContract>> + Send + 'a>>;
@@ -63,6 +63,12 @@ pub trait McpService: Send + Sync {
     /// The server that provides the tool of this name: an exposed name, or one that only one server uses.
     fn find_tool_provider(&self, tool_name: &str) -> Option<Uuid>;
 
+    /// Finds the server that a tool's name belongs to, whether that server runs or not. Of a server that does not run, only the
+    /// part of an exposed name before `__` is compared; a call then says why the server does not run.
+    fn find_tool_server(&self, tool_name: &str) -> Option<Uuid> {
+        self.find_tool_provider(tool_name)
+    }
+
     /// The server and the tool that stand behind a name, as [`find_tool_provider`](McpService::find_tool_provider) finds them.
     fn resolve(&self, tool_name: &str) -> Option<FoundTool>;
 
@@ -73,9 +79,10 @@ pub trait McpService: Send + Sync {
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND` for an unknown id, or a tool that the server does not have or may not be used for; `SERVICE_UNAVAILABLE` if the
-    /// tool fails (with its text), the server is not running or ends meanwhile, or too many calls were made; `NETWORK_ERROR` if no
-    /// answer comes in time; `CONFLICT` if the server is disabled; `VALIDATION_ERROR` for arguments that it does not take.
+    /// `NOT_FOUND` for an unknown id, or a tool that a running server does not have or may not be used for; `SERVICE_UNAVAILABLE`
+    /// if the tool fails (with its text), the server is stopped, has failed or is still starting, ends meanwhile, or too many calls
+    /// were made; `NETWORK_ERROR` if no answer comes in time; `CONFLICT` if the server is disabled; `VALIDATION_ERROR` for
+    /// arguments that it does not take, and for what a server misses to start.
     fn call_tool<'a>(&'a self, mcp_id: Uuid, tool_name: &'a str, arguments: &'a Value) -> Answer<'a, String>;
 
     /// Calls a tool and gives all of its result: text, images, structured content, and that it failed, which is no `Err` here.

@@ -4,8 +4,8 @@
 use std::io;
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::ServerId;
 use mcpwire_core::{CacheHints, Listed, Tool, ToolList};
+use mcpwire_supervisor::ServerId;
 use serde::{Deserialize, Serialize};
 
 use super::effects::Target;

@@ -1,7 +1,7 @@
 //! How much of a result is taken.
 
 use mcpwire_core::CallToolResult;
-use mcpwire_core::supervisor::ResultLimits;
+use mcpwire_supervisor::ResultLimits;
 
 use super::outcome::ToolOutcome;
 use crate::config::Limits;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{Policy, SupervisorSettings};
 use mcpwire_driver::ConnectOptions;
+use mcpwire_supervisor::{Policy, SupervisorSettings};
 
 use crate::config::McpConfig;
 use crate::layout::Layout;

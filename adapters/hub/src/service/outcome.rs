@@ -5,8 +5,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::Truncated;
 use mcpwire_core::{CallToolResult, Progress};
+use mcpwire_supervisor::Truncated;
 
 type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 type Cancel<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;

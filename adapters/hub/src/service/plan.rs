@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{Failure, Filter, PackageKind, Policy, Rate, Restart};
+use mcpwire_supervisor::{Failure, Filter, PackageKind, Policy, Rate, Restart};
 
 use crate::ErrorContract;
 use crate::config::{EnvVarConfig, Limits, McpConfig, McpPackageType, RestartPolicy, Timeouts};

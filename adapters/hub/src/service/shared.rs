@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use mcpwire_core::Timestamp;
-use mcpwire_core::supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
+use mcpwire_supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
 
 use super::attempt::Attempt;
 use super::events::{HubEvent, Listeners};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpwire_core::Tool;
-use mcpwire_core::supervisor::{Catalogue, Offered, ServerId, search_tools};
+use mcpwire_supervisor::{Catalogue, Offered, ServerId, search_tools};
 use uuid::Uuid;
 
 /// The tools of all servers, as they were at one moment. Cheap to make and to clone, however many they are.

@@ -1,7 +1,7 @@
 //! A change of the file that is not written yet.
 
 use jsonc_parser::cst::{CstArray, CstRootNode};
-use mcpwire_core::supervisor::ServerId;
+use mcpwire_supervisor::ServerId;
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -1,7 +1,6 @@
 //! `servers.json`: what is kept, what is refused, and who may change it at the same time.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
@@ -231,7 +230,7 @@ fn an_update_from_what_is_no_longer_there_is_a_conflict() {
 #[test]
 fn case_15_a_link_stays_a_link_and_permissions_stay() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let directory = TempDir::new().unwrap();
     let store = store(&directory);
     store.create(&McpConfig::binary("a", "a")).unwrap();

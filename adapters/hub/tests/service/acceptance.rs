@@ -1,8 +1,8 @@
 //! The acceptance criteria AC-001 to AC-004.
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::McpService;
 use mcpwire_hub::service::CallOptions;
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
 use crate::support::{Place, call, good, soon, until};

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::McpService;
 use mcpwire_hub::config::Origin;
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::Value;
 
 use crate::support::{Place, good, pid, server, soon, state, until};

@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::{McpService, McpStatus};
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
 use crate::support::{

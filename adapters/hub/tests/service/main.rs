@@ -9,6 +9,7 @@ mod redefined;
 mod required;
 mod secrets;
 mod server;
+mod snapshot;
 mod support;
 mod tools;
 mod worker;

@@ -1,8 +1,8 @@
 //! A tool that becomes another under the same name: it is told, now, after a restart of its server, and after one of the hub.
 
-use mcpwire_core::supervisor::State;
 use mcpwire_hub::service::{Events, HubEvent};
 use mcpwire_hub::{Hub, McpService, ToolChange, Uuid};
+use mcpwire_supervisor::State;
 use serde_json::json;
 
 use crate::support::{Place, call, good, pid, soon, until};

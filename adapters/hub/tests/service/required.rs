@@ -1,9 +1,9 @@
 //! The tests that the requirements name: MC-T1 to MC-T9, and the negative ones.
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, McpConfig};
 use mcpwire_hub::secrets::SecretRef;
 use mcpwire_hub::{McpService, McpStatus, Uuid};
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
 use crate::support::{Place, call, good, is_alive, missing, pid, server, soon, state, until_gone};

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use mcpwire_core::supervisor::State;
 use mcpwire_hub::config::EnvVarConfig;
 use mcpwire_hub::secrets::SecretRef;
 use mcpwire_hub::{Hub, McpService};
+use mcpwire_supervisor::State;
 use serde_json::json;
 
 use crate::support::{Place, call, good, pid, processes_with, server, soon, state};

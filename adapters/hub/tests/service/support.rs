@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::State;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::{Events, HubEvent};
 use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService, Uuid};
+use mcpwire_supervisor::State;
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -5,13 +5,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{ErrorCode, State};
-use mcpwire_hub::McpService;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::service::CallOptions;
+use mcpwire_hub::{Hub, HubOptions, McpService};
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::json;
 
-use crate::support::{Place, call, good, pid, server, soon, state, until, until_tools};
+use crate::support::{Place, call, good, missing, pid, server, soon, state, until, until_tools};
 
 /// Case 44, of which the other answers are matters of the connection.
 #[tokio::test]
@@ -121,6 +121,69 @@ async fn a_tool_that_is_denied_is_not_there() {
     soon(hub.update(config.clone())).await.unwrap();
     assert_eq!(hub.available_tools().len(), 1);
     assert_eq!(pid(&hub, config.id), before);
+}
+
+/// By the exposed name and by the server's own, whatever tools are allowed.
+#[tokio::test]
+async fn a_call_of_a_server_that_does_not_run_says_so_and_what_to_do() {
+    let place = Place::new();
+    let (mut stopped, broken, mut disabled) = (good("stopped"), missing("broken"), good("disabled"));
+    stopped.tools.allow = Some(vec!["echo".into()]);
+    disabled.enabled = false;
+    let hub = place.hub_with([stopped.clone(), broken.clone(), disabled.clone()]).await;
+    soon(hub.start(broken.id)).await.unwrap_err();
+    for (config, code, says) in [
+        (&stopped, ErrorCode::ServiceUnavailable, "is stopped; start it first"),
+        (&broken, ErrorCode::ServiceUnavailable, "has failed; start it again first: Package not found"),
+        (&disabled, ErrorCode::Conflict, "is disabled"),
+    ] {
+        let exposed = format!("{}__echo", config.name);
+        assert_eq!(hub.find_tool_provider(&exposed), None);
+        assert_eq!(hub.find_tool_server(&exposed), Some(config.id));
+        for name in ["echo", &exposed] {
+            let error = call(&hub, config.id, name, json!({})).await.unwrap_err();
+            assert_eq!(error.code, code, "{error}");
+            assert!(error.message.contains(says), "{error}");
+        }
+    }
+    assert_eq!(hub.find_tool_server("nobody__echo"), None);
+    soon(hub.start(stopped.id)).await.unwrap();
+    assert_eq!(call(&hub, stopped.id, "stopped__echo", json!({"message": "hi"})).await.unwrap(), "hi");
+    assert_eq!(hub.find_tool_server("stopped__nothing"), Some(stopped.id));
+    let error = call(&hub, stopped.id, "stopped__nothing", json!({})).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::NotFound, "{error}");
+}
+
+#[tokio::test]
+async fn a_call_waits_for_a_server_that_starts_or_is_told_that_it_does() {
+    for waits in [true, false] {
+        let place = Place::new();
+        let options = HubOptions::new(place.layout()).policy(move |_, policy| {
+            policy.call_wait_start = if waits { Duration::from_secs(60) } else { Duration::ZERO };
+        });
+        let hub = Hub::open(options).await.unwrap();
+        let mut config = good("a");
+        // The exposed name is translated once the tools are known.
+        config.tools.allow = Some(vec!["echo".into()]);
+        hub.create(config.clone()).await.unwrap();
+        let mut events = hub.events();
+        let booting = {
+            let hub = hub.clone();
+            tokio::spawn(async move { hub.boot().await })
+        };
+        until(&mut events, config.id, State::Resolving).await;
+        assert!(state(&hub, config.id).is_starting());
+        let id = hub.find_tool_server("a__echo").unwrap();
+        let called = call(&hub, id, "a__echo", json!({"message": "hi"})).await;
+        if waits {
+            assert_eq!(called.as_deref(), Ok("hi"));
+        } else {
+            let error = called.unwrap_err();
+            assert_eq!(error.code, ErrorCode::ServiceUnavailable, "{error}");
+            assert!(error.message.contains("is still starting; try again"), "{error}");
+        }
+        assert_eq!(soon(booting).await.unwrap().unwrap().ready, 1);
+    }
 }
 
 /// Case 51.

@@ -5,8 +5,8 @@ mod subject;
 
 use std::sync::Arc;
 
-use mcpwire_core::supervisor::{ErrorCode, State};
 use mcpwire_hub::McpService;
+use mcpwire_supervisor::{ErrorCode, State};
 use serde_json::{Value, json};
 
 use self::subject::{Perception, Source, Worker};
@@ -64,6 +64,27 @@ async fn after_a_crash_the_worker_goes_on() {
     );
     until(&mut events, config.id, State::Running).await;
     assert_eq!(soon(worker.perceive()).await, [Perception::Seen("data about a".into())]);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_run_is_told_from_a_tool_that_is_not_there() {
+    let place = Place::new();
+    let mut config = good("source");
+    let hub = place.hub_with([config.clone()]).await;
+    let tools = ["source__fetch_data", "other__fetch_data", "fetch_data"];
+    let sources = tools.map(|tool| source(tool, json!({"query": "a"}))).to_vec();
+    let mut worker = Worker::new(Arc::new(hub.clone()), sources);
+    let none = |tool: &str| Perception::NoSuchTool(tool.into());
+    let perceived = soon(worker.perceive()).await;
+    assert!(
+        matches!(&perceived[0], Perception::NotNow(error) if error.message.contains("is stopped; start it")),
+        "{perceived:?}"
+    );
+    assert_eq!(perceived[1..], [none(tools[1]), none(tools[2])]);
+    config.enabled = false;
+    soon(hub.update(config)).await.unwrap();
+    let perceived = soon(worker.perceive()).await;
+    assert!(matches!(&perceived[0], Perception::Refused(error) if error.field == "enabled"), "{perceived:?}");
 }
 
 #[tokio::test]

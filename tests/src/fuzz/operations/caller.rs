@@ -32,7 +32,7 @@ pub(super) fn call(model: &mut Model, input: &mut Bytes<'_>) {
     let arguments = Json::parse(arguments).expect("it is JSON");
     let params = CallToolParams { name, arguments: &arguments };
     model.send(format!("tools/call {name}"), &options, |engine, options, now| {
-        engine.request::<CallTool>(&params, options, now).map(Into::into)
+        engine.calls().request::<CallTool>(&params, options, now).map(Into::into)
     });
 }
 
@@ -48,12 +48,12 @@ pub(super) fn call_in_task(model: &mut Model, input: &mut Bytes<'_>) {
     if bits & 3 == 3 {
         let options = options.task(TaskMode::Handle);
         model.send(what, &options, |engine, options, now| {
-            engine.request::<CallToolAsTask>(&params, options, now).map(Into::into)
+            engine.calls().request::<CallToolAsTask>(&params, options, now).map(Into::into)
         });
     } else {
         let options = options.task(TaskMode::Follow);
         model.send(what, &options, |engine, options, now| {
-            engine.request::<CallTool>(&params, options, now).map(Into::into)
+            engine.calls().request::<CallTool>(&params, options, now).map(Into::into)
         });
     }
 }
@@ -77,20 +77,20 @@ pub(super) fn about_task(model: &mut Model, input: &mut Bytes<'_>) {
     let responses = Json::parse("{\"a\":{}}").expect("it is JSON");
     match what % 5 {
         0 => model.send(format!("tasks/get {name}"), &options, |engine, options, now| {
-            engine.request::<GetTask>(&params, options, now).map(Into::into)
+            engine.calls().request::<GetTask>(&params, options, now).map(Into::into)
         }),
         1 => model.send(format!("tasks/result {name}"), &options, |engine, options, now| {
-            engine.request::<GetTaskResult>(&params, options, now).map(Into::into)
+            engine.calls().request::<GetTaskResult>(&params, options, now).map(Into::into)
         }),
         2 => model.send(format!("tasks/cancel {name}"), &options, |engine, options, now| {
-            engine.request::<CancelTask>(&params, options, now).map(Into::into)
+            engine.calls().request::<CancelTask>(&params, options, now).map(Into::into)
         }),
         3 => model.send("tasks/list".into(), &options, |engine, options, now| {
-            engine.request::<ListTasks>(&ListParams::default(), options, now).map(Into::into)
+            engine.calls().request::<ListTasks>(&ListParams::default(), options, now).map(Into::into)
         }),
         _ => model.send(format!("tasks/update {name}"), &options, |engine, options, now| {
             let params = UpdateTaskParams { task_id: &name, input_responses: &responses };
-            engine.request::<UpdateTask>(&params, options, now).map(Into::into)
+            engine.calls().request::<UpdateTask>(&params, options, now).map(Into::into)
         }),
     }
 }
@@ -110,7 +110,7 @@ pub(super) fn list(model: &mut Model, input: &mut Bytes<'_>) {
 fn list_from(model: &mut Model, cursor: Option<&str>, options: &RequestOptions) {
     let what = format!("tools/list {}", cursor.unwrap_or_default());
     model.send(what, options, |engine, options, now| {
-        engine.request::<ListTools>(&ListParams { cursor }, options, now).map(Into::into)
+        engine.calls().request::<ListTools>(&ListParams { cursor }, options, now).map(Into::into)
     });
 }
 
@@ -118,15 +118,18 @@ fn list_from(model: &mut Model, cursor: Option<&str>, options: &RequestOptions) 
 pub(super) fn read(model: &mut Model, input: &mut Bytes<'_>) {
     let options = kept_options(input);
     let uri = input.pick(&ADDRESSES);
+    // No answer depends on where a request belongs in a trace.
+    let mark = format!(r##"{{"traceparent":"#{}"}}"##, model.next_mark());
+    let options = options.meta(Json::parse(mark).expect("it is JSON"));
     model.send(format!("resources/read {uri}"), &options, |engine, options, now| {
-        engine.request::<ReadResource>(&ReadResourceParams { uri }, options, now).map(Into::into)
+        engine.calls().request::<ReadResource>(&ReadResourceParams { uri }, options, now).map(Into::into)
     });
 }
 
 pub(super) fn ping(model: &mut Model, input: &mut Bytes<'_>) {
     let options = options(input);
     model.send("ping".into(), &options, |engine, options, now| {
-        engine.request::<Ping>(&(), options, now).map(Into::into)
+        engine.calls().request::<Ping>(&(), options, now).map(Into::into)
     });
 }
 
@@ -149,7 +152,7 @@ pub(super) fn raw(model: &mut Model, input: &mut Bytes<'_>) {
     let params = if method == "tools/call" { &marked } else { params };
     let params = (!params.is_empty()).then(|| Json::parse(params).expect("it is JSON"));
     model.send(format!("{method} by hand, {mark}"), &options, |engine, options, now| {
-        engine.request_raw(method, params.as_ref(), options, now).map(Into::into)
+        engine.calls().request_raw(method, params.as_ref(), options, now).map(Into::into)
     });
 }
 

@@ -35,9 +35,10 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What a call was marked with.
+    /// What a request that may be sent again was marked with: a call in its tool's name, others in their trace.
     pub(super) fn mark(&self) -> Option<u64> {
-        self.params["name"].as_str()?.rsplit_once('#')?.1.parse().ok()
+        let mark = self.params["name"].as_str().or_else(|| self.params["_meta"]["traceparent"].as_str())?;
+        mark.rsplit_once('#')?.1.parse().ok()
     }
 
     /// Whether it is about this task.

@@ -5,7 +5,7 @@ mod model;
 
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{Command, Event, Generation, Retry};
+use mcpwire_supervisor::{Command, Event, Generation, Retry};
 
 use self::model::Model;
 use super::bytes::Bytes;

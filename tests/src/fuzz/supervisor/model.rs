@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::supervisor::{
+use mcpwire_core::{Timestamp, ToolList};
+use mcpwire_supervisor::{
     Command, Effect, ErrorContract, Event, Failure, Filter, Generation, PackageKind, Policy, Refusal, Restart, Retry,
     ServerId, Spec, State, Status, SupervisorSettings,
 };
-use mcpwire_core::{Timestamp, ToolList};
 
 use crate::sim::fleet::{Fleet, server_id, tools};
 

@@ -35,7 +35,8 @@ pub struct Web {
     /// Everything that happened, replies aside, and when.
     pub events: Vec<(Duration, Event)>,
     server: Box<Server>,
-    now: Timestamp,
+    /// The present moment, for calls of the engine.
+    pub now: Timestamp,
     saying: Saying<(ExchangeId, Part)>,
     over: BTreeSet<ExchangeId>,
     replies: Replies,
@@ -75,7 +76,7 @@ impl Web {
     /// A connection that is open, with nothing of the opening left to see.
     pub fn ready(config: Config, server: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
         let mut web = Web::opening(config, server);
-        assert_eq!(web.engine.phase(), Phase::Ready, "{:?}", web.events);
+        assert_eq!(web.engine.session().phase(), Phase::Ready, "{:?}", web.events);
         web.events.clear();
         web.asked.clear();
         web
@@ -83,7 +84,7 @@ impl Web {
 
     /// Begins to open the connection, and drives it.
     pub fn open(&mut self) {
-        self.engine.initialize(self.now).expect("a new engine can be opened");
+        self.engine.calls().initialize(self.now).expect("a new engine can be opened");
         self.drive();
     }
 
@@ -99,11 +100,6 @@ impl Web {
         self.now.since_origin()
     }
 
-    /// The moment, for calls to the engine.
-    pub fn now(&self) -> Timestamp {
-        self.now
-    }
-
     /// Sends a call of a tool.
     ///
     /// # Errors
@@ -116,7 +112,7 @@ impl Web {
     ) -> Result<Ticket<CallTool>, SendError> {
         let arguments = Json::parse(arguments).expect("the test gives JSON");
         let params = CallToolParams { name: tool, arguments: &arguments };
-        self.engine.request::<CallTool>(&params, options, self.now)
+        self.engine.calls().request::<CallTool>(&params, options, self.now)
     }
 
     /// Sends a call of a tool without arguments, and drives it.
@@ -132,7 +128,7 @@ impl Web {
     /// If the engine does not send it.
     pub fn raw(&mut self, method: &str, params: Option<&str>) -> Result<Ticket<Raw>, SendError> {
         let params = params.map(|text| Json::parse(text).expect("the test gives JSON"));
-        self.engine.request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
+        self.engine.calls().request_raw(method, params.as_ref(), &RequestOptions::new(), self.now)
     }
 
     /// What came of a request, decoded, once there is something.

@@ -83,13 +83,13 @@ fn what_is_kept_for_another_round_is_bounded() {
 fn a_call_that_is_given_up_in_the_pause() {
     let mut pair = open(&[wants(&format!(r#"{{"r":{ROOTS}}}"#), r#""s""#)]);
     let (ticket, ask) = asked(&mut pair);
-    assert!(pair.engine.cancel(ticket.key(), None));
-    assert!(!pair.engine.cancel(ticket.key(), None));
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
+    assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
     assert_eq!(pair.happened(), [&Event::AskCancelled(ask.key)]);
     assert_eq!(pair.error(ticket), CallError::Cancelled { method: "tools/call".into() });
     assert!(!answer(&mut pair, &ask, &json!({})));
-    assert!(!pair.engine.refuse(ask.key, &RpcError::new(0, ""), pair.now()));
+    assert!(!pair.engine.calls().refuse(ask.key, &RpcError::new(0, ""), pair.now));
     assert_eq!(pair.sent.len(), 1, "the server is not told of what it does not have");
     assert!(pair.engine.is_idle() && pair.engine.poll_timeout().is_none());
 }
@@ -110,12 +110,12 @@ fn a_call_that_is_given_up_in_its_second_round() {
     let mut pair = asking_once();
     let (ticket, ask) = asked(&mut pair);
     assert!(answer(&mut pair, &ask, &json!({})));
-    assert!(pair.engine.is_waiting(ticket.key()));
-    assert!(pair.engine.cancel(ticket.key(), None));
+    assert!(pair.engine.session().is_waiting(ticket.key()));
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
     assert_eq!(pair.sent[2].method(), "notifications/cancelled");
     assert_eq!(pair.sent[2].params()["requestId"], pair.sent[1].message["id"], "under its id of this round");
-    assert!(!pair.engine.is_waiting(ticket.key()));
+    assert!(!pair.engine.session().is_waiting(ticket.key()));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn only_the_total_deadline_runs_while_a_person_thinks() {
     let mut pair = open(&[wants(&format!(r#"{{"r":{ROOTS}}}"#), r#""s""#)]);
     let (ticket, ask) = asked(&mut pair);
     pair.pass(Duration::from_secs(3599));
-    assert!(pair.engine.is_waiting(ticket.key()), "the idle deadline of 30 s does not run");
+    assert!(pair.engine.session().is_waiting(ticket.key()), "the idle deadline of 30 s does not run");
     pair.pass(Duration::from_secs(1));
     let error = pair.error(ticket);
     assert!(matches!(error, CallError::Timeout { deadline: Deadline::Total, .. }), "{error:?}");
@@ -155,7 +155,7 @@ fn each_round_has_the_idle_deadline_anew() {
     pair.pass(Duration::from_secs(100));
     assert!(answer(&mut pair, &ask, &json!({})));
     pair.pass(Duration::from_secs(29));
-    assert!(pair.engine.is_waiting(ticket.key()));
+    assert!(pair.engine.session().is_waiting(ticket.key()));
     pair.pass(Duration::from_secs(1));
     assert_eq!(pair.ended_at(ticket), Some(Duration::from_secs(130)));
     assert!(matches!(pair.error(ticket), CallError::Timeout { deadline: Deadline::Idle, .. }));
@@ -174,10 +174,10 @@ fn a_legacy_server_that_waits_for_a_person_is_not_too_slow() {
     assert_eq!(pair.ended_at(short), Some(Duration::from_secs(60)), "the total deadline runs");
     assert!(answer(&mut pair, &asks[0], &json!({})));
     pair.pass(Duration::from_secs(100));
-    assert!(pair.engine.is_waiting(ticket.key()), "one is open still");
+    assert!(pair.engine.session().is_waiting(ticket.key()), "one is open still");
     assert!(answer(&mut pair, &asks[1], &json!({})));
     pair.pass(Duration::from_secs(29));
-    assert!(pair.engine.is_waiting(ticket.key()));
+    assert!(pair.engine.session().is_waiting(ticket.key()));
     pair.pass(Duration::from_secs(1));
     assert_eq!(pair.ended_at(ticket), Some(Duration::from_secs(230)));
     assert!(matches!(pair.error(ticket), CallError::Timeout { deadline: Deadline::Idle, .. }));
@@ -238,7 +238,7 @@ fn many_requests_in_their_second_round_are_found_by_their_keys() {
     for ask in &asks {
         assert!(answer(&mut pair, ask, &json!({})));
     }
-    assert_eq!(pair.engine.in_flight(), 100);
+    assert_eq!(pair.engine.session().in_flight(), 100);
     let by_key =
         |pair: &Pair, key| asks.iter().position(|ask| ask.during == Some(key)).map(|at| pair.sent[100 + at].id());
     for ticket in &tickets {
@@ -247,7 +247,9 @@ fn many_requests_in_their_second_round_are_found_by_their_keys() {
         assert_eq!(pair.text(*ticket), "done");
     }
     for ticket in plain {
-        assert!(pair.engine.is_waiting(ticket.key()) && pair.engine.cancel(ticket.key(), None));
+        assert!(
+            pair.engine.session().is_waiting(ticket.key()) && pair.engine.calls().cancel(ticket.key(), None, pair.now)
+        );
     }
     pair.drive();
     assert!(pair.engine.is_idle());
@@ -262,7 +264,7 @@ fn an_overlong_second_round_fails_its_call() {
     let (ticket, ask) = asked(&mut pair);
     assert!(answer(&mut pair, &ask, &json!({})));
     assert!(pair.error(ticket).to_string().contains("limit of 1000"));
-    assert!(!pair.engine.cancel(ticket.key(), None) && pair.engine.is_idle());
+    assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now) && pair.engine.is_idle());
 }
 
 #[test]
@@ -317,7 +319,7 @@ fn the_official_examples_are_asked_and_answered() {
                 .find(|(_, request)| request["method"] == ask.method)
                 .expect("it is one of them");
             assert_eq!(ask.params.expect("it has details").decode::<Value>().unwrap(), request["params"]);
-            assert_eq!(pair.engine.answer(ask.key, &responses[name], pair.now()), Ok(true));
+            assert_eq!(pair.engine.calls().answer(ask.key, &responses[name], pair.now), Ok(true));
         }
         pair.drive();
     }

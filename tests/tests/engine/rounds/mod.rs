@@ -62,7 +62,7 @@ fn asked(pair: &mut Pair) -> (Ticket<CallTool>, Ask) {
 }
 
 fn answer(pair: &mut Pair, ask: &Ask, answer: &Value) -> bool {
-    let answered = pair.engine.answer(ask.key, answer, pair.now()).expect("it is an object");
+    let answered = pair.engine.calls().answer(ask.key, answer, pair.now).expect("it is an object");
     pair.drive();
     answered
 }

@@ -22,7 +22,11 @@ fn a_call_of_two_rounds() {
     assert!(first.iter().all(|ask| ask.during == Some(ticket.key())));
     assert!(answer(&mut pair, &first[1], &json!({"roots": []})));
     assert_eq!(pair.sent.len(), 1, "one answer is missing");
-    assert!(pair.engine.is_waiting(ticket.key()) && pair.engine.in_flight() == 1 && !pair.engine.is_idle());
+    assert!(
+        pair.engine.session().is_waiting(ticket.key())
+            && pair.engine.session().in_flight() == 1
+            && !pair.engine.is_idle()
+    );
     assert!(answer(&mut pair, &first[0], &json!({"action": "accept", "content": {"name": "x"}})));
     let sent = &pair.sent[1];
     assert_eq!(sent.params()["inputResponses"]["who"]["content"]["name"], "x");
@@ -54,13 +58,13 @@ fn prompts_resources_and_raw_requests_have_rounds_too() {
     let arguments = Json::parse("{}").unwrap();
     let options = RequestOptions::new();
     let prompt = GetPromptParams { name: "p", arguments: &arguments };
-    let prompt: Ticket<GetPrompt> = pair.engine.request(&prompt, &options, pair.now()).unwrap();
+    let prompt: Ticket<GetPrompt> = pair.engine.calls().request(&prompt, &options, pair.now).unwrap();
     let resource: Ticket<ReadResource> =
-        pair.engine.request(&ReadResourceParams { uri: "a:b" }, &options, pair.now()).unwrap();
+        pair.engine.calls().request(&ReadResourceParams { uri: "a:b" }, &options, pair.now).unwrap();
     let raw = pair.raw("tools/call", Some(r#"{"name":"t","requestState":"mine","_meta":{"a":1}}"#)).unwrap();
     let untyped: Ticket<CallToolRaw> = {
         let params = mcpwire_core::CallToolParams { name: "t", arguments: &arguments };
-        pair.engine.request(&params, &options, pair.now()).unwrap()
+        pair.engine.calls().request(&params, &options, pair.now).unwrap()
     };
     pair.drive();
     let asks = asks(&mut pair);
@@ -136,7 +140,7 @@ fn what_is_not_to_be_had_fails_the_call_and_nothing_else() {
     let ticket = call(&mut pair, &RequestOptions::new());
     let asks = asks(&mut pair);
     let no = RpcError::new(-1, "nobody is here");
-    assert!(pair.engine.refuse(asks[1].key, &no, pair.now()));
+    assert!(pair.engine.calls().refuse(asks[1].key, &no, pair.now));
     pair.drive();
     assert_eq!(pair.happened(), [&Event::AskCancelled(asks[0].key)]);
     assert!(!answer(&mut pair, &asks[0], &json!({})));
@@ -196,7 +200,7 @@ fn other_types_of_results_are_errors_of_their_calls_unless_they_are_raw() {
     let ticket = call(&mut pair, &RequestOptions::new());
     assert!(pair.error(ticket).to_string().contains("a result of type \"vendor/x\""));
     let list: Ticket<mcpwire_core::ListTools> =
-        pair.engine.request(&(), &RequestOptions::new(), pair.now()).expect("it is sent");
+        pair.engine.calls().request(&(), &RequestOptions::new(), pair.now).expect("it is sent");
     let (raw, unrelated) = (pair.raw("tools/call", None).unwrap(), pair.raw("vendor/x", None).unwrap());
     pair.drive();
     assert!(pair.error(list).to_string().contains("vendor/x"));
@@ -208,7 +212,7 @@ fn other_methods_and_legacy_servers_have_no_rounds() {
     let wish = wants(&format!(r#"{{"r":{ROOTS}}}"#), r#""s""#);
     let mut pair = open(&[wish.clone(), wish.clone()]);
     let list: Ticket<mcpwire_core::ListTools> =
-        pair.engine.request(&(), &RequestOptions::new(), pair.now()).expect("it is sent");
+        pair.engine.calls().request(&(), &RequestOptions::new(), pair.now).expect("it is sent");
     let raw = pair.raw("vendor/x", None).unwrap();
     pair.drive();
     assert!(pair.error(list).to_string().contains("input_required"));

@@ -62,8 +62,8 @@ fn what_a_task_asks_is_asked_and_answered_once() {
     assert_eq!(asked.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a?", "b?", "c?"], "each once");
     assert!(pair.happened().iter().all(|event| !matches!(event, Event::Ask(ask) if ask.during != Some(ticket.key()))));
     for (at, (key, _)) in asked.iter().enumerate() {
-        assert_eq!(pair.engine.answer(*key, &json!({"action": "accept", "n": at}), pair.now()), Ok(true));
-        assert_eq!(pair.engine.answer(*key, &json!({}), pair.now()), Ok(false), "an answer is given once");
+        assert_eq!(pair.engine.calls().answer(*key, &json!({"action": "accept", "n": at}), pair.now), Ok(true));
+        assert_eq!(pair.engine.calls().answer(*key, &json!({}), pair.now), Ok(false), "an answer is given once");
     }
     pair.pass(secs(10));
     assert_eq!(
@@ -95,7 +95,7 @@ fn an_update_that_fails_is_sent_again() {
     let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
     pair.pass(secs(3));
     let (key, _) = asks(&pair)[0];
-    pair.engine.answer(key, &json!({"action": "accept"}), pair.now()).expect("it is answered");
+    pair.engine.calls().answer(key, &json!({"action": "accept"}), pair.now).expect("it is answered");
     pair.pass(secs(100));
     assert_eq!(pair.text(ticket), "hello");
     let updates = sent(&pair, "tasks/update");
@@ -124,7 +124,7 @@ fn answers_that_the_server_does_not_take_end_the_call() {
         let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
         pair.pass(secs(3));
         let (key, _) = asks(&pair)[0];
-        pair.engine.answer(key, &json!({"action": "accept"}), pair.now()).expect("it is answered");
+        pair.engine.calls().answer(key, &json!({"action": "accept"}), pair.now).expect("it is answered");
         pair.pass(secs(100));
         if gone_on {
             assert_eq!(pair.text(ticket), "hello", "it was too late for the answer, and there is a result");
@@ -143,7 +143,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let asked = asks(&pair);
-    assert!(pair.engine.refuse(asked[0].0, &RpcError::new(-1, "no"), pair.now()));
+    assert!(pair.engine.calls().refuse(asked[0].0, &RpcError::new(-1, "no"), pair.now));
     pair.drive();
     let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
     assert!(matches!(&*error, InputError::Refused { name, .. } if name == "a"));
@@ -173,7 +173,7 @@ fn what_is_not_wanted_any_more_is_taken_back() {
         pair.pass(secs(after));
         assert_eq!(asks(&pair).iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), open);
     }
-    pair.engine.cancel(ticket.key(), None);
+    pair.engine.calls().cancel(ticket.key(), None, pair.now);
     pair.drive();
     assert!(asks(&pair).is_empty());
 }
@@ -187,7 +187,7 @@ fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
         pair.pass(secs(3));
         let (key, _) = asks(&pair)[0];
         if by_server {
-            pair.engine.receive_eof(pair.now());
+            pair.engine.receive_eof(pair.now);
         } else {
             pair.engine.close();
         }
@@ -210,7 +210,7 @@ fn a_task_cannot_ask_without_end() {
     pair.pass(secs(5));
     let asked = asks(&pair);
     assert_eq!(asked.len(), 2);
-    pair.engine.answer(asked[0].0, &json!({}), pair.now()).expect("it is answered");
+    pair.engine.calls().answer(asked[0].0, &json!({}), pair.now).expect("it is answered");
     pair.pass(secs(2));
     assert_eq!(asks(&pair).last().map(|(_, text)| text.as_str()), Some("c?"));
     // New ones for ever.
@@ -257,7 +257,7 @@ fn rounds_and_tasks_follow_one_another() {
         pair.pass(secs(3));
         let asked = asks(&pair);
         assert_eq!(asked.len(), n);
-        pair.engine.answer(asked[n - 1].0, &json!({"n": n}), pair.now()).expect("it is answered");
+        pair.engine.calls().answer(asked[n - 1].0, &json!({"n": n}), pair.now).expect("it is answered");
     }
     pair.pass(secs(3));
     assert_eq!(pair.text(ticket), "hello");

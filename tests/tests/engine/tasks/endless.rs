@@ -5,7 +5,9 @@ use mcpwire_core::{
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 
-use super::{HELLO, declared, experimental, extension, fault, follow, millis, secs, sent, stands, statuses, stood};
+use super::{
+    HELLO, created, declared, experimental, extension, fault, follow, millis, secs, sent, stands, statuses, stood,
+};
 
 #[test]
 fn a_call_given_up_ends_the_task() {
@@ -13,9 +15,9 @@ fn a_call_given_up_ends_the_task() {
     // One that is followed by its handle goes on without us.
     let mut pair = Pair::open(declared(), extension(working));
     let handle = TaskHandle::new("t1", TaskForm::Extension);
-    let ticket = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now()).expect("it is sent");
+    let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.pass(secs(3));
-    assert!(pair.engine.cancel(ticket.key(), None));
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.pass(secs(100));
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
     assert_eq!(pair.methods(), ["tasks/get", "tasks/get"]);
@@ -23,8 +25,8 @@ fn a_call_given_up_ends_the_task() {
     let mut pair = Pair::open(declared(), extension(working));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
-    assert!(pair.engine.cancel(ticket.key(), None));
-    assert!(!pair.engine.cancel(ticket.key(), None));
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
+    assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
     assert_eq!(pair.methods(), ["tools/call", "tasks/get", "tasks/cancel"], "and no `notifications/cancelled`");
@@ -46,46 +48,58 @@ fn a_call_given_up_ends_the_task() {
     });
     let ticket = pair.call("slow", &follow()).expect("it is sent");
     pair.pass(secs(3));
-    assert!(pair.engine.cancel(ticket.key(), None));
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.pass(secs(100));
     assert!(matches!(pair.error(ticket), CallError::Cancelled { .. }));
-    assert_eq!((pair.methods(), pair.engine.stats().late), (vec!["tools/call", "tasks/get"], 1));
+    assert_eq!((pair.methods(), pair.engine.session().stats().late), (vec!["tools/call", "tasks/get"], 1));
 }
 
-/// The request that cancels a task is not the caller's: it neither counts as one nor hides one.
+/// Whoever gives up idle buffers in between: adapters do so whenever no caller waits.
 #[test]
-fn a_dropped_task_whose_cancel_is_unanswered_loses_no_later_request() {
-    let server = || {
-        modern(|sent: &Sent, peer: &mut Peer| match (sent.method(), sent.params()["name"].as_str()) {
-            ("tools/call", Some("slow")) => peer.answer(sent, &stands("working", "").replace("complete", "task")),
-            ("tasks/get", _) => peer.answer(sent, &stands("working", "")),
-            _ => {}
-        })
-    };
-    for answer in [false, true] {
-        let mut pair = Pair::open(declared(), server());
-        let dropped = pair.call("slow", &RequestOptions::new()).expect("it is sent");
-        pair.pass(secs(1));
-        assert!(pair.engine.cancel(dropped.key(), None));
+fn an_unanswered_cancel_of_a_task_loses_no_later_request() {
+    for (config, options, server) in [
+        (
+            declared(),
+            RequestOptions::new(),
+            Box::new(modern(|sent, peer| match (sent.method(), sent.params()["name"].as_str()) {
+                ("tools/call", Some("slow")) => peer.answer(sent, &created()),
+                ("tools/call", Some("echo")) => peer.answer_after(secs(1), sent, HELLO),
+                ("tasks/get", _) => peer.answer(sent, &stands("working", "")),
+                _ => {}
+            })) as Box<dyn FnMut(&Sent, &mut Peer)>,
+        ),
+        (
+            Config::default(),
+            follow(),
+            Box::new(experimental(|sent, peer| match (sent.method(), sent.params()["name"].as_str()) {
+                ("tools/call", Some("echo")) => peer.answer_after(secs(1), sent, HELLO),
+                ("tasks/get", _) => peer.answer(sent, &stood("working")),
+                _ => {}
+            })),
+        ),
+    ] {
+        let mut pair = Pair::open(config, server);
+        let slow = pair.call("slow", &options).expect("it is sent");
+        pair.pass(secs(3));
+        assert!(pair.engine.calls().cancel(slow.key(), None, pair.now));
         pair.drive();
-        assert_eq!(pair.methods(), ["tools/call", "tasks/cancel"]);
-        assert!(matches!(pair.error(dropped), CallError::Cancelled { .. }));
-        assert_eq!(pair.engine.in_flight(), 0);
+        assert!(matches!(pair.error(slow), CallError::Cancelled { .. }));
+        assert_eq!(pair.methods().last(), Some(&"tasks/cancel"));
         pair.engine.shrink();
 
-        let later = pair.call("silent", &RequestOptions::new()).expect("it is sent");
-        pair.drive();
-        assert_eq!((pair.engine.in_flight(), pair.engine.is_idle()), (1, false), "the later request waits");
+        let answered = pair.call("echo", &RequestOptions::new()).expect("it is sent");
+        let silent = pair.call("silent", &RequestOptions::new().timeout(secs(2))).expect("it is sent");
+        assert_eq!((pair.engine.session().in_flight(), pair.engine.is_idle()), (2, false));
         pair.engine.shrink();
-        if answer {
-            let id = &pair.sent.last().expect("it was sent").message["id"];
-            pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{HELLO}}}"#));
-            assert_eq!(pair.text(later), "hello");
-        } else {
-            pair.pass(secs(100));
-            assert!(matches!(pair.error(later), CallError::Timeout { deadline: Deadline::Idle, .. }));
-        }
-        assert_eq!((pair.engine.in_flight(), pair.engine.stats().late), (0, 0));
+        pair.pass(secs(5));
+        assert_eq!(pair.text(answered), "hello");
+        assert!(matches!(pair.error(silent), CallError::Timeout { .. }));
+        pair.pass(secs(100));
+        assert_eq!(
+            (pair.engine.session().in_flight(), pair.engine.poll_timeout()),
+            (0, None),
+            "the cancel has its deadline too"
+        );
     }
 }
 
@@ -127,11 +141,11 @@ fn a_server_that_does_not_say_how_often_is_asked_each_second() {
         modern(|sent, peer| peer.answer(sent, r#"{"taskId":"t1","status":"thinking","pollIntervalMs":-5}"#)),
     );
     let handle = TaskHandle::new("t1", TaskForm::Extension);
-    let ticket = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now()).expect("it is sent");
+    let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.pass(millis(9_500));
     assert_eq!(pair.sent.len(), 10, "a status that is not known is one of a task that goes on");
     assert_eq!(statuses(&pair), [(Some(0), TaskStatus::Other("thinking".into()))]);
-    assert!(pair.engine.is_waiting(ticket.key()));
+    assert!(pair.engine.session().is_waiting(ticket.key()));
 }
 
 #[test]
@@ -251,9 +265,9 @@ fn more_tasks_than_may_be_are_cancelled() {
     assert_eq!(fault(&mut pair, tickets[2]), TaskFault::TooMany { limit: 2 });
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"));
     let handle = TaskHandle::new("t1", TaskForm::Extension);
-    let refused = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now());
+    let refused = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now);
     assert!(matches!(refused, Err(SendError::TooManyInFlight { limit: 2 })));
-    assert_eq!(pair.engine.in_flight(), 2);
+    assert_eq!(pair.engine.session().in_flight(), 2);
 }
 
 #[test]
@@ -267,7 +281,7 @@ fn a_connection_that_ends_ends_the_calls() {
     for ticket in [working, asked] {
         assert!(matches!(pair.error(ticket), CallError::Closed { reason: Closed::ByServer, .. }));
     }
-    assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None));
+    assert_eq!((pair.engine.session().in_flight(), pair.engine.poll_timeout()), (0, None));
 }
 
 #[test]

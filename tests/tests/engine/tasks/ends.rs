@@ -23,8 +23,8 @@ fn a_task_of_the_extension_ends_its_call() {
     );
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(5));
-    assert!(pair.engine.is_waiting(ticket.key()), "the caller's ticket waits, whatever is on the wire");
-    assert_eq!(pair.engine.in_flight(), 1);
+    assert!(pair.engine.session().is_waiting(ticket.key()), "the caller's ticket waits, whatever is on the wire");
+    assert_eq!(pair.engine.session().in_flight(), 1);
     pair.pass(secs(5));
     assert_eq!(pair.ended_at(ticket), Some(millis(6500)), "asked after 2, 4 and 6 seconds, as the server wishes");
     assert_eq!(pair.text(ticket), "hello");
@@ -35,7 +35,7 @@ fn a_task_of_the_extension_ends_its_call() {
         assert_eq!(capabilities["extensions"], json!({EXTENSION: {}}));
     }
     assert_eq!(statuses(&pair), [(Some(0), TaskStatus::Working), (Some(6), TaskStatus::Completed)]);
-    assert_eq!((pair.engine.in_flight(), pair.engine.poll_timeout()), (0, None), "nothing is left of it");
+    assert_eq!((pair.engine.session().in_flight(), pair.engine.poll_timeout()), (0, None), "nothing is left of it");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn as_task(pair: &mut Pair) -> Ticket<CallToolAsTask> {
     let arguments = Json::parse("{}").expect("an object");
     let params = CallToolParams { name: "slow", arguments: &arguments };
     let options = RequestOptions::new().task(TaskMode::Handle).task_ttl(secs(60));
-    let ticket = pair.engine.request::<CallToolAsTask>(&params, &options, pair.now()).expect("it is sent");
+    let ticket = pair.engine.calls().request::<CallToolAsTask>(&params, &options, pair.now).expect("it is sent");
     pair.drive();
     ticket
 }
@@ -144,7 +144,7 @@ fn a_handle_is_kept_and_taken_up_again() {
 
     let handle: TaskHandle = serde_json::from_str(&stored).expect("it can be read");
     let mut pair = Pair::open(Config::default(), extension(get));
-    let ticket = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now()).expect("it is sent");
+    let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.drive();
     assert_eq!(pair.methods(), ["tasks/get"], "at once");
     pair.pass(secs(2));
@@ -152,7 +152,8 @@ fn a_handle_is_kept_and_taken_up_again() {
     assert!(pair.sent.iter().all(|sent| sent.text.contains(EXTENSION)));
 
     // By hand.
-    let ticket = pair.engine.request::<GetTask>(&TaskParams { task_id: "t1" }, &RequestOptions::new(), pair.now());
+    let ticket =
+        pair.engine.calls().request::<GetTask>(&TaskParams { task_id: "t1" }, &RequestOptions::new(), pair.now);
     let ticket = ticket.expect("it is sent");
     pair.drive();
     let task: Task = pair.take(ticket).expect("it is answered").expect("a task");
@@ -255,7 +256,7 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
             _ => None,
         });
         let answer = json!({"action": "decline"});
-        pair.engine.answer(ask.expect("it is asked"), &answer, pair.now()).expect("it is answered");
+        pair.engine.calls().answer(ask.expect("it is asked"), &answer, pair.now).expect("it is answered");
         pair.pass(secs(5));
         assert_eq!(pair.text(ticket), "hello", "{waits}");
         let answer = pair.sent.iter().find(|sent| sent.method().is_empty()).expect("it was answered");
@@ -291,7 +292,7 @@ fn a_task_is_not_followed_where_there_are_none() {
         other => panic!("{other} is sent"),
     });
     let handle = TaskHandle::new("t1", TaskForm::Experimental);
-    let refused = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now());
+    let refused = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now);
     assert!(matches!(refused, Err(SendError::NotInRevision { method: "tasks/get", .. })), "{refused:?}");
     pair.drive();
     assert!(pair.engine.is_idle());

@@ -36,20 +36,20 @@ fn follow() -> RequestOptions {
 /// A server of the extension, whose calls become tasks. `get` answers `tasks/get`, and is told how often it was asked.
 fn extension(mut get: impl FnMut(u64, &Sent, &mut Peer) + 'static) -> impl FnMut(&Sent, &mut Peer) + 'static {
     let mut asked = 0;
-    modern(move |sent, peer| {
-        match sent.method() {
-        "tools/call" => peer.answer(
-            sent,
-            r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":60000,"pollIntervalMs":2000}"#,
-        ),
+    modern(move |sent, peer| match sent.method() {
+        "tools/call" => peer.answer(sent, &created()),
         "tasks/get" => {
             asked += 1;
             get(asked, sent, peer);
         }
         "tasks/cancel" | "tasks/update" => peer.answer(sent, r#"{"resultType":"complete"}"#),
         _ => {}
-    }
     })
+}
+
+/// The answer to a call that becomes a task of the extension.
+fn created() -> String {
+    r#"{"resultType":"task","taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":60000,"pollIntervalMs":2000}"#.into()
 }
 
 /// How a task of the extension stands.

@@ -184,7 +184,7 @@ impl Talk {
             events.filter_map(|(_, event)| if let Event::Ask(ask) = event { Some(ask) } else { None }).collect();
         for ask in &asks {
             let answer = self.answer(ask, version).unwrap_or_else(|error| panic!("{}: {error}", ask.method));
-            assert_eq!(pair.engine.answer(ask.key, &answer, pair.now()), Ok(true), "{}", ask.method);
+            assert_eq!(pair.engine.calls().answer(ask.key, &answer, pair.now), Ok(true), "{}", ask.method);
         }
         pair.drive();
         asks.len()
@@ -224,7 +224,7 @@ proptest! {
             }
             let asked = pair.events.iter().find_map(|(_, event)| if let Event::Ask(ask) = event { Some(ask.key) } else { None });
             let error = RpcError::new(code.into(), message.clone());
-            prop_assert!(pair.engine.refuse(asked.expect("it is asked"), &error, pair.now()));
+            prop_assert!(pair.engine.calls().refuse(asked.expect("it is asked"), &error, pair.now));
             pair.drive();
 
             let answer = |id: Value| pair.sent.iter().find(|sent| sent.message["id"] == id).expect("it is answered");

@@ -24,7 +24,7 @@ pub(crate) fn send<M: Method>(pair: &mut Pair, words: &Words, params: &impl Para
     let options = RequestOptions::new();
     let mut options = if words.progress { options.progress() } else { options };
     options.meta = words.meta.as_ref().map(|meta| Json::from_value(meta).expect("it is JSON"));
-    match pair.engine.request::<M>(params, &options, pair.now()) {
+    match pair.engine.calls().request::<M>(params, &options, pair.now) {
         Ok(_) | Err(SendError::NotInRevision { .. }) => {}
         Err(error) => panic!("{}: {error}", M::NAME),
     }
@@ -66,16 +66,16 @@ fn send_all(pair: &mut Pair, version: ProtocolVersion, words: &Words) {
     send::<GetPrompt>(pair, words, &GetPromptParams { name, arguments: strings });
     send::<SetLevel>(pair, words, &SetLevelParams { level });
     send::<Ping>(pair, words, &PingParams {});
-    let _ = pair.engine.notify::<RootsListChanged>(&());
+    let _ = pair.engine.calls().notify::<RootsListChanged>(&(), pair.now);
     let mut wanted = SubscriptionFilter::new().prompts().resource(uri).resource(format!("{uri}/more"));
     wanted.tools_list_changed = words.progress;
     send::<SubscriptionsListen>(pair, words, &SubscriptionsListenParams { notifications: &wanted });
-    let listened = pair.engine.subscribe(&wanted, &SubscribeOptions::new(), pair.now()).expect("it is sent");
+    let listened = pair.engine.calls().subscribe(&wanted, &SubscribeOptions::new(), pair.now).expect("it is sent");
     pair.drive();
-    assert!(pair.engine.poll_subscription(listened).is_some(), "it is open");
-    assert!(pair.engine.unsubscribe(listened));
+    assert!(pair.engine.calls().poll_subscription(listened).is_some(), "it is open");
+    assert!(pair.engine.calls().unsubscribe(listened, pair.now));
     let given_up = pair.call("t", &RequestOptions::new()).expect("it is sent");
-    assert!(pair.engine.cancel(given_up.key(), Some(name)));
+    assert!(pair.engine.calls().cancel(given_up.key(), Some(name), pair.now));
     pair.drive();
 }
 

@@ -117,6 +117,6 @@ pub(crate) fn open(
         "initialize" => peer.answer(sent, &initialize),
         _ => rest(sent, peer),
     });
-    assert!(pair.engine.server().is_some(), "{:?}", pair.events);
+    assert!(pair.engine.session().server().is_some(), "{:?}", pair.events);
     pair
 }

@@ -36,20 +36,20 @@ fn call(pair: &mut Pair, words: &Words, answer: impl Fn(&mut Pair)) {
         options = options.progress().task_ttl(ttl);
     }
     options.meta = words.meta.as_ref().map(|meta| Json::from_value(meta).expect("it is JSON"));
-    let followed: Ticket<CallTool> = pair.engine.request(&params, &options, pair.now()).expect("it is sent");
+    let followed: Ticket<CallTool> = pair.engine.calls().request(&params, &options, pair.now).expect("it is sent");
     pair.drive();
     pair.pass(Duration::from_secs(2));
     answer(pair);
     pair.pass(Duration::from_secs(4));
     assert!(pair.take(followed).expect("it has ended").is_ok());
 
-    let given_up: Ticket<CallTool> = pair.engine.request(&params, &options, pair.now()).expect("it is sent");
+    let given_up: Ticket<CallTool> = pair.engine.calls().request(&params, &options, pair.now).expect("it is sent");
     pair.drive();
-    assert!(pair.engine.cancel(given_up.key(), None));
+    assert!(pair.engine.calls().cancel(given_up.key(), None, pair.now));
     pair.drive();
 
     let handed: Ticket<CallToolAsTask> =
-        pair.engine.request(&params, &options.task(TaskMode::Handle), pair.now()).expect("it is sent");
+        pair.engine.calls().request(&params, &options.task(TaskMode::Handle), pair.now).expect("it is sent");
     pair.drive();
     assert!(pair.take(handed).expect("it has ended").is_ok());
 }
@@ -128,7 +128,7 @@ proptest! {
         call(&mut pair, &words, |pair| assert!(talk.answer_all(pair, version) > 0));
         let of = TaskParams { task_id: &id };
         let handle = TaskHandle::new(id.clone(), TaskForm::Extension);
-        let again = pair.engine.follow_task(&handle, &RequestOptions::new(), pair.now()).expect("it is sent");
+        let again = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
         pair.drive();
         prop_assert!(pair.take(again).expect("it has ended").is_ok());
         let updates = pair.sent.iter().filter(|sent| sent.method() == "tasks/update");

@@ -1,18 +1,22 @@
 //! Runs the real binary, with a watchdog, and looks for what it leaves behind.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod configured;
 pub(crate) mod http;
+#[cfg(target_os = "linux")]
+mod mark;
 #[cfg(target_os = "linux")]
 pub(crate) mod terminal;
 
 use std::fmt;
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+#[cfg(target_os = "linux")]
+pub(crate) use mark::Mark;
 use serde_json::Value;
 
 /// Far longer than anything here takes: only a test that fails waits so long.
@@ -96,30 +100,30 @@ impl Running {
         Self { child, started, stdout, stderr }
     }
 
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).expect("it runs");
     }
 
     /// Waits until it has said this on standard error.
+    #[cfg(target_os = "linux")]
     pub(crate) fn wait_for_stderr(&self, what: &str) {
         wait_for(what, || self.stderr.so_far().contains(what).then_some(()));
     }
 
     /// Waits for its end. One that does not end is killed, and fails the test.
     pub(crate) fn finish(mut self) -> Finished {
-        let pid = Pid::from_child(&self.child);
-        let (ended, watch) = mpsc::channel::<()>();
-        let watchdog = thread::spawn(move || {
-            let hangs = watch.recv_timeout(WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout);
-            if hangs {
-                let _ = kill_process(pid, Signal::KILL);
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                break status;
             }
-            hangs
-        });
-        let status = self.child.wait().expect("it can be waited for");
+            if self.started.elapsed() > WATCHDOG {
+                let _ = self.child.kill();
+                panic!("it did not end");
+            }
+            thread::sleep(Duration::from_millis(1));
+        };
         let took = self.started.elapsed();
-        drop(ended);
-        assert!(!watchdog.join().expect("the watchdog does not panic"), "it did not end");
         Finished { status, stdout: self.stdout.whole(), stderr: self.stderr.whole(), took }
     }
 }
@@ -157,6 +161,7 @@ impl Output {
 }
 
 /// Waits until `found` finds something.
+#[cfg(unix)]
 pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
@@ -168,47 +173,9 @@ pub(crate) fn wait_for<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T
     }
 }
 
-/// A variable in the environment of the servers that a test starts, by which they are found in the process table.
-pub(crate) struct Mark(String);
-
-impl Mark {
-    pub(crate) fn new() -> Self {
-        static LAST: AtomicU32 = AtomicU32::new(0);
-        let number = LAST.fetch_add(1, Ordering::Relaxed);
-        Self(format!("MCPWIRE_TEST_MARK={}-{number}", std::process::id()))
-    }
-
-    /// The value of `--env` that sets it.
-    pub(crate) fn variable(&self) -> &str {
-        &self.0
-    }
-
-    /// The marked processes that there are.
-    pub(crate) fn processes(&self) -> Vec<Pid> {
-        let entries = std::fs::read_dir("/proc").expect("there is a /proc");
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-        let marked = pids.filter(|pid| {
-            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|variable| variable == self.0.as_bytes())
-        });
-        marked.filter_map(Pid::from_raw).collect()
-    }
-
-    /// Fails if a marked process is left.
-    #[track_caller]
-    pub(crate) fn assert_nothing_left(&self) {
-        let left: Vec<String> = self.processes().into_iter().map(|pid| command_line(pid.as_raw_pid())).collect();
-        assert!(left.is_empty(), "left in the process table: {left:?}");
-    }
-}
-
-fn command_line(pid: i32) -> String {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
-}
-
 /// A legacy server as a shell script: answers `tools/list` with the result `$1` and `tools/call` with the result `$2`
 /// (or with these members, if it starts with a quote), and before the latter writes `$3` as it is.
+#[cfg(unix)]
 pub(crate) const SCRIPTED: &str = r#"
 case $2 in '"'*) answer=$2 ;; *) answer='"result":'$2 ;; esac
 while IFS= read -r line; do
@@ -224,6 +191,7 @@ done
 "#;
 
 /// The arguments that end with a connection to [`SCRIPTED`].
+#[cfg(unix)]
 pub(crate) fn scripted<'a>(before: &[&'a str], list: &'a str, call: &'a str, first: &'a str) -> Vec<&'a str> {
     [before, &["--", "sh", "-c", SCRIPTED, "scripted", list, call, first]].concat()
 }

@@ -14,12 +14,12 @@ impl Model {
         }
         let stood = format!(
             "{}, {} in flight, {} exchanges, idle {}, wake {:?}, {}",
-            describe::phase(self.engine.phase()),
-            self.engine.in_flight(),
+            describe::phase(self.engine.session().phase()),
+            self.engine.session().in_flight(),
             self.engine.exchanges(),
             self.engine.is_idle(),
             self.engine.poll_timeout(),
-            describe::stats(self.engine.stats()),
+            describe::stats(self.engine.session().stats()),
         );
         if stood != self.stood {
             self.trace.line(format_args!("= {stood}"));
@@ -86,7 +86,7 @@ impl Model {
                     Flavour::Sse => "sse",
                     _ => "another flavour",
                 };
-                let server = self.engine.server().expect("the connection is open");
+                let server = self.engine.session().server().expect("the connection is open");
                 self.trace.line(format_args!("to {flavour} {}", describe::server(server)));
             }
             Event::Reply(reply) => self.reply(reply),

@@ -108,7 +108,7 @@ impl Model {
             trace: trace.clone(),
             stood: String::new(),
         };
-        model.engine.initialize(model.now).expect("it is new");
+        model.engine.calls().initialize(model.now).expect("it is new");
         model.check();
         model
     }
@@ -129,7 +129,7 @@ impl Model {
         let arguments = Json::parse(arguments).expect("it is JSON");
         let call = CallToolParams { name: if bits & 16 == 0 { "echo" } else { "b\n" }, arguments: &arguments };
         self.trace.line(format_args!("> call {bits}"));
-        let sent = self.engine.request::<CallTool>(&call, &options, self.now);
+        let sent = self.engine.calls().request::<CallTool>(&call, &options, self.now);
         self.sent(sent.map(AnyTicket::Call));
     }
 
@@ -138,14 +138,14 @@ impl Model {
         let params = Json::parse(input.pick(&["{}", r#"{"uri":"ä"}"#, r#"{"name":5}"#, r#"{"name":"echo"}"#]))
             .expect("it is JSON");
         self.trace.line(format_args!("> {method} {params}"));
-        let sent = self.engine.request_raw(method, Some(&params), &RequestOptions::new(), self.now);
+        let sent = self.engine.calls().request_raw(method, Some(&params), &RequestOptions::new(), self.now);
         self.sent(sent.map(AnyTicket::Raw));
     }
 
     fn sent(&mut self, sent: Result<AnyTicket, SendError>) {
         match sent {
             Ok(ticket) => {
-                assert_eq!(self.engine.phase(), Phase::Ready);
+                assert_eq!(self.engine.session().phase(), Phase::Ready);
                 assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
                 let number = self.names.request(ticket.key());
                 self.trace.line(format_args!("request r{number}"));
@@ -154,11 +154,13 @@ impl Model {
             Err(error) => {
                 describe::not_sent(&error, &self.trace);
                 let right = match error {
-                    SendError::NotInitialized => matches!(self.engine.phase(), Phase::New | Phase::Connecting),
-                    SendError::Closed => self.engine.phase() == Phase::Closed,
+                    SendError::NotInitialized => {
+                        matches!(self.engine.session().phase(), Phase::New | Phase::Connecting)
+                    }
+                    SendError::Closed => self.engine.session().phase() == Phase::Closed,
                     SendError::TooManyInFlight { .. } => self.waiting.len() == MAX_IN_FLIGHT,
-                    SendError::NotOffered { .. } => self.engine.phase() == Phase::Ready,
-                    SendError::TransmitFull { .. } => self.engine.phase() == Phase::Ready,
+                    SendError::NotOffered { .. } => self.engine.session().phase() == Phase::Ready,
+                    SendError::TransmitFull { .. } => self.engine.session().phase() == Phase::Ready,
                     _ => false,
                 };
                 assert!(right, "refused with {error:?}");
@@ -170,14 +172,14 @@ impl Model {
         if let Some((number, ticket)) = self.waiting.iter().nth(which % 16) {
             let key = ticket.key();
             self.trace.line(format_args!("> cancel r{number}"));
-            assert!(self.engine.cancel(key, None), "it waits");
-            assert!(!self.engine.cancel(key, None), "cancelled twice");
+            assert!(self.engine.calls().cancel(key, None, self.now), "it waits");
+            assert!(!self.engine.calls().cancel(key, None, self.now), "cancelled twice");
         }
     }
 
     pub(super) fn notify(&mut self) {
         self.trace.line(format_args!("> notify"));
-        match self.engine.notify_raw("notifications/x", None) {
+        match self.engine.calls().notify_raw("notifications/x", None, self.now) {
             Ok(()) => self.messages += 1,
             Err(error) => describe::not_sent(&error, &self.trace),
         }
@@ -186,7 +188,7 @@ impl Model {
     pub(super) fn answer(&mut self) {
         if let Some(key) = self.asks.pop() {
             let roots = Json::parse(r#"{"roots":[]}"#).expect("it is JSON");
-            let answered = self.engine.answer(key, &roots, self.now).expect("an object");
+            let answered = self.engine.calls().answer(key, &roots, self.now).expect("an object");
             self.trace.line(format_args!("> answer a{}: {answered}", self.names.ask(key)));
         }
     }
@@ -272,29 +274,37 @@ impl Model {
     /// Gives idle buffers back. Nobody may see a difference.
     pub(super) fn shrink(&mut self) {
         self.trace.line(format_args!("> shrink"));
-        let (in_flight, is_idle) = (self.engine.in_flight(), self.engine.is_idle());
+        let (in_flight, is_idle) = (self.engine.session().in_flight(), self.engine.is_idle());
         self.engine.shrink();
-        assert_eq!((self.engine.in_flight(), self.engine.is_idle()), (in_flight, is_idle), "shrink changes something");
+        assert_eq!(
+            (self.engine.session().in_flight(), self.engine.is_idle()),
+            (in_flight, is_idle),
+            "shrink changes something"
+        );
     }
 
     pub(super) fn close(&mut self) {
         self.trace.line(format_args!("> close"));
         self.engine.close();
         self.check();
-        assert!(self.over && self.engine.phase() == Phase::Closed, "closed, and the session has not ended");
+        assert!(self.over && self.engine.session().phase() == Phase::Closed, "closed, and the session has not ended");
     }
 
     /// What must be so after each step.
     pub(super) fn check(&mut self) {
         self.drain();
         self.trace_stand();
-        assert_eq!(self.engine.in_flight(), self.waiting.len(), "requests in flight that are not those that wait");
-        assert!(self.waiting.values().all(|ticket| self.engine.is_waiting(ticket.key())));
+        assert_eq!(
+            self.engine.session().in_flight(),
+            self.waiting.len(),
+            "requests in flight that are not those that wait"
+        );
+        assert!(self.waiting.values().all(|ticket| self.engine.session().is_waiting(ticket.key())));
         assert_eq!(self.engine.exchanges(), self.open.len(), "an exchange that one side knows alone");
         // Two to open the connection, one or two streams, one to renew the session.
         let answers = self.open.iter().filter(|exchange| exchange.verb == Verb::Post).count();
         assert!(answers <= 2 * MAX_IN_FLIGHT + 8 + self.messages + self.received / 8 + 64, "exchanges without a bound");
-        match self.engine.phase() {
+        match self.engine.session().phase() {
             Phase::Connecting => assert!(self.engine.poll_timeout().is_some(), "an opening without an end"),
             Phase::Closed => {
                 assert_eq!(self.engine.poll_timeout(), None);

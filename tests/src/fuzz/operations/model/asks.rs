@@ -8,11 +8,11 @@ use crate::fuzz::describe;
 impl Model {
     pub(in crate::fuzz::operations) fn answer(&mut self, which: usize, answer: &Json) {
         let Some((key, during)) = self.ask(which) else {
-            let gone = self.dead_ask.map(|dead| self.engine.answer(dead, answer, self.now));
+            let gone = self.dead_ask.map(|dead| self.engine.calls().answer(dead, answer, self.now));
             return assert!(gone.is_none_or(|answered| answered != Ok(true)), "nobody waits for it");
         };
         self.trace.line(format_args!("> answer a{} {answer}", self.names.ask(key)));
-        match self.engine.answer(key, answer, self.now) {
+        match self.engine.calls().answer(key, answer, self.now) {
             Ok(answered) => {
                 assert!(answered, "it is waited for");
                 self.asked_no_more(key, during);
@@ -28,11 +28,11 @@ impl Model {
     pub(in crate::fuzz::operations) fn refuse(&mut self, which: usize) {
         let error = RpcError::new(-1, "no");
         let Some((key, during)) = self.ask(which) else {
-            let gone = self.dead_ask.is_some_and(|dead| self.engine.refuse(dead, &error, self.now));
+            let gone = self.dead_ask.is_some_and(|dead| self.engine.calls().refuse(dead, &error, self.now));
             return assert!(!gone, "nobody waits for it");
         };
         self.trace.line(format_args!("> refuse a{}", self.names.ask(key)));
-        assert!(self.engine.refuse(key, &error, self.now), "it is waited for");
+        assert!(self.engine.calls().refuse(key, &error, self.now), "it is waited for");
         self.asked_no_more(key, during);
         self.drain();
         assert!(during.is_none_or(|number| !self.waiting.contains_key(&number)), "refused, and its request goes on");

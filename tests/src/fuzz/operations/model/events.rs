@@ -24,7 +24,7 @@ impl Model {
         match event {
             Event::Connected => {
                 assert!(!core::mem::replace(&mut self.connected, true), "connected twice");
-                let server = self.engine.server().expect("the connection is open");
+                let server = self.engine.session().server().expect("the connection is open");
                 self.trace.line(format_args!("to {}", describe::server(server)));
                 self.wire.open(server.era);
             }

@@ -107,8 +107,8 @@ impl Model {
             trace: trace.clone(),
             stood: String::new(),
         };
-        model.engine.initialize(model.now).expect("it is new");
-        assert!(model.engine.initialize(model.now).is_err(), "opened twice");
+        model.engine.calls().initialize(model.now).expect("it is new");
+        assert!(model.engine.calls().initialize(model.now).is_err(), "opened twice");
         model.look();
         if let Some(answer) = setup.answer() {
             model.receive(&[answer.as_bytes(), b"\n"].concat());
@@ -174,7 +174,9 @@ impl Model {
         let params = Json::parse(text).expect("it is JSON");
         self.trace.line(format_args!("> notify"));
         self.look();
-        if let Err(error) = self.engine.notify_raw("notifications/x", (which & 2 == 0).then_some(&params)) {
+        if let Err(error) =
+            self.engine.calls().notify_raw("notifications/x", (which & 2 == 0).then_some(&params), self.now)
+        {
             describe::not_sent(&error, &self.trace);
             assert!(self.look().is_empty(), "refused, and bytes left behind");
         }
@@ -242,16 +244,23 @@ impl Model {
     /// Gives idle buffers back. Nobody may see a difference.
     pub(super) fn shrink(&mut self) {
         self.trace.line(format_args!("> shrink"));
-        let (in_flight, is_idle) = (self.engine.in_flight(), self.engine.is_idle());
+        let (in_flight, is_idle) = (self.engine.session().in_flight(), self.engine.is_idle());
         self.engine.shrink();
-        assert_eq!((self.engine.in_flight(), self.engine.is_idle()), (in_flight, is_idle), "shrink changes something");
+        assert_eq!(
+            (self.engine.session().in_flight(), self.engine.is_idle()),
+            (in_flight, is_idle),
+            "shrink changes something"
+        );
     }
 
     pub(super) fn end(&mut self) {
         self.trace.line(format_args!("> the stream ends"));
         self.engine.receive_eof(self.now);
         self.drain();
-        assert!(self.over && self.engine.phase() == Phase::Closed, "the stream has ended, and the session has not");
+        assert!(
+            self.over && self.engine.session().phase() == Phase::Closed,
+            "the stream has ended, and the session has not"
+        );
     }
 
     pub(super) fn close(&mut self) {
@@ -260,7 +269,7 @@ impl Model {
         assert!(self.engine.transmit().is_empty(), "closed, and something is to be sent");
         self.wire.cut_off();
         self.drain();
-        assert!(self.over && self.engine.phase() == Phase::Closed, "closed, and the session has not ended");
+        assert!(self.over && self.engine.session().phase() == Phase::Closed, "closed, and the session has not ended");
     }
 
     /// What must be so after each step.
@@ -268,11 +277,15 @@ impl Model {
         self.drain();
         self.trace_stand();
         assert!(self.asks.len() <= MAX_ASKS, "one question too many");
-        assert_eq!(self.engine.in_flight(), self.waiting.len(), "requests in flight that are not those that wait");
-        assert!(self.waiting.values().all(|waiting| self.engine.is_waiting(waiting.ticket.key())));
+        assert_eq!(
+            self.engine.session().in_flight(),
+            self.waiting.len(),
+            "requests in flight that are not those that wait"
+        );
+        assert!(self.waiting.values().all(|waiting| self.engine.session().is_waiting(waiting.ticket.key())));
         self.check_subscriptions();
         let first = self.waiting.values().map(|waiting| self.deadline(waiting)).min();
-        match (self.engine.phase(), self.engine.poll_timeout(), first) {
+        match (self.engine.session().phase(), self.engine.poll_timeout(), first) {
             (Phase::Closed, next, first) => assert!(next.is_none() && first.is_none(), "a timer after the end"),
             (Phase::Connecting, next, None) => assert!(next.is_some(), "an opening without an end"),
             (_, Some(next), Some(first)) => assert!(next <= first, "the engine would sleep through a deadline"),
@@ -297,13 +310,13 @@ impl Model {
         }
         let stood = format!(
             "{}, {} in flight, {} subscriptions, {} bytes to send, idle {}, wake {:?}, {}",
-            describe::phase(self.engine.phase()),
-            self.engine.in_flight(),
-            self.engine.subscriptions(),
+            describe::phase(self.engine.session().phase()),
+            self.engine.session().in_flight(),
+            self.engine.session().subscriptions(),
             self.engine.transmit().len(),
             self.engine.is_idle(),
             self.engine.poll_timeout(),
-            describe::stats(self.engine.stats()),
+            describe::stats(self.engine.session().stats()),
         );
         if stood != self.stood {
             self.trace.line(format_args!("= {stood}"));
@@ -332,7 +345,7 @@ impl Model {
         assert!(self.waiting.values().all(endless), "a request without an end");
         self.shrink();
         self.check();
-        if self.engine.phase() != Phase::Closed {
+        if self.engine.session().phase() != Phase::Closed {
             self.close();
         }
         self.check();

@@ -23,7 +23,7 @@ impl Model {
         match request(&mut self.engine, options, self.now) {
             Ok(ticket) => {
                 let number = self.names.request(ticket.key());
-                assert_eq!(self.engine.phase(), Phase::Ready);
+                assert_eq!(self.engine.session().phase(), Phase::Ready);
                 assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
                 assert!(before <= MAX_TRANSMIT, "sent although the buffer is full");
                 let mut waiting = Waiting::new(ticket, what, options, self);
@@ -62,11 +62,11 @@ impl Model {
         if self.wire.era() != Some(Era::Modern) {
             let what = format!("logging/setLevel {}", level.as_str());
             return self.send(what, options, |engine, options, now| {
-                engine.set_log_level(level, options, now).map(|ticket| ticket.expect("a request").into())
+                engine.calls().set_log_level(level, options, now).map(|ticket| ticket.expect("a request").into())
             });
         }
         self.trace.line(format_args!("> log level {}", level.as_str()));
-        let set = self.engine.set_log_level(level, options, self.now);
+        let set = self.engine.calls().set_log_level(level, options, self.now);
         assert!(!matches!(set, Ok(Some(_))), "a modern server is asked with each request");
         if let Err(error) = set {
             describe::not_sent(&error, &self.trace);
@@ -79,10 +79,10 @@ impl Model {
 
     /// Whether this is a reason not to send a request, with so many bytes that are to be sent already.
     pub(super) fn may_refuse(&self, error: &SendError, before: usize) -> bool {
-        let server = self.engine.server();
+        let server = self.engine.session().server();
         match error {
-            SendError::NotInitialized => matches!(self.engine.phase(), Phase::New | Phase::Connecting),
-            SendError::Closed => self.engine.phase() == Phase::Closed,
+            SendError::NotInitialized => matches!(self.engine.session().phase(), Phase::New | Phase::Connecting),
+            SendError::Closed => self.engine.session().phase() == Phase::Closed,
             SendError::TooManyInFlight { .. } => self.waiting.len() >= MAX_IN_FLIGHT,
             // What was sent already may count until the buffer is moved up.
             SendError::TransmitFull { .. } => before > MAX_TRANSMIT / 2,
@@ -103,7 +103,7 @@ impl Model {
     pub(in crate::fuzz::operations) fn cancel(&mut self, which: usize, reason: Option<&str>) {
         let Some((number, waiting)) = self.waiting.iter_mut().nth(which % 16) else {
             if let Some(dead) = self.wire.dead_key {
-                assert!(!self.engine.cancel(dead, None), "it has ended");
+                assert!(!self.engine.calls().cancel(dead, None, self.now), "it has ended");
             }
             return;
         };
@@ -112,12 +112,12 @@ impl Model {
         self.trace.line(format_args!("> cancel r{number}"));
         self.look();
         let has_room = self.engine.transmit().len() <= MAX_TRANSMIT / 2;
-        assert!(self.engine.cancel(key, reason), "it waits");
+        assert!(self.engine.calls().cancel(key, reason, self.now), "it waits");
         let written = self.look();
         if has_room {
             self.check_cancel(number, reason, &written);
         }
-        assert!(!self.engine.cancel(key, None), "cancelled twice");
+        assert!(!self.engine.calls().cancel(key, None, self.now), "cancelled twice");
         self.drain();
         assert!(!self.waiting.contains_key(&number), "cancelled, and it waits");
     }

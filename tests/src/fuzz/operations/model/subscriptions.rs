@@ -22,13 +22,13 @@ impl Model {
         self.trace.line(format_args!("> subscribe {}", describe::json(wanted)));
         self.look();
         let before = self.engine.transmit().len();
-        match self.engine.subscribe(wanted, options, self.now) {
+        match self.engine.calls().subscribe(wanted, options, self.now) {
             Ok(key) => {
                 self.trace.line(format_args!("s{}", self.names.subscription(key)));
-                assert_eq!(self.engine.phase(), Phase::Ready);
+                assert_eq!(self.engine.session().phase(), Phase::Ready);
                 assert!(self.subscriptions.len() < MAX_SUBSCRIPTIONS, "one too many");
                 assert!(before <= MAX_TRANSMIT, "sent although the buffer is full");
-                let by = self.now + options.timeout.unwrap_or(self.engine.config().request_timeout);
+                let by = self.now + options.timeout.unwrap_or(self.engine.session().config().request_timeout);
                 let one = Subscribed { key, by, is_told: false, was_acknowledged: false };
                 self.subscriptions.push(one);
             }
@@ -48,10 +48,10 @@ impl Model {
     pub(in crate::fuzz::operations) fn unsubscribe(&mut self, which: usize) {
         let Some(at) = self.subscription(which) else { return };
         let key = self.subscriptions.remove(at).key;
-        let was_live = self.engine.unsubscribe(key);
+        let was_live = self.engine.calls().unsubscribe(key, self.now);
         self.trace.line(format_args!("> unsubscribe s{}: {was_live}", self.names.subscription(key)));
-        assert!(self.engine.poll_subscription(key).is_none(), "something to take of what is gone");
-        assert!(!self.engine.unsubscribe(key), "ended twice");
+        assert!(self.engine.calls().poll_subscription(key).is_none(), "something to take of what is gone");
+        assert!(!self.engine.calls().unsubscribe(key, self.now), "ended twice");
         self.drain();
     }
 
@@ -61,7 +61,7 @@ impl Model {
         let key = self.subscriptions[at].key;
         self.trace.line(format_args!("> take from s{}", self.names.subscription(key)));
         for _ in 0..64 {
-            let Some(event) = self.engine.poll_subscription(key) else {
+            let Some(event) = self.engine.calls().poll_subscription(key) else {
                 self.subscriptions[at].is_told = false;
                 return;
             };
@@ -72,7 +72,7 @@ impl Model {
                 SubscriptionEvent::Acknowledged(_) => subscription.was_acknowledged = true,
                 SubscriptionEvent::Ended(_) => {
                     self.subscriptions.remove(at);
-                    return assert!(self.engine.poll_subscription(key).is_none(), "something after the end");
+                    return assert!(self.engine.calls().poll_subscription(key).is_none(), "something after the end");
                 }
                 event => assert!(subscription.was_acknowledged, "{event:?} before it was acknowledged"),
             }
@@ -87,9 +87,9 @@ impl Model {
     }
 
     pub(super) fn check_subscriptions(&mut self) {
-        assert_eq!(self.engine.subscriptions(), self.subscriptions.len());
+        assert_eq!(self.engine.session().subscriptions(), self.subscriptions.len());
         for subscription in self.subscriptions.iter().filter(|subscription| !subscription.is_told) {
-            let event = self.engine.poll_subscription(subscription.key);
+            let event = self.engine.calls().poll_subscription(subscription.key);
             assert!(event.is_none(), "something to take, and nobody was told: {event:?}");
         }
     }
@@ -108,7 +108,7 @@ impl Model {
             self.take(0);
             assert!(self.subscriptions.first().is_none_or(|first| first.key != key), "it outlives the connection");
         }
-        assert_eq!(self.engine.subscriptions(), 0);
+        assert_eq!(self.engine.session().subscriptions(), 0);
     }
 
     fn subscription(&self, which: usize) -> Option<usize> {

@@ -41,7 +41,7 @@ impl Model {
         self.trace.line(format_args!("> follow {}", handle.task_id));
         self.look();
         let before = self.engine.transmit().len();
-        match self.engine.follow_task(handle, options, self.now) {
+        match self.engine.calls().follow_task(handle, options, self.now) {
             Ok(ticket) => {
                 assert!(self.tasks_followed(true) < MAX_TASKS, "one task too many");
                 assert!(before <= MAX_TRANSMIT, "followed although the buffer is full");
@@ -121,7 +121,7 @@ impl Model {
     /// The engine may wait for the answer to a `tasks/cancel` of its own, although no request of the caller's is left.
     pub(super) fn note_task_cancel(&mut self, asked: &Asked) {
         if asked.method == "tasks/cancel" {
-            let until = self.now + self.engine.config().request_timeout;
+            let until = self.now + self.engine.session().config().request_timeout;
             self.cancels_until = self.cancels_until.max(until);
         }
     }
@@ -132,7 +132,7 @@ impl Model {
     }
 
     fn takes_cancels(&self) -> bool {
-        let capabilities = self.engine.server().and_then(|server| server.capabilities.as_ref());
+        let capabilities = self.engine.session().server().and_then(|server| server.capabilities.as_ref());
         capabilities.and_then(|all| all.tasks.as_ref()).is_some_and(|tasks| tasks.cancel.is_some())
     }
 

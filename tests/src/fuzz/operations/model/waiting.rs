@@ -37,7 +37,7 @@ impl fmt::Display for Waiting {
 
 impl Waiting {
     pub(super) fn new(ticket: AnyTicket, what: String, options: &RequestOptions, model: &Model) -> Self {
-        let config = model.engine.config();
+        let config = model.engine.session().config();
         let timeout = options.timeout.unwrap_or(config.request_timeout);
         let total = options.total_timeout.unwrap_or(config.total_timeout.max(timeout));
         Waiting {
@@ -78,7 +78,7 @@ impl Model {
         assert!(self.asks.iter().all(|(_, during)| *during != Some(number)), "a question for what has ended");
         self.ended.extend(waiting.id);
         self.wire.dead_key = Some(key);
-        assert!(!self.engine.is_waiting(key));
+        assert!(!self.engine.session().is_waiting(key));
         self.check_end(&waiting, &reply);
         self.cached.note(&waiting, &reply, self.now);
         let read = waiting.ticket.decode(&mut reply);
@@ -108,7 +108,7 @@ impl Model {
                 assert!(*deadline == Deadline::Total || !is_followed, "a task may take all of its time");
             }
             Some(CallError::Cancelled { .. }) => assert!(waiting.cancelled, "cancelled by nobody"),
-            Some(CallError::Closed { .. }) => assert_eq!(self.engine.phase(), Phase::Closed),
+            Some(CallError::Closed { .. }) => assert_eq!(self.engine.session().phase(), Phase::Closed),
             Some(CallError::Invalid { .. }) => {}
             Some(CallError::Input { .. }) => {
                 assert_eq!(self.wire.era(), Some(Era::Modern), "a legacy server wants no input");

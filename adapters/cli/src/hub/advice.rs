@@ -1,0 +1,104 @@
+//! What to do about the errors of configured servers, as commands of this tool.
+
+use mcpwire_hub::service::StatusDetail;
+use mcpwire_hub::{ErrorCode, ErrorContract};
+use mcpwire_supervisor::State;
+
+use crate::failure::{Failure, NOT_RUNNING};
+use crate::text;
+
+/// Says what to do about an error of a server.
+pub(super) fn advice(name: &str, error: &ErrorContract) -> String {
+    let server = word(name);
+    let field = error.field.as_str();
+    match (error.code, field) {
+        (_, "consent") => format!("To agree: {}; where nobody can be asked, add --trust", enable(name)),
+        (_, "enabled") => format!("Allow it to be started: {}", enable(name)),
+        (_, "authorization") => "Give it a login: a header with a token, or a secret variable".into(),
+        (ErrorCode::ValidationError, _) if field.starts_with("env_vars.") => {
+            format!("Set it: mcpwire secret set {server} {}", word(&field["env_vars.".len()..]))
+        }
+        (ErrorCode::NotFound, "package.package_type") => {
+            "Install what runs such packages (Node.js for npx, uv for uvx, Docker), or put it on the PATH".into()
+        }
+        (ErrorCode::ServiceUnavailable, "package.package_type") => "Start Docker, and try again".into(),
+        (ErrorCode::NotFound, "package.identifier") => format!("Check how it is spelled: mcpwire server show {server}"),
+        (_, "timeout") => {
+            "Try again: a first start may have to download much. Or allow it more time (timeouts.start_ms)".into()
+        }
+        (_, "secrets") => "Do as the message says: what others can read is no secret".into(),
+        (ErrorCode::ValidationError | ErrorCode::Conflict, _) => "Correct it in servers.json".into(),
+        _ => format!("Look at what it says: mcpwire server logs {server}"),
+    }
+}
+
+/// Says how to start a server of the running hub.
+pub(super) fn start(name: &str) -> String {
+    format!("Start it: mcpwire server start {}", word(name))
+}
+
+/// Returns the command that shows what a server starts, and asks whether it may.
+pub(super) fn enable(name: &str) -> String {
+    format!("mcpwire server enable {}", word(name))
+}
+
+/// Returns the command that makes the running hub use a secret that was set.
+pub(super) fn restart(name: &str) -> String {
+    format!("mcpwire server restart {}", word(name))
+}
+
+/// Returns why no call can be sent to a server in this state, and what to do; `None` if a call can be sent, or can wait.
+pub(super) fn refusal(detail: &StatusDetail) -> Option<ErrorContract> {
+    let name = &detail.name;
+    let not_running = || ErrorContract::unavailable("").at(NOT_RUNNING);
+    let then_start = |error: &ErrorContract| match error.field.as_str() {
+        // That starts it.
+        "consent" => advice(name, error),
+        _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
+    };
+    let (what, advice, kind) = match (detail.state, &detail.last_error) {
+        (State::Disabled, _) => {
+            let disabled = ErrorContract::disabled();
+            ("is disabled".to_owned(), advice(name, &disabled), disabled)
+        }
+        (State::Stopped, _) => ("is stopped".to_owned(), start(name), not_running()),
+        (State::Backoff, Some(error)) => {
+            let wait = detail.retry_in_ms.unwrap_or_default().div_ceil(1_000);
+            let what = format!("has failed, and is started again in {wait} s: {}", error.message);
+            (what, advice(name, error), not_running())
+        }
+        (State::Failed, Some(error)) => (format!("has failed: {}", error.message), then_start(error), not_running()),
+        (State::NeedsInput | State::NeedsAuth, Some(error)) => {
+            (format!("cannot be started: {}", error.message), then_start(error), error.clone())
+        }
+        _ => return None,
+    };
+    Some(ErrorContract { message: format!("server `{name}` {what}. {advice}"), ..kind })
+}
+
+/// Returns the failure of a command that was to start a server.
+pub(super) fn not_started(server: &str, error: &ErrorContract) -> Failure {
+    let message = format!("server `{server}`: {}", error.message);
+    Failure::of_contract(&ErrorContract { message, ..error.clone() }).with_hint(advice(server, error))
+}
+
+/// A name as one types it in a shell.
+pub(super) fn word(name: &str) -> String {
+    let name = text::line(name);
+    let is_plain = |c: char| c.is_alphanumeric() || "@%+=:,./_-".contains(c);
+    if !name.is_empty() && name.chars().all(is_plain) { name } else { format!("'{}'", name.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_quoted_where_a_shell_would_part_it() {
+        let cases =
+            [("calc", "calc"), ("my files", "'my files'"), ("it's", r"'it'\''s'"), ("a;b", "'a;b'"), ("", "''")];
+        for (name, typed) in cases {
+            assert_eq!(start(name), format!("Start it: mcpwire server start {typed}"));
+        }
+    }
+}

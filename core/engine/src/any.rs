@@ -1,0 +1,183 @@
+//! [`AnyEngine`]: that of a stream of bytes, or that of HTTP. What both do is asked for in the same words, so an adapter's code above
+//! it knows no difference.
+
+use core::fmt;
+use core::time::Duration;
+
+use alloc::boxed::Box;
+
+#[cfg(feature = "http")]
+use crate::http;
+use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
+
+/// The engine of a connection that an adapter carries in one way or the other. Without the feature `http` there is one kind of it, and
+/// nothing to be decided.
+#[cfg_attr(
+    feature = "http",
+    expect(
+        clippy::large_enum_variant,
+        reason = "there is one for each connection, and streams are to pay nothing for HTTP"
+    )
+)]
+#[non_exhaustive]
+pub enum AnyEngine {
+    /// Over a stream of bytes.
+    Stream(stdio::Engine),
+    /// By HTTP.
+    #[cfg(feature = "http")]
+    Http(Box<http::Engine>),
+}
+
+/// Does the same with either.
+macro_rules! either {
+    ($engine:expr, $inner:ident => $do:expr) => {
+        match $engine {
+            AnyEngine::Stream($inner) => $do,
+            #[cfg(feature = "http")]
+            AnyEngine::Http($inner) => $do,
+        }
+    };
+}
+
+/// Does something with that of a stream; for HTTP there is nothing of it.
+macro_rules! stream {
+    ($engine:expr, $inner:ident => $do:expr, $none:expr) => {
+        match $engine {
+            AnyEngine::Stream($inner) => $do,
+            #[cfg(feature = "http")]
+            AnyEngine::Http(_) => $none,
+        }
+    };
+}
+
+/// What a stream has, and HTTP has not: there is nothing to be written, and no space for what is read.
+impl AnyEngine {
+    /// See [`stdio::Engine::space`].
+    #[inline]
+    pub fn space(&mut self) -> &mut [u8] {
+        stream!(self, engine => engine.space(), &mut [])
+    }
+
+    /// See [`stdio::Engine::receive`].
+    #[inline]
+    pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
+        stream!(self, engine => engine.receive(bytes, now), 0)
+    }
+
+    /// See [`stdio::Engine::filled`].
+    #[inline]
+    pub fn filled(&mut self, n: usize, now: Timestamp) {
+        stream!(self, engine => engine.filled(n, now), ());
+    }
+
+    /// See [`stdio::Engine::receive_eof`].
+    #[inline]
+    pub fn receive_eof(&mut self, now: Timestamp) {
+        stream!(self, engine => engine.receive_eof(now), ());
+    }
+
+    /// See [`stdio::Engine::transmit`].
+    #[inline]
+    pub fn transmit(&self) -> &[u8] {
+        stream!(self, engine => engine.transmit(), &[])
+    }
+
+    /// See [`stdio::Engine::transmitted`].
+    #[inline]
+    pub fn transmitted(&mut self, n: usize) {
+        stream!(self, engine => engine.transmitted(n), ());
+    }
+
+    /// The engine of a server that is started once more; none where nothing is to be started. See [`stdio::Engine::restarted`].
+    #[inline]
+    pub fn restarted(&mut self, spent: Duration) -> Option<AnyEngine> {
+        stream!(self, engine => Some(AnyEngine::Stream(engine.restarted(spent))), None)
+    }
+}
+
+impl AnyEngine {
+    /// An engine over a stream of bytes, which has sent nothing yet.
+    pub fn stream(config: Config) -> Self {
+        AnyEngine::Stream(stdio::Engine::new(config))
+    }
+}
+
+/// What HTTP has, and a stream has not.
+impl AnyEngine {
+    /// The engine of HTTP, if it is one.
+    #[cfg(feature = "http")]
+    pub fn http(&mut self) -> Option<&mut http::Engine> {
+        match self {
+            AnyEngine::Stream(_) => None,
+            AnyEngine::Http(engine) => Some(engine),
+        }
+    }
+
+    /// Whether it is the engine of HTTP: then there are exchanges to be made, and no bytes to be moved.
+    #[inline]
+    pub fn is_http(&self) -> bool {
+        stream!(self, _engine => false, true)
+    }
+}
+
+impl AnyEngine {
+    /// Returns the calls of the connection.
+    #[inline]
+    pub fn calls(&mut self) -> Calls<'_> {
+        either!(self, engine => engine.calls())
+    }
+
+    /// Returns what is known of the connection.
+    #[inline]
+    pub fn session(&self) -> &Session {
+        either!(self, engine => engine.session())
+    }
+
+    /// See [`stdio::Engine::handle_timeout`].
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        either!(self, engine => engine.handle_timeout(now));
+    }
+
+    /// See [`stdio::Engine::poll_event`].
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        either!(self, engine => engine.poll_event())
+    }
+
+    /// See [`stdio::Engine::recycle`].
+    #[inline]
+    pub fn recycle(&mut self, reply: Reply) {
+        either!(self, engine => engine.recycle(reply));
+    }
+
+    /// See [`stdio::Engine::shrink`].
+    #[inline]
+    pub fn shrink(&mut self) {
+        either!(self, engine => engine.shrink());
+    }
+
+    /// See [`stdio::Engine::poll_timeout`].
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        either!(self, engine => engine.poll_timeout())
+    }
+
+    /// See [`stdio::Engine::close`].
+    #[inline]
+    pub fn close(&mut self) {
+        either!(self, engine => engine.close());
+    }
+
+    /// See [`stdio::Engine::is_idle`].
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        either!(self, engine => engine.is_idle())
+    }
+}
+
+impl fmt::Debug for AnyEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        either!(self, engine => engine.fmt(f))
+    }
+}

@@ -1,0 +1,138 @@
+//! [`PageWalk`]: all pages of a list, one request after the other (2026-07-28, server/utilities/pagination).
+
+use alloc::string::String;
+use core::fmt;
+
+use super::pages::{PagedList, Pages, PagesTime};
+use super::step::{RequestError, Step};
+use crate::method::{Method, Params};
+use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
+use crate::time::Timestamp;
+use crate::types::{ListParams, Listed};
+
+/// The entries of a paged list.
+type Item<M> = <<M as Method>::Result as PagedList>::Item;
+
+/// Asks for all pages of a list, and puts them together.
+///
+/// Where a cached page leads to a page that the server refuses, the walk begins again with fresh pages (2026-07-28,
+/// server/utilities/caching, "Interaction with Pagination"). The whole walk has the time that one request has
+/// ([`RequestOptions::total_timeout`]).
+///
+/// ```
+/// use mcpwire_core::{Calls, ListResources, Listed, PageWalk, RequestOptions, Reply, RequestError, RequestKey, Resource, Step};
+/// # use mcpwire_core::Timestamp;
+///
+/// fn list_resources(
+///     calls: &mut Calls<'_>,
+///     now: Timestamp,
+///     mut wait: impl FnMut(&mut Calls<'_>, RequestKey) -> Reply,
+/// ) -> Result<Listed<Resource>, RequestError> {
+///     let mut walk = PageWalk::<ListResources>::new(RequestOptions::new(), calls.session().config(), now);
+///     loop {
+///         match walk.poll(calls, now) {
+///             Step::Wait(key) => walk.receive(&mut wait(calls, key)),
+///             Step::Drain => {}
+///             Step::Done(list) => return list,
+///         }
+///     }
+/// }
+/// ```
+pub struct PageWalk<M: Method<Result: PagedList>> {
+    options: RequestOptions,
+    time: PagesTime,
+    pages: Pages<Item<M>>,
+    /// Whether a page came from the cache.
+    has_cached: bool,
+    /// Whether what the server has sent was read before the first request, where that matters.
+    has_drained: bool,
+    state: State<M>,
+}
+
+enum State<M: Method<Result: PagedList>> {
+    /// The page at this cursor is to be asked for.
+    Next(Option<String>),
+    Waiting(Ticket<M>),
+    Ended(Result<(), RequestError>),
+}
+
+impl<M> PageWalk<M>
+where
+    M: Method<Result: PagedList>,
+    for<'a> ListParams<'a>: Params<M>,
+{
+    /// Starts a walk. `options` are those of each request.
+    pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
+        let time = PagesTime::begin(&options, config, now);
+        PageWalk {
+            options,
+            time,
+            pages: Pages::default(),
+            has_cached: false,
+            has_drained: false,
+            state: State::Next(None),
+        }
+    }
+
+    /// Takes the next step.
+    pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<Listed<Item<M>>, RequestError>> {
+        match &mut self.state {
+            // A change that the server has reported, and nobody has read, makes cached pages stale.
+            State::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
+                self.has_drained = true;
+                Step::Drain
+            }
+            State::Next(cursor) => {
+                let params = ListParams { cursor: cursor.as_deref() };
+                match calls.request::<M>(&params, &self.time.options(&self.options, now), now) {
+                    Ok(ticket) => {
+                        self.state = State::Waiting(ticket);
+                        Step::Wait(ticket.key())
+                    }
+                    Err(error) => Step::Done(Err(error.into())),
+                }
+            }
+            State::Waiting(ticket) => Step::Wait(ticket.key()),
+            State::Ended(result) => {
+                let result = core::mem::replace(result, Ok(()));
+                let pages = core::mem::take(&mut self.pages);
+                Step::Done(result.map(|()| pages.into_list()))
+            }
+        }
+    }
+
+    /// Reads the reply that [`Self::poll`] waits for.
+    pub fn receive(&mut self, reply: &mut Reply) {
+        self.receive_with(reply, |_| {});
+    }
+
+    /// Like [`Self::receive`], and shows the page before it is added to the list.
+    pub(super) fn receive_with(&mut self, reply: &mut Reply, look_at: impl FnOnce(&M::Result)) {
+        let State::Waiting(ticket) = &self.state else { return };
+        self.has_cached |= reply.is_cached();
+        self.state = match ticket.decode_mut(reply) {
+            Ok(page) => {
+                look_at(&page);
+                match self.pages.add(page) {
+                    Some(cursor) => State::Next(Some(cursor.into())),
+                    None => State::Ended(Ok(())),
+                }
+            }
+            Err(CallError::Server { .. }) if self.has_cached && !self.options.fresh => {
+                self.options.fresh = true;
+                self.pages = Pages::default();
+                State::Next(None)
+            }
+            Err(mut error) => {
+                self.time.explain(&mut error);
+                State::Ended(Err(error.into()))
+            }
+        };
+    }
+}
+
+impl<M: Method<Result: PagedList>> fmt::Debug for PageWalk<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageWalk").field("method", &M::NAME).field("options", &self.options).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,216 @@
+//! Lists that come in pages, put together (2026-07-28, server/utilities/pagination).
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use crate::session::{CallError, Config, Deadline, RequestOptions};
+use crate::time::Timestamp;
+use crate::types::MAX_ENTRIES;
+use crate::types::{
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, Listed,
+    Prompt, Resource, ResourceTemplate, Task, Tool,
+};
+
+/// The most pages that are asked for. 1,000: a server that pages by one would still list more than anybody reads.
+const MAX_PAGES: usize = 1_000;
+
+/// The most bytes that pages after the first may add, as JSON, with the cursors. 64 MiB: one message of the greatest length,
+/// as the first page may be.
+const MAX_BYTES: usize = 64 << 20;
+
+/// A page of a list.
+pub trait PagedList {
+    /// What is listed.
+    type Item;
+
+    /// The entries, and where the next page starts.
+    fn into_page(self) -> (Listed<Self::Item>, Option<String>);
+
+    /// How many bytes the list had as JSON, by which it is bounded. Without an answer (0), only the number of
+    /// pages and of entries bounds it.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+macro_rules! paged {
+    ($( $Page:ident . $entries:ident: $Item:ident; )*) => { $(
+        impl PagedList for $Page {
+            type Item = $Item;
+
+            fn into_page(self) -> (Listed<$Item>, Option<String>) {
+                (self.$entries, self.next_cursor)
+            }
+
+            fn bytes(&self) -> usize {
+                self.$entries.bytes
+            }
+        }
+    )* };
+}
+
+paged! {
+    ListToolsResult.tools: Tool;
+    ListResourcesResult.resources: Resource;
+    ListResourceTemplatesResult.resource_templates: ResourceTemplate;
+    ListPromptsResult.prompts: Prompt;
+    ListTasksResult.tasks: Task;
+}
+
+/// A list on its way, page by page.
+///
+/// A server whose pages lead in a circle, or never end, gives what it has given by then: 1,000 pages, 100,000 entries, or
+/// 64 MiB beyond the first page. [`Listed::is_cut`] says so then.
+#[derive(Clone, Debug)]
+pub struct Pages<T> {
+    list: Listed<T>,
+    cursors: Vec<String>,
+    /// Of all pages but the first, which is bounded as any message is.
+    bytes: usize,
+}
+
+impl<T> Default for Pages<T> {
+    fn default() -> Self {
+        Pages { list: Listed::default(), cursors: Vec::new(), bytes: 0 }
+    }
+}
+
+impl<T> Pages<T> {
+    /// Takes in a page. Gives the cursor of the next one; `None` if the list is complete.
+    pub fn add(&mut self, page: impl PagedList<Item = T>) -> Option<&str> {
+        if !self.cursors.is_empty() {
+            self.bytes = self.bytes.saturating_add(page.bytes());
+        }
+        let (entries, cursor) = page.into_page();
+        self.list.append(entries);
+        let cursor = cursor?;
+        self.bytes = self.bytes.saturating_add(cursor.len());
+        let goes_on = self.cursors.len() + 1 < MAX_PAGES
+            && self.list.sent() < MAX_ENTRIES
+            && self.bytes < MAX_BYTES
+            && !self.cursors.contains(&cursor);
+        if !goes_on {
+            self.list.cut();
+            return None;
+        }
+        self.cursors.push(cursor);
+        self.cursors.last().map(String::as_str)
+    }
+
+    /// The list.
+    pub fn into_list(self) -> Listed<T> {
+        self.list
+    }
+}
+
+/// The time that a list has, all its pages together: that of [`RequestOptions::total_timeout`], or
+/// [`Config::total_timeout`]. Without it, a server that is just in time with each of its pages would keep its client for
+/// hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PagesTime {
+    began: Timestamp,
+    total: Duration,
+}
+
+impl PagesTime {
+    /// The first page is about to be asked for.
+    pub(super) fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
+        let timeout = options.timeout.unwrap_or(config.request_timeout);
+        PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
+    }
+
+    /// What is left for the next page.
+    pub(super) fn left(&self, now: Timestamp) -> Duration {
+        self.total.saturating_sub(now.duration_since(self.began))
+    }
+
+    /// The options for the next page, which has what is left.
+    pub(super) fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
+        RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
+    }
+
+    /// Says in the error of a page how long the whole list had, if that was over.
+    pub(super) fn explain(&self, error: &mut CallError) {
+        if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
+            *after = self.total;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+    use crate::json::Json;
+
+    fn page(name: &str, cursor: Option<&str>) -> ListPromptsResult {
+        let cursor = cursor.map(|cursor| format!(r#","nextCursor":"{cursor}""#)).unwrap_or_default();
+        Json::parse(format!(r#"{{"prompts":[{{"name":"{name}"}},7]{cursor}}}"#)).unwrap().decode().unwrap()
+    }
+
+    #[test]
+    fn all_pages_are_one_list() {
+        let mut pages = Pages::default();
+        assert_eq!(pages.add(page("a", Some("1"))), Some("1"));
+        assert_eq!(pages.add(page("b", None)), None);
+        let list = pages.into_list();
+        assert_eq!(list.items.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(list.rejected.iter().map(|entry| entry.index).collect::<Vec<_>>(), [1, 3]);
+        assert!(!list.is_cut);
+    }
+
+    #[test]
+    fn a_circle_is_left() {
+        let mut pages = Pages::default();
+        assert!(pages.add(page("a", Some("1"))).is_some());
+        assert!(pages.add(page("b", Some("2"))).is_some());
+        assert!(pages.add(page("c", Some("1"))).is_none());
+        assert!(pages.into_list().is_cut);
+    }
+
+    #[test]
+    fn a_list_that_never_ends_is_cut() {
+        let mut pages = Pages::default();
+        let mut asked = 0;
+        while pages.add(page("a", Some(&format!("{asked}")))).is_some() {
+            asked += 1;
+        }
+        assert_eq!(asked, MAX_PAGES - 1);
+        assert!(pages.into_list().is_cut);
+    }
+
+    #[test]
+    fn a_page_of_more_entries_than_anybody_reads_is_cut() {
+        let entries = r#",{"name":"a"},7"#.repeat(MAX_ENTRIES / 2);
+        let entries = &entries[1..];
+        let page = |more: &str| -> ListPromptsResult {
+            Json::parse(format!(r#"{{"prompts":[{entries}{more}],"nextCursor":"1"}}"#)).unwrap().decode().unwrap()
+        };
+        let whole = page("").prompts;
+        assert!((whole.sent(), whole.is_cut) == (MAX_ENTRIES, false));
+        let cut = page(r#",{"name":"b"},8"#);
+        assert!((cut.prompts.sent(), cut.prompts.is_cut) == (MAX_ENTRIES + 1, true));
+        assert_eq!(Pages::default().add(cut), None, "there is nothing more to be asked for");
+    }
+
+    #[test]
+    fn large_pages_are_few() {
+        let long = |n: usize| format!("{n}{}", "x".repeat(MAX_BYTES / 2));
+        // The first one does not count: it is no larger than a message may be.
+        for (entries, cursors, most) in [(true, false, 3), (false, true, 2)] {
+            let mut pages = Pages::default();
+            let mut asked = 1;
+            loop {
+                let mut page = page(&if entries { long(asked) } else { "a".into() }, None);
+                page.next_cursor = Some(if cursors { long(asked) } else { format!("{asked}") });
+                if pages.add(page).is_none() {
+                    break;
+                }
+                asked += 1;
+            }
+            assert_eq!(asked, most);
+        }
+    }
+}

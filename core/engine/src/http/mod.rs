@@ -1,0 +1,121 @@
+//! HTTP without doing HTTP: [`Engine`] is a [`Session`](crate::Session) together with the exchanges that carry its messages.
+//!
+//! What [`stdio::Engine`](crate::stdio::Engine) is for a stream of bytes, this is for Streamable HTTP (2025-03-26 to 2026-07-28)
+//! and for HTTP+SSE (2024-11-05). It says which requests are to be made, and is told what came of them. Who makes them, over
+//! which connections, with which TLS, is no matter of its: any HTTP client can carry it.
+//!
+//! # The loop
+//!
+//! Seven steps, in any order, until nothing is left to do:
+//!
+//! 1. take commands from [`poll_exchange`](Engine::poll_exchange) until there is none: start exchanges, and give them up;
+//! 2. tell the head of a response with [`response`](Engine::response);
+//! 3. tell what comes of its body with [`body`](Engine::body), in pieces of any size;
+//! 4. tell its end with [`ended`](Engine::ended), or that it failed with [`failed`](Engine::failed);
+//! 5. take events from [`poll_event`](Engine::poll_event) until there is none;
+//! 6. wait for the exchanges, but not beyond [`poll_timeout`](Engine::poll_timeout);
+//! 7. when that has passed, call [`handle_timeout`](Engine::handle_timeout).
+//!
+//! Messages are looked at in step 5, so steps 5 and 1 come after each of the others. Here the server answers in JSON and has
+//! one tool:
+//!
+//! ```
+//! use mcpwire_core::http::{Command, Engine, Settings};
+//! use mcpwire_core::{CallTool, CallToolParams, Config, Event, Json, RequestOptions, Timestamp};
+//!
+//! fn server(body: &[u8]) -> String {
+//!     let request: serde_json::Value = serde_json::from_slice(body).expect("the client sends JSON");
+//!     let result = match request["method"].as_str() {
+//!         Some("server/discover") => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
+//!         _ => r#"{"resultType":"complete","content":[{"type":"text","text":"hello"}]}"#,
+//!     };
+//!     format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, request["id"])
+//! }
+//!
+//! let mut engine = Engine::new(Config::new("example", "1.0"), Settings::new("https://example.com/mcp")?);
+//! let now = Timestamp::ORIGIN;
+//! engine.calls().initialize(now)?;
+//! let mut ticket = None;
+//! let text = loop {
+//!     while let Some(command) = engine.poll_exchange(now) {
+//!         if let Command::Start(exchange) = command {
+//!             let answer = server(&exchange.body);
+//!             engine.response(exchange.id, 200, [("content-type", &b"application/json"[..])], now);
+//!             engine.body(exchange.id, answer.as_bytes(), now);
+//!             engine.ended(exchange.id, now);
+//!         }
+//!     }
+//!     match engine.poll_event() {
+//!         Some(Event::Connected) => {
+//!             let arguments = Json::parse("{}")?;
+//!             let call = CallToolParams { name: "hello", arguments: &arguments };
+//!             ticket = Some(engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now)?);
+//!         }
+//!         Some(Event::Reply(reply)) => break ticket.take().expect("it was sent").decode(reply)?.text().into_string(),
+//!         Some(event) => panic!("{event:?}"),
+//!         None => {}
+//!     }
+//! };
+//! assert_eq!(text, "hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which way
+//!
+//! ```text
+//! POST server/discover ── answered, or refused with a modern error ─────────────────────▶ 2026-07-28
+//!          │ refused otherwise
+//!          ▼
+//! POST initialize ─────── answered ─────────────────────────────────────────────────────▶ 2025-03-26 to 2025-11-25
+//!          │ 400, 404 or 405, without a modern error
+//!          ▼
+//! GET ─────────────────── an event stream whose first event is `endpoint` ──────────────▶ 2024-11-05 (HTTP+SSE)
+//!          │ otherwise
+//!          ▼
+//!       it fails with what `initialize` was refused with
+//! ```
+//!
+//! [`Config::negotiate`](crate::Config::negotiate) and [`Settings::flavour`] shorten it; [`Engine::flavour`] and
+//! [`Engine::server`] tell what was found, to be given in the next time.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `engine`, `calls` | [`Engine`]: what embedders call |
+//! | `exchange` | [`Exchange`] and [`Command`]: what is to be done |
+//! | `settings` | [`Settings`]: the address, headers, limits |
+//! | `outgoing` | from messages to exchanges, with their headers |
+//! | `incoming` | from the parts of responses to messages |
+//! | `open` | what is known of each exchange that is under way |
+//! | `refused` | what follows from a response that is no answer |
+//! | `legacy` | sessions, the GET stream, streams that are taken up again |
+//! | `old` | HTTP+SSE |
+//! | `relist` | headers that the server does not agree with |
+//! | `tools`, `mirror` | arguments that are repeated in headers |
+//! | `sse` | event streams |
+//! | `headers`, `uri`, `backoff`, `error` | the small things |
+
+mod backoff;
+mod engine;
+mod error;
+mod exchange;
+mod headers;
+mod incoming;
+mod legacy;
+mod mirror;
+mod old;
+mod open;
+mod outgoing;
+mod refused;
+mod relist;
+mod settings;
+mod sse;
+mod tools;
+mod uri;
+
+pub use engine::Engine;
+pub use error::{Failure, FailureKind, HttpError};
+pub use exchange::{Command, Exchange, ExchangeId, Verb};
+pub use headers::encode_value;
+pub use settings::{Flavour, Settings, SettingsError};
+pub use sse::{SseDecoder, SseEvent};
+pub(crate) use tools::reject_unmirrorable;

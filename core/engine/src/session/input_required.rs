@@ -1,0 +1,300 @@
+//! Multi round-trip requests: the server wants input before it can answer (2026-07-28, basic/patterns/mrtr).
+//!
+//! ```text
+//! request ──▶ server ──▶ a result ───────────────────────────────▶ Event::Reply
+//!   ▲            │
+//!   │            └─────▶ input_required ──▶ Event::Ask, one for each input
+//!   │                         │                  │ all are answered
+//!   │  new id, same key       ▼ no inputs        ▼
+//!   └───── inputResponses, requestState ◀────────┘
+//! ```
+//!
+//! While it waits for inputs, the server does not know the request. It is paused here, and only its total deadline runs.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+
+use super::closed::Closed;
+use super::context::Context;
+use super::error::{CallError, Deadline, InputError};
+use super::keys::RequestKey;
+use super::objects::object;
+use super::requests::{CallerRequest, Deadlines, TaskUse};
+use super::retry_params::RetryParams;
+use super::server_requests::{InputOwner, ServerRequests};
+use crate::json::Json;
+use crate::json::append::push_raw;
+use crate::json::scan;
+use crate::rpc::decode::{self, Answer};
+use crate::rpc::result_type::{ResultType, result_type};
+use crate::rpc::write::{self, Meta};
+use crate::time::Timestamp;
+use crate::types::{Era, InputRequiredResult};
+
+/// The requests that wait for inputs.
+#[derive(Debug, Default)]
+pub(super) struct InputRequired {
+    /// Few: each has at least one of [`Config::max_asks`](super::Config::max_asks) pending.
+    paused: Vec<PausedRequest>,
+    /// The memory of a request that has ended, for the next one.
+    spare: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct PausedRequest {
+    caller: CallerRequest,
+    deadlines: Deadlines,
+    /// What the server wants to have back, byte for byte.
+    state: Option<Json>,
+}
+
+/// The largest buffer that is kept for the next request.
+const MAX_SPARE: usize = 4 * 1024;
+
+/// Whether the server may want input before it answers this method ("Supported Requests").
+#[inline]
+pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
+}
+
+/// Whether a message asks for input before it answers the request.
+#[inline]
+pub(super) fn wants_input(caller: &CallerRequest, message: &[u8], context: &Context<'_>) -> bool {
+    may_require_input(&caller.method, context) && result_type(message) == ResultType::InputRequired
+}
+
+impl InputRequired {
+    /// Returns the number of requests that wait for inputs.
+    pub(super) fn len(&self) -> usize {
+        self.paused.len()
+    }
+
+    pub(super) fn is_waiting(&self, key: RequestKey) -> bool {
+        self.position(key).is_some()
+    }
+
+    /// Returns the next total deadline of the paused requests.
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.paused.iter().map(|paused| paused.deadlines.total).min()
+    }
+
+    pub(super) fn release_buffers(&mut self) {
+        self.spare = Vec::new();
+        self.paused.shrink_to_fit();
+    }
+
+    /// Copies what is needed to send a request again; `params` are those that were sent, without their closing brace. Returns
+    /// `None` if the copies would exceed [`Config::max_kept`](super::Config::max_kept).
+    pub(super) fn retry_params(
+        &mut self,
+        params: &[u8],
+        meta: Option<&Json>,
+        context: &Context<'_>,
+    ) -> Option<RetryParams> {
+        let meta = meta.map_or(&b""[..], |meta| meta.get().as_bytes());
+        let may_keep = self.may_keep(params.len() + 1 + meta.len(), context);
+        may_keep.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
+    }
+
+    /// Takes over the memory of a request that has ended.
+    #[inline]
+    pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
+        if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
+            && buffer.capacity() <= MAX_SPARE
+        {
+            self.spare = buffer;
+        }
+    }
+
+    /// Handles an `input_required` result for a request that has left the table.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn receive(
+        &mut self,
+        caller: CallerRequest,
+        deadlines: Deadlines,
+        id: u64,
+        message: &[u8],
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
+        let (key, method) = (caller.key, caller.method.clone());
+        let error = match decode::answer_of::<InputRequiredResult>(message, id) {
+            Ok(Answer::Result(result)) => match self.begin(caller, deadlines, result, server_requests, context) {
+                Ok(()) => return,
+                Err(error) => CallError::Input { method, error: Arc::new(error) },
+            },
+            Ok(Answer::Error(error)) => CallError::Server { method, error },
+            Err(error) => CallError::Invalid { method, error },
+        };
+        context.fail(key, error);
+    }
+
+    fn begin(
+        &mut self,
+        caller: CallerRequest,
+        deadlines: Deadlines,
+        result: InputRequiredResult,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) -> Result<(), InputError> {
+        let InputRequiredResult { input_requests: inputs, request_state: state, .. } = result;
+        let config = context.config;
+        if caller.input_rounds >= config.max_rounds {
+            return Err(InputError::TooManyRounds { limit: config.max_rounds });
+        }
+        let state_len = state.as_ref().map_or(0, |state| state.get().len());
+        if !caller.retry.as_ref().is_some_and(|retry| self.may_keep(retry.len() + state_len, context)) {
+            return Err(InputError::TooMuchToKeep { limit: config.max_kept });
+        }
+        if inputs.is_empty() {
+            return send_again(caller, deadlines, None, state.as_ref(), context).map_err(|(_, error)| error);
+        }
+        server_requests.request_inputs(InputOwner::Request(caller.key), Some(caller.key), inputs, context)?;
+        self.paused.push(PausedRequest { caller, deadlines, state });
+        Ok(())
+    }
+
+    /// Sends a request again, now that all of its inputs are answered: `answers` is a JSON object of them by name.
+    pub(super) fn answered(
+        &mut self,
+        key: RequestKey,
+        answers: &[u8],
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
+        let Some(PausedRequest { caller, deadlines, state }) = self.resume(key) else { return };
+        if let Err((caller, error)) = send_again(caller, deadlines, Some(answers), state.as_ref(), context) {
+            fail(&caller, error, server_requests, context);
+        }
+    }
+
+    /// Fails a request because one of its inputs was refused. The server is not told, as it does not wait (client/roots,
+    /// "Error Handling").
+    pub(super) fn refused(
+        &mut self,
+        key: RequestKey,
+        error: InputError,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
+        if let Some(PausedRequest { caller, .. }) = self.resume(key) {
+            fail(&caller, error, server_requests, context);
+        }
+    }
+
+    /// Cancels a paused request and withdraws its inputs. Returns `false` if no such request is paused.
+    pub(super) fn cancel(
+        &mut self,
+        key: RequestKey,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let Some(PausedRequest { caller, .. }) = self.resume(key) else { return false };
+        server_requests.withdraw(InputOwner::Request(key), context);
+        context.fail(key, CallError::Cancelled { method: caller.method });
+        true
+    }
+
+    /// Ends the paused requests whose total deadline has passed.
+    pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+        let now = context.now;
+        while let Some(at) = self.paused.iter().position(|paused| paused.deadlines.total <= now) {
+            let PausedRequest { caller, deadlines, .. } = self.paused.remove(at);
+            server_requests.withdraw(InputOwner::Request(caller.key), context);
+            context.fail(caller.key, deadlines.error(caller.method, Deadline::Total));
+        }
+    }
+
+    /// Ends all paused requests, as the connection has ended.
+    pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+        for PausedRequest { caller, .. } in mem::take(self).paused {
+            server_requests.withdraw(InputOwner::Request(caller.key), context);
+            context.fail(caller.key, CallError::Closed { method: caller.method, reason: reason.clone() });
+        }
+    }
+
+    fn may_keep(&self, more: usize, context: &Context<'_>) -> bool {
+        let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
+        let paused =
+            |paused: &PausedRequest| paused.caller.retry.as_ref().map_or(0, RetryParams::len) + state_len(paused);
+        let kept = context.requests.retry_bytes() + self.paused.iter().map(paused).sum::<usize>();
+        kept + more <= context.config.max_kept
+    }
+
+    fn position(&self, key: RequestKey) -> Option<usize> {
+        self.paused.iter().position(|paused| paused.caller.key == key)
+    }
+
+    fn resume(&mut self, key: RequestKey) -> Option<PausedRequest> {
+        let at = self.position(key)?;
+        Some(self.paused.remove(at))
+    }
+}
+
+#[inline(never)]
+fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+    server_requests.withdraw(InputOwner::Request(caller.key), context);
+    context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
+}
+
+/// Sends a request again under a new id, with the inputs and the state that the server wanted.
+fn send_again(
+    caller: CallerRequest,
+    deadlines: Deadlines,
+    answers: Option<&[u8]>,
+    state: Option<&Json>,
+    context: &mut Context<'_>,
+) -> Result<(), (CallerRequest, InputError)> {
+    if let Err(error) = context.check_open() {
+        return Err((caller, InputError::NotSent(error)));
+    }
+    let id = context.requests.next_id();
+    let meta = caller.retry.as_ref().and_then(RetryParams::meta);
+    let params = |out: &mut Vec<u8>| {
+        push_params(out, caller.retry.as_ref().map_or(b"{}", RetryParams::params), answers, state);
+        Ok(())
+    };
+    let connection = context.connection;
+    let meta = Meta {
+        protocol: if caller.tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
+        progress_token: caller.wants_progress.then_some(id),
+        caller: meta.as_ref(),
+    };
+    // Text that was written once can be written again.
+    let _ = write::request(context.out, id, &caller.method, &params, meta);
+    context.requests.insert_again(caller, deadlines, context.now);
+    Ok(())
+}
+
+/// Appends parameters that were sent before, with the inputs and the state ("Client Requirements").
+fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: Option<&Json>) {
+    let is_replaced = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
+    if scan::members(params).any(|member| is_replaced(&member)) {
+        // The caller had answered inputs by hand.
+        let mut members = scan::members(params);
+        let others = object(&mut || members.find(|member| !is_replaced(member)));
+        push_raw(out, others.get().as_bytes());
+    } else {
+        push_raw(out, params);
+    }
+    out.pop();
+    while let Some(b' ' | b'\t') = out.last() {
+        out.pop();
+    }
+    let mut add = |name: &[u8], value: &[u8]| {
+        if out.last() != Some(&b'{') {
+            out.push(b',');
+        }
+        out.extend_from_slice(name);
+        push_raw(out, value);
+    };
+    if let Some(answers) = answers {
+        add(b"\"inputResponses\":", answers);
+    }
+    if let Some(state) = state {
+        add(b"\"requestState\":", state.get().as_bytes());
+    }
+    out.push(b'}');
+}

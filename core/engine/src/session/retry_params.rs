@@ -1,0 +1,50 @@
+//! What is needed to send a request again.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::json::Json;
+
+/// The parameters of a request, and the members that its caller put into `_meta`, as text.
+pub(super) struct RetryParams {
+    text: Vec<u8>,
+    /// Where `_meta` begins in the text; it is an object, or nothing.
+    meta_at: usize,
+}
+
+impl RetryParams {
+    /// Copies `params`, which lack their closing brace, into the memory of `buffer`.
+    pub(super) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        buffer.reserve(params.len() + 1 + meta.len());
+        buffer.extend_from_slice(params);
+        buffer.push(b'}');
+        let meta_at = buffer.len();
+        buffer.extend_from_slice(meta);
+        RetryParams { text: buffer, meta_at }
+    }
+
+    /// Returns the number of bytes.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    pub(super) fn params(&self) -> &[u8] {
+        &self.text[..self.meta_at]
+    }
+
+    pub(super) fn meta(&self) -> Option<Json> {
+        let text = core::str::from_utf8(&self.text[self.meta_at..]).ok()?;
+        (!text.is_empty()).then(|| Json::trusted(text))
+    }
+
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.text
+    }
+}
+
+impl fmt::Debug for RetryParams {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RetryParams({} bytes)", self.len())
+    }
+}

@@ -1,0 +1,90 @@
+//! The protocol's data, by area.
+//!
+//! All types are owned, and keep what they do not know: objects in `extra`, open enumerations in an `Unknown` or `Other`
+//! variant. They are read from JSON text in memory, in one pass, and a value of the wrong type in an optional place counts
+//! as absent.
+
+pub(crate) mod lenient;
+pub(crate) mod object;
+
+mod apps;
+mod call_result;
+mod capabilities;
+mod client_capabilities;
+mod completion;
+mod content;
+mod elicitation;
+mod elicitation_check;
+mod elicitation_formats;
+mod elicitation_schema;
+mod elicitation_text;
+mod implementation;
+mod input_required;
+mod kind;
+mod lifecycle;
+mod listed;
+mod logging;
+mod notices;
+mod prompts;
+mod resource_contents;
+mod resources;
+mod result_type;
+mod roots;
+mod sampling;
+mod sampling_content;
+mod structured;
+mod subscriptions;
+pub(crate) mod tasks;
+mod tools;
+mod trace_context;
+mod version;
+mod words;
+
+pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
+pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
+pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+};
+pub use content::{
+    Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
+    TextContent, UnknownContent,
+};
+pub use elicitation::{
+    ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete,
+};
+pub use elicitation_check::{FieldError, FieldProblem, FormError};
+pub use elicitation_schema::{
+    BooleanSchema, Choices, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
+    MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
+};
+pub use implementation::{Icon, Implementation};
+pub use input_required::{InputRequest, InputRequiredResult};
+pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
+pub(crate) use listed::MAX_ENTRIES;
+pub use listed::{Listed, Rejected};
+pub use logging::SetLevelParams;
+pub use notices::{LogMessage, LoggingLevel, Progress};
+pub use object::Extra;
+pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
+pub use resources::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
+};
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
+    ToolChoice, ToolChoiceMode,
+};
+pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
+pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
+pub use subscriptions::{
+    SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
+};
+pub use tasks::{
+    CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskForm, TaskHandle,
+    TaskParams, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
+};
+pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
+pub use trace_context::{TraceContext, TraceContextError};
+pub use version::{Era, ProtocolVersion, UnknownVersion};

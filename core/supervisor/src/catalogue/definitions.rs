@@ -1,0 +1,281 @@
+//! Whether tools still are what they were: a server that describes a tool in another way after it was looked at may mean
+//! harm (a "rug pull"), and often only means an update.
+//!
+//! What is remembered of a tool is a hash of each of its parts, made with a key that no server knows, and none of its texts.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Filter;
+use super::keyed::{Hash, Key};
+use mcpwire_core::Json;
+use mcpwire_core::Tool;
+use mcpwire_core::ToolList;
+use mcpwire_core::json_reader::{Reader, Result};
+
+/// So many changes are told of one list. 100: more than a person reads, and no server fills the memory of its host.
+const MOST_TOLD: usize = 100;
+
+/// So many tools are remembered that are not in the list any more: one that is taken away and comes back as another is told.
+const MOST_GONE: usize = 1_000;
+
+/// A part of what a server says of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolPart {
+    /// The name that people read.
+    Title,
+    /// What it does, in words.
+    Description,
+    /// The schema of its arguments.
+    InputSchema,
+    /// The schema of its results.
+    OutputSchema,
+    /// What it is said to do or not to do: whether it only reads, or may destroy something.
+    Annotations,
+}
+
+const PARTS: [ToolPart; 5] =
+    [ToolPart::Title, ToolPart::Description, ToolPart::InputSchema, ToolPart::OutputSchema, ToolPart::Annotations];
+
+impl fmt::Display for ToolPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ToolPart::Title => "title",
+            ToolPart::Description => "description",
+            ToolPart::InputSchema => "input schema",
+            ToolPart::OutputSchema => "output schema",
+            ToolPart::Annotations => "annotations",
+        })
+    }
+}
+
+/// A tool that its server describes in another way than before, under the same name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ToolChange {
+    /// The name that the server calls it by. It is the server's text.
+    pub tool: String,
+    /// What is different, in the order of [`ToolPart`].
+    pub parts: Vec<ToolPart>,
+}
+
+impl fmt::Display for ToolChange {
+    /// `name (description, input schema)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.tool)?;
+        for (at, part) in self.parts.iter().enumerate() {
+            write!(f, "{}{part}", if at == 0 { " (" } else { ", " })?;
+        }
+        f.write_str(if self.parts.is_empty() { "" } else { ")" })
+    }
+}
+
+/// The tools that one list describes in another way than the lists before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolChanges {
+    /// The first 100 of them, in the order of the list.
+    pub tools: Vec<ToolChange>,
+    /// So many more there are.
+    pub more: usize,
+}
+
+impl ToolChanges {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+/// What the tools of one server were said to be.
+#[derive(Default)]
+pub(super) struct Definitions {
+    /// In the order of the hashes of their names; `None` as long as no list has been seen.
+    known: Option<Vec<Known>>,
+    /// What was told, until somebody has looked at it.
+    told: BTreeMap<String, BTreeSet<ToolPart>>,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    name: u64,
+    parts: [u32; PARTS.len()],
+    /// It is in the list of now.
+    listed: bool,
+}
+
+impl Definitions {
+    /// Takes in a list as what the tools were before, if none is known.
+    pub(super) fn expect(&mut self, key: Key, list: &ToolList) {
+        self.known.get_or_insert_with(|| sorted(list.listed().items.iter().map(|tool| Known::of(key, tool))));
+    }
+
+    /// Takes in a list, and gives what is described in another way. What is not offered is nothing to tell of.
+    pub(super) fn compare(&mut self, key: Key, list: &ToolList, filter: &Filter) -> ToolChanges {
+        let tools = &list.listed().items;
+        let now: Vec<Known> = tools.iter().map(|tool| Known::of(key, tool)).collect();
+        let Some(before) = self.known.take() else {
+            self.known = Some(sorted(now.into_iter()));
+            return ToolChanges::default();
+        };
+        let mut changes = ToolChanges::default();
+        for (tool, now) in tools.iter().zip(&now) {
+            let was = before.binary_search_by_key(&now.name, |known| known.name);
+            let parts = was.map(|at| now.differs_from(&before[at])).unwrap_or_default();
+            if parts.is_empty() || !filter.permits(&tool.name) {
+                continue;
+            }
+            if changes.tools.len() == MOST_TOLD {
+                changes.more += 1;
+                continue;
+            }
+            if self.told.len() < MOST_TOLD || self.told.contains_key(&tool.name) {
+                self.told.entry(tool.name.clone()).or_default().extend(&parts);
+            }
+            changes.tools.push(ToolChange { tool: tool.name.clone(), parts });
+        }
+        let mut known = sorted(now.into_iter());
+        let is_gone = |was: &&Known| known.binary_search_by_key(&was.name, |known| known.name).is_err();
+        let mut gone: Vec<Known> = before.iter().filter(is_gone).copied().collect();
+        // Those of the list before come first.
+        gone.sort_by_key(|was| !was.listed);
+        known.extend(gone.into_iter().take(MOST_GONE).map(|was| Known { listed: false, ..was }));
+        self.known = Some(sorted(known.into_iter()));
+        changes
+    }
+
+    /// What was told and nobody has looked at.
+    pub(super) fn told(&self) -> Vec<ToolChange> {
+        let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
+            tool: tool.clone(),
+            parts: parts.iter().copied().collect(),
+        };
+        self.told.iter().map(change).collect()
+    }
+
+    /// Somebody has looked at what was told.
+    pub(super) fn seen(&mut self) {
+        self.told.clear();
+    }
+}
+
+fn sorted(known: impl Iterator<Item = Known>) -> Vec<Known> {
+    let mut known: Vec<Known> = known.collect();
+    known.sort_unstable_by_key(|known| known.name);
+    known
+}
+
+impl Known {
+    fn of(key: Key, tool: &Tool) -> Self {
+        let text = |text: Option<&str>| text.map_or(0, |text| short(key.text(text)));
+        let json = |json: Option<&Json>| json.map_or(0, |json| short(value(key, json)));
+        let annotations = tool.annotations.as_ref().and_then(|annotations| Json::from_value(annotations).ok());
+        let parts = [
+            text(tool.title.as_deref()),
+            text(tool.description.as_deref()),
+            json(Some(&tool.input_schema)),
+            json(tool.output_schema.as_ref()),
+            json(annotations.as_ref()),
+        ];
+        Known { name: key.text(&tool.name), parts, listed: true }
+    }
+
+    fn differs_from(&self, other: &Known) -> Vec<ToolPart> {
+        let pairs = PARTS.iter().zip(self.parts.iter().zip(&other.parts));
+        pairs.filter(|(_, (one, other))| one != other).map(|(part, _)| *part).collect()
+    }
+}
+
+/// 32 bits are enough for what can be tried only once.
+fn short(hash: u64) -> u32 {
+    u32::try_from(hash >> 32).unwrap_or_default()
+}
+
+/// The hash of a value: the same for the same value, however it is spaced and escaped, and in whatever order its members are.
+/// Some servers write them in another order each time.
+fn value(key: Key, json: &Json) -> u64 {
+    // What cannot be looked into is its text.
+    node(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.text(json.get()))
+}
+
+/// It calls itself for what is nested: as deep as the reader goes, which is 128 levels.
+fn node(key: Key, reader: &mut Reader<'_>) -> Result<u64> {
+    let mut hash = Hash::new(key);
+    match reader.next_byte() {
+        Some(b'{') => {
+            // A sum does not depend on the order.
+            let mut members = 0_u64;
+            reader.members(&mut |name, reader| {
+                let mut member = Hash::new(key);
+                member.number(key.text(name));
+                member.number(node(key, reader)?);
+                members = members.wrapping_add(member.finish());
+                Ok(())
+            })?;
+            hash.bytes(b"{");
+            hash.number(members);
+        }
+        Some(b'[') => {
+            hash.bytes(b"[");
+            reader.elements(&mut |reader| {
+                hash.number(node(key, reader)?);
+                Ok(())
+            })?;
+        }
+        Some(b'"') => {
+            hash.bytes(b"\"");
+            hash.bytes(reader.string()?.as_bytes());
+        }
+        _ => hash.bytes(reader.raw()?.as_bytes()),
+    }
+    Ok(hash.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(text: &str) -> u64 {
+        value(Key::new(7), &Json::parse(text).unwrap())
+    }
+
+    #[test]
+    fn a_value_is_the_same_however_it_is_written() {
+        let plain = hash(r#"{"type":"object","properties":{"a":{"enum":["é",1]}}}"#);
+        assert_eq!(hash("{ \"properties\": {\"a\":{\"enum\":[\"\\u00e9\", 1]}},\n\"type\":\"object\" }"), plain);
+        for other in [
+            r#"{"type":"object","properties":{"a":{"enum":[1,"é"]}}}"#,
+            r#"{"type":"object","properties":{"b":{"enum":["é",1]}}}"#,
+            r#"{"type":"object","properties":{"a":{"enum":["é","1"]}}}"#,
+            r#"{"type":"object","properties":{"a":{"enum":["é",1]}},"x":{}}"#,
+            r#"{"type":"object","properties":{"a":{"enum":[["é",1]]}}}"#,
+        ] {
+            assert_ne!(hash(other), plain, "{other}");
+        }
+        assert_ne!(hash("{}"), hash("[]"));
+        assert_ne!(hash(r#""null""#), hash("null"));
+    }
+
+    #[test]
+    fn another_key_makes_another_hash() {
+        let json = Json::parse("[1]").unwrap();
+        assert_ne!(value(Key::new(1), &json), value(Key::new(2), &json));
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_is_its_text() {
+        let deep = |inner: &str| {
+            let text = alloc::format!("{}{inner}{}", "[".repeat(1_000), "]".repeat(1_000));
+            serde_json::from_str::<Json>(&text).unwrap()
+        };
+        let key = Key::new(1);
+        assert_eq!(value(key, &deep("1")), value(key, &deep("1")));
+        assert_ne!(value(key, &deep("1")), value(key, &deep("2")));
+    }
+}

@@ -1,0 +1,75 @@
+//! Which of a server's tools are offered.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Which tools are offered, by the names that the server gives them. A `*` in a pattern stands for any characters. What is
+/// not offered is not listed, not found, and not called.
+///
+/// ```
+/// use mcpwire_supervisor::Filter;
+///
+/// let filter = Filter { allow: None, deny: vec!["delete_*".into()] };
+/// assert!(filter.permits("read_file"));
+/// assert!(!filter.permits("delete_file"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only these; `None` is all, and an empty list is none.
+    pub allow: Option<Vec<String>>,
+    /// Not these, even if they are allowed.
+    pub deny: Vec<String>,
+}
+
+impl Filter {
+    /// Whether the tool is offered.
+    pub fn permits(&self, tool: &str) -> bool {
+        let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, tool));
+        self.allow.as_deref().is_none_or(named) && !named(&self.deny)
+    }
+}
+
+/// Whether the text is what the pattern says. Each part between two stars is looked for once, from the left: no pattern
+/// takes long.
+fn matches(pattern: &str, text: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*').filter(|part| !part.is_empty()) {
+        match text.find(part) {
+            Some(at) => text = &text[at + part.len()..],
+            None => return false,
+        }
+    }
+    text.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        for (pattern, text, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("a*", "a", true),
+            ("*a", "ba", true),
+            ("a*a", "a", false),
+            ("a*b*c", "a--b--c", true),
+            ("a*b*c", "a--c--b", false),
+            ("**x**", "axb", true),
+            ("a*bc*c", "abc", false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn deny_wins() {
+        let filter = Filter { allow: Some(alloc::vec!["a".into(), "b".into()]), deny: alloc::vec!["b".into()] };
+        assert!(filter.permits("a") && !filter.permits("b") && !filter.permits("c"));
+        assert!(!Filter { allow: Some(Vec::new()), deny: Vec::new() }.permits("a"));
+    }
+}

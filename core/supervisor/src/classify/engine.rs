@@ -1,0 +1,63 @@
+//! Evidence from the errors of this crate's engines.
+
+use alloc::borrow::Cow;
+use alloc::format;
+
+use super::Cause;
+use mcpwire_core::{CallError, Closed, ConnectError};
+
+#[cfg(feature = "http")]
+use mcpwire_core::http::HttpError;
+
+impl<'a> From<&'a ConnectError> for Cause<'a> {
+    fn from(error: &'a ConnectError) -> Self {
+        match error {
+            ConnectError::UnsupportedVersion { server, .. } => Cause::NoCommonVersion(server.join(", ").into()),
+            ConnectError::Refused { error, .. } => {
+                Cause::Rpc { code: error.code, message: Cow::Borrowed(&error.message) }
+            }
+            ConnectError::Invalid { error, .. } => Cause::Unreadable(format!("{error}").into()),
+            ConnectError::Timeout { after } => Cause::Timeout(*after),
+            ConnectError::Closed => Cause::Closed,
+            ConnectError::Cancelled => Cause::Cancelled,
+            #[cfg(feature = "http")]
+            ConnectError::Http { error, .. } => Cause::from(&**error),
+            other => Cause::Unreadable(format!("{other}").into()),
+        }
+    }
+}
+
+impl<'a> From<&'a CallError> for Cause<'a> {
+    /// A tool that is not there is not among the causes: show
+    /// [`ErrorContract::unknown_tool`](crate::ErrorContract::unknown_tool) for it.
+    fn from(error: &'a CallError) -> Self {
+        match error {
+            CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {
+                Cause::Rpc { code: error.code, message: Cow::Borrowed(&error.message) }
+            }
+            CallError::Timeout { after, .. } => Cause::Timeout(*after),
+            CallError::Cancelled { .. } => Cause::Cancelled,
+            CallError::Closed { reason: Closed::NotOpened(error), .. } => Cause::from(&**error),
+            CallError::Closed { reason: Closed::ByClient, .. } => Cause::Cancelled,
+            CallError::Closed { reason: Closed::ByServer, .. } => Cause::Closed,
+            #[cfg(feature = "http")]
+            CallError::Http { error, .. } => Cause::from(&**error),
+            other => Cause::Unreadable(format!("{other}").into()),
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+impl<'a> From<&'a HttpError> for Cause<'a> {
+    fn from(error: &'a HttpError) -> Self {
+        match error {
+            // What came was a page, or nothing: nobody speaks MCP there.
+            HttpError::ContentType { .. } => Cause::Unreadable(format!("{error}").into()),
+            HttpError::NoAnswer { .. } => Cause::Network(format!("{error}").into()),
+            error => match error.status() {
+                Some(status) => Cause::Http { status, retry_after: None },
+                None => Cause::Network(format!("{error}").into()),
+            },
+        }
+    }
+}

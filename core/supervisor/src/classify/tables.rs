@@ -1,0 +1,219 @@
+//! What package managers and programs say when they fail, and what it means. Recorded from npm 11, uv and docker 28; their
+//! older spellings are here as well.
+
+use alloc::format;
+
+use super::{found, quoted};
+use crate::ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
+use crate::{ErrorCode, Failure, PackageKind, Retry};
+
+const IDENTIFIER: &str = "package.identifier";
+const RUNNER: &str = "package.package_type";
+
+struct Rule {
+    /// A line with all of these. Upper and lower case are the same.
+    says: &'static [&'static str],
+    code: ErrorCode,
+    field: &'static str,
+    /// What a host shows; the line follows after a colon.
+    text: &'static str,
+    retry: Retry,
+}
+
+const fn rule(
+    says: &'static [&'static str],
+    code: ErrorCode,
+    field: &'static str,
+    text: &'static str,
+    retry: Retry,
+) -> Rule {
+    Rule { says, code, field, text, retry }
+}
+
+const NO_PACKAGE: &str = "Package not found";
+const NO_REGISTRY: &str = "the package registry cannot be reached";
+
+/// `npm error`, or `npm ERR!` as it was up to version 9.
+const NPM: &[Rule] = &[
+    rule(&["npm err", "404 not found"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "code e404"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "notarget no matching version"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["npm err", "code etarget"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(
+        &["npm err", "could not determine executable"],
+        ValidationError,
+        IDENTIFIER,
+        "the package has no program to run",
+        Retry::Never,
+    ),
+    rule(&["npm err", "invalid tag name"], ValidationError, IDENTIFIER, "this is no name of a package", Retry::Never),
+    rule(
+        &["npm err", "invalid package name"],
+        ValidationError,
+        IDENTIFIER,
+        "this is no name of a package",
+        Retry::Never,
+    ),
+    rule(
+        &["npm err", "unsupported url type"],
+        ValidationError,
+        IDENTIFIER,
+        "this is no name of a package",
+        Retry::Never,
+    ),
+    rule(
+        &["npm err", "code ebadplatform"],
+        ValidationError,
+        IDENTIFIER,
+        "the package is not for this system",
+        Retry::Never,
+    ),
+    rule(&["npm err", "code e401"], ValidationError, IDENTIFIER, "the package registry wants a login", Retry::Never),
+    rule(&["npm err", "code e403"], ValidationError, IDENTIFIER, "the package registry refuses it", Retry::Never),
+    rule(&["npm err", "code enotfound"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "eai_again"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "econnrefused"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "econnreset"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "etimedout"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "err_socket_timeout"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["npm err", "code enospc"], ServiceUnavailable, "", "no space is left on the disk", Retry::Backoff),
+    rule(&["npm err", "code eacces"], ServiceUnavailable, "", "npm may not write to its cache", Retry::Never),
+    rule(&["npm err", "code eintegrity"], ServiceUnavailable, "", "what was downloaded is damaged", Retry::Backoff),
+];
+
+const PYPI: &[Rule] = &[
+    rule(&["was not found in the package registry"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["was not found in the provided package locations"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["there is no version of"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(
+        &["is not provided by package"],
+        ValidationError,
+        IDENTIFIER,
+        "the package has no program to run",
+        Retry::Never,
+    ),
+    rule(&["provides no executables"], ValidationError, IDENTIFIER, "the package has no program to run", Retry::Never),
+    rule(&["error: failed to parse"], ValidationError, IDENTIFIER, "this is no name of a package", Retry::Never),
+    rule(&["not a valid package"], ValidationError, IDENTIFIER, "this is no name of a package", Retry::Never),
+    rule(
+        &["no interpreter found for python"],
+        NotFound,
+        RUNNER,
+        "Python is not there in the version that is needed",
+        Retry::Never,
+    ),
+    rule(&["no solution found"], ServiceUnavailable, IDENTIFIER, "the package cannot be installed", Retry::Never),
+    rule(&["error: failed to fetch"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["cause: dns error"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["error: failed to download"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
+    rule(&["no space left on device"], ServiceUnavailable, "", "no space is left on the disk", Retry::Backoff),
+];
+
+const DOCKER: &[Rule] = &[
+    rule(
+        &["permission denied", "docker daemon"],
+        ServiceUnavailable,
+        RUNNER,
+        "Docker may not be used by this user",
+        Retry::Never,
+    ),
+    rule(
+        &["permission denied", "docker api"],
+        ServiceUnavailable,
+        RUNNER,
+        "Docker may not be used by this user",
+        Retry::Never,
+    ),
+    rule(&["cannot connect to the docker daemon"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
+    rule(&["is the docker daemon running"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
+    rule(&["error during connect"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
+    rule(&["failed to connect to the docker api"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
+    rule(&["manifest unknown"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["pull access denied"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["repository does not exist"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["no such image"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["no matching manifest for"], ValidationError, IDENTIFIER, "the image is not for this system", Retry::Never),
+    rule(&["invalid reference format"], ValidationError, IDENTIFIER, "this is no name of an image", Retry::Never),
+    rule(
+        &["executable file not found in"],
+        NotFound,
+        IDENTIFIER,
+        "Package not found: the program is not in the image",
+        Retry::Never,
+    ),
+    rule(
+        &["is already in use by container"],
+        ServiceUnavailable,
+        "",
+        "a container of before is still there",
+        Retry::Backoff,
+    ),
+    rule(&["toomanyrequests"], ServiceUnavailable, "", "the image registry takes no more requests", Retry::Backoff),
+    rule(
+        &["error response from daemon", "no such host"],
+        NetworkError,
+        "",
+        "the image registry cannot be reached",
+        Retry::Backoff,
+    ),
+    rule(
+        &["error response from daemon", "timeout"],
+        NetworkError,
+        "",
+        "the image registry cannot be reached",
+        Retry::Backoff,
+    ),
+    rule(
+        &["error response from daemon", "connection refused"],
+        NetworkError,
+        "",
+        "the image registry cannot be reached",
+        Retry::Backoff,
+    ),
+    rule(&["no space left on device"], ServiceUnavailable, "", "no space is left on the disk", Retry::Backoff),
+    rule(
+        &["unknown flag:"],
+        ValidationError,
+        "package.runtime_arguments",
+        "docker does not take its arguments",
+        Retry::Never,
+    ),
+    rule(
+        &["unknown shorthand flag:"],
+        ValidationError,
+        "package.runtime_arguments",
+        "docker does not take its arguments",
+        Retry::Never,
+    ),
+];
+
+/// The program that an interpreter was to run is not there.
+const BINARY: &[Rule] = &[
+    rule(&["can't open file"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["error: cannot find module"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+    rule(&["no module named"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
+];
+
+const ANY: &[Rule] = &[
+    rule(&["eaddrinuse"], ServiceUnavailable, "", "the MCP server's port is taken", Retry::Backoff),
+    rule(&["address already in use"], ServiceUnavailable, "", "the MCP server's port is taken", Retry::Backoff),
+];
+
+/// What the first rule says that has a line. The rules are in the order of what they mean and not of the lines: a cause
+/// comes before what it leads to.
+pub(super) fn look_up(kind: PackageKind, stderr: &str) -> Option<Failure> {
+    let own = match kind {
+        PackageKind::Npm => NPM,
+        PackageKind::Pypi => PYPI,
+        PackageKind::Docker => DOCKER,
+        PackageKind::Binary => BINARY,
+        PackageKind::Http => &[],
+    };
+    let lower = stderr.to_ascii_lowercase();
+    own.iter().chain(ANY).find_map(|rule| {
+        // Lower case has the same length, byte for byte.
+        let line =
+            lower.lines().zip(stderr.lines()).find(|(line, _)| rule.says.iter().all(|part| line.contains(part)))?.1;
+        Some(found(rule.code, rule.field, format!("{}: {}", rule.text, quoted(line)), rule.retry))
+    })
+}

@@ -1,0 +1,139 @@
+//! Names of servers that never change.
+
+use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Names a configured server: a UUID, which stays when the server is renamed.
+///
+/// It is part of file names, so it is read strictly: 32 hexadecimal digits, with the four hyphens of a UUID or with none.
+///
+/// ```
+/// use mcpwire_supervisor::ServerId;
+///
+/// let id: ServerId = "67e55044-10b1-426f-9247-bb680e5fe0c8".parse()?;
+/// assert_eq!(id.to_string(), "67e55044-10b1-426f-9247-bb680e5fe0c8");
+/// assert_eq!(ServerId::from_u128(id.as_u128()), id);
+/// assert!("../67e55044".parse::<ServerId>().is_err());
+/// # Ok::<(), mcpwire_supervisor::NotAnId>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServerId(u128);
+
+impl ServerId {
+    /// The id with these 128 bits, the first of the text being the highest.
+    pub const fn from_u128(bits: u128) -> Self {
+        ServerId(bits)
+    }
+
+    /// A random id (UUID, version 4) of random bits.
+    pub const fn from_random(bits: u128) -> Self {
+        ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
+    }
+
+    /// Its bits.
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+}
+
+impl fmt::Display for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let part = |from: u32, bits: u32| (self.0 >> from) & ((1 << bits) - 1);
+        write!(
+            f,
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            part(96, 32),
+            part(80, 16),
+            part(64, 16),
+            part(48, 16),
+            part(0, 48)
+        )
+    }
+}
+
+impl fmt::Debug for ServerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for ServerId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let hyphens = text.len() == 36;
+        if !hyphens && text.len() != 32 {
+            return Err(NotAnId(()));
+        }
+        let mut bits = 0;
+        for (place, byte) in text.bytes().enumerate() {
+            if hyphens && matches!(place, 8 | 13 | 18 | 23) {
+                if byte != b'-' {
+                    return Err(NotAnId(()));
+                }
+                continue;
+            }
+            let digit = char::from(byte).to_digit(16).ok_or(NotAnId(()))?;
+            bits = (bits << 4) | u128::from(digit);
+        }
+        Ok(ServerId(bits))
+    }
+}
+
+impl Serialize for ServerId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ServerId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A text is no [`ServerId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAnId(());
+
+impl fmt::Display for NotAnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id is a UUID: 32 hexadecimal digits, with hyphens or without")
+    }
+}
+
+impl core::error::Error for NotAnId {}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn only_a_uuid_is_an_id() {
+        let id: ServerId = "67E5504410B1426F9247BB680E5FE0C8".parse().expect("without hyphens, in upper case");
+        assert_eq!(id.to_string(), "67e55044-10b1-426f-9247-bb680e5fe0c8");
+        for text in [
+            "",
+            "../../etc/passwd",
+            "67e55044-10b1-426f-9247-bb680e5fe0c",
+            "67e55044-10b1-426f-9247-bb680e5fe0c8a",
+            "67e5504410b1-426f-9247-bb680e5fe0c8-",
+            "67e55044-10b1-426f-9247-bb680e5fe0cg",
+            "+7e5504410b1426f9247bb680e5fe0c8",
+        ] {
+            assert!(text.parse::<ServerId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_ids_say_that_they_are() {
+        let id = ServerId::from_random(u128::MAX).to_string();
+        assert_eq!(id, "ffffffff-ffff-4fff-bfff-ffffffffffff");
+        assert_eq!(ServerId::from_random(0).to_string(), "00000000-0000-4000-8000-000000000000");
+    }
+}

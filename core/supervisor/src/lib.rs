@@ -1,0 +1,33 @@
+//! Many servers: how each of them lives, their tools under one roof, and what a host shows of failures.
+//!
+//! All of it is as pure as the rest: no process is started here, no file written, no clock read. An embedder performs what
+//! the machines ask for and tells them what came of it.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod catalogue;
+mod classify;
+mod contract;
+mod id;
+mod limits;
+mod policy;
+mod rate;
+mod search;
+mod server;
+mod service;
+
+pub use catalogue::{Catalogue, CatalogueBuilder, Filter, Offered, ToolChange, ToolChanges, ToolPart};
+pub use classify::{Cause, Evidence, SpawnFault, Stage};
+pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
+pub use id::{NotAnId, ServerId};
+pub use limits::{ResultLimits, Truncated, estimate_tokens};
+pub use policy::{Budget, Health, PackageKind, Policy, Restart};
+pub use rate::{Rate, RateLimiter, TooManyCalls};
+pub use search::{Found, search_tools};
+pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
+pub use service::{Action, Refusal, Spec, Supervisor, SupervisorSettings};

@@ -1,0 +1,190 @@
+//! How much of a tool's answer is handed on.
+
+use alloc::format;
+use alloc::string::String;
+
+use mcpwire_core::Json;
+use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
+
+/// How large the result of a tool may be. What is over is cut off, and the text says so: a model that does not know that
+/// something is missing takes what it sees for the whole.
+///
+/// ```
+/// use mcpwire_supervisor::ResultLimits;
+/// use mcpwire_core::{CallToolResult, Json};
+///
+/// let long = format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "word ".repeat(1_000));
+/// let mut result: CallToolResult = Json::parse(&long)?.decode()?;
+/// let limits = ResultLimits { bytes: Some(400), tokens: None };
+/// let cut = limits.apply(&mut result).expect("it is longer");
+/// assert_eq!(cut.bytes, 5_000);
+/// assert!(result.text().as_str().ends_with("of 5000 bytes are left out]"));
+/// assert!(result.text().as_str().len() <= 400);
+/// # Ok::<(), mcpwire_core::JsonError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResultLimits {
+    /// In bytes of text, base64 and JSON together. 1 MiB by default.
+    pub bytes: Option<usize>,
+    /// In tokens of a language model, by [`estimate_tokens`]; only text counts. No limit by default.
+    pub tokens: Option<usize>,
+}
+
+impl Default for ResultLimits {
+    fn default() -> Self {
+        ResultLimits { bytes: Some(1 << 20), tokens: None }
+    }
+}
+
+/// A result was larger than it may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Truncated {
+    /// How many bytes it had.
+    pub bytes: usize,
+    /// How many are left, with what says so.
+    pub kept: usize,
+}
+
+/// What says that something is missing is never longer than this; a limit that is smaller leaves nothing else.
+const NOTE: usize = 64;
+
+/// About how many tokens a text makes for a language model: a token for four characters of ASCII, and one for each other
+/// character. Text in most languages makes fewer, and text that is hardly a language more.
+pub fn estimate_tokens(text: &str) -> usize {
+    let ascii = text.bytes().filter(u8::is_ascii).count();
+    ascii.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
+}
+
+impl ResultLimits {
+    /// Cuts a result to size, in place. Text is kept from the start, at whole characters; blocks that do not fit are replaced
+    /// by a word about them; structured content that does not fit is left out as a whole, for half of it would be no JSON.
+    /// `None` if nothing had to be cut.
+    pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncated> {
+        let before = size(result);
+        let over = self.bytes.is_some_and(|most| before > most);
+        if !over && self.tokens.is_none_or(|most| tokens(result) <= most) {
+            return None;
+        }
+        if let Some(whole) = result.without_content.take() {
+            // The result is no list of blocks: its text is all there is, and cut it is JSON no more.
+            let text = cut_to(whole.get(), self.bytes, self.tokens);
+            result.content.push(text_block(text));
+            result.structured_content = None;
+            result.meta = None;
+            result.extra = Extra::default();
+            return Some(Truncated { bytes: before, kept: size(result) });
+        }
+        let mut left_out = None;
+        if let Some(most) = self.bytes {
+            left_out = drop_large(result, most / 2);
+        }
+        let mut bytes = self.bytes.map(|most| most.saturating_sub(beside(result)));
+        let mut tokens = self.tokens;
+        let mut cut = false;
+        result.content.retain_mut(|block| {
+            if cut {
+                return false;
+            }
+            let (len, cost) = (block_size(block), block.as_text().map_or(0, estimate_tokens));
+            // Room is kept for what says that the next one does not fit.
+            let fits = |limit: Option<usize>, cost: usize, note: usize| limit.is_none_or(|left| cost + note <= left);
+            if fits(bytes, len, NOTE) && fits(tokens, cost, NOTE / 4) {
+                bytes = bytes.map(|left| left - len);
+                tokens = tokens.map(|left| left - cost);
+                return true;
+            }
+            cut = true;
+            let text = match block.as_text() {
+                Some(text) => cut_to(text, bytes, tokens),
+                None => format!("[truncated: a block of {len} bytes is left out]"),
+            };
+            *block = text_block(text);
+            true
+        });
+        if let (false, Some(len)) = (cut, left_out) {
+            let text = format!("[truncated: structured content of {len} bytes is left out]");
+            result.content.push(text_block(text));
+        }
+        Some(Truncated { bytes: before, kept: size(result) })
+    }
+
+    /// Cuts a text to size; the text itself if it fits.
+    pub fn cut_text(&self, text: String) -> String {
+        let fits = self.bytes.is_none_or(|most| text.len() <= most)
+            && self.tokens.is_none_or(|most| estimate_tokens(&text) <= most);
+        if fits { text } else { cut_to(&text, self.bytes, self.tokens) }
+    }
+}
+
+/// The start of a text, and a word about the rest.
+fn cut_to(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
+    let mut end = bytes.map_or(text.len(), |most| most.saturating_sub(NOTE).min(text.len()));
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    if let Some(most) = tokens {
+        end = end.min(prefix_of_tokens(text, most.saturating_sub(NOTE / 4)));
+    }
+    let left_out = text.len() - end;
+    format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
+}
+
+/// How far a text goes with so many tokens.
+fn prefix_of_tokens(text: &str, most: usize) -> usize {
+    let (mut ascii, mut other) = (0_usize, 0_usize);
+    for (at, c) in text.char_indices() {
+        if c.is_ascii() {
+            ascii += 1;
+        } else {
+            other += 1;
+        }
+        if ascii.div_ceil(4) + other > most {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn text_block(text: String) -> ContentBlock {
+    ContentBlock::Text(TextContent::new(text))
+}
+
+/// Leaves out what stands beside the blocks and is larger than that; how large what is structured was.
+fn drop_large(result: &mut CallToolResult, most: usize) -> Option<usize> {
+    if beside(result) <= most {
+        return None;
+    }
+    result.meta = None;
+    result.extra = Extra::default();
+    if beside(result) <= most {
+        return None;
+    }
+    result.structured_content.take().map(|json| json.get().len())
+}
+
+/// What stands beside the blocks.
+fn beside(result: &CallToolResult) -> usize {
+    let values = result.structured_content.iter().chain(&result.meta).map(|json| json.get().len());
+    values.sum::<usize>() + result.extra.iter().map(|(name, value)| name.len() + value.get().len()).sum::<usize>()
+}
+
+fn block_size(block: &ContentBlock) -> usize {
+    match block {
+        ContentBlock::Text(text) if text.meta.is_none() && text.extra.iter().next().is_none() => text.text.len(),
+        other => Json::from_value(other).map_or(0, |json| json.get().len()),
+    }
+}
+
+fn size(result: &CallToolResult) -> usize {
+    match &result.without_content {
+        // What stands beside it is in it already.
+        Some(whole) => whole.get().len(),
+        None => beside(result) + result.content.iter().map(block_size).sum::<usize>(),
+    }
+}
+
+fn tokens(result: &CallToolResult) -> usize {
+    let whole = result.without_content.as_ref().map_or(0, |json| estimate_tokens(json.get()));
+    whole + result.content.iter().filter_map(ContentBlock::as_text).map(estimate_tokens).sum::<usize>()
+}

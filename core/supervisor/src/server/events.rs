@@ -1,0 +1,141 @@
+//! What becomes of an event in each state. Its generation is the present one.
+
+use super::{Effect, Event, Life, Server, State};
+use crate::{ErrorContract, Failure, Retry};
+use mcpwire_core::Timestamp;
+
+impl Server {
+    pub(super) fn take_in(&mut self, event: Event, now: Timestamp) {
+        match self.state {
+            State::Resolving => self.while_resolving(event, now),
+            State::Launching => self.while_launching(event, now),
+            State::Negotiating => self.while_negotiating(event, now),
+            State::Listing => self.while_listing(event, now),
+            State::Running => self.while_running(event, now),
+            State::Stopping => self.while_stopping(&event, now),
+            _ => self.while_resting(&event),
+        }
+    }
+
+    fn while_resolving(&mut self, event: Event, now: Timestamp) {
+        match event {
+            Event::Resolved => {
+                self.life = Life::Ordered;
+                self.enter(State::Launching, Some(now + self.policy.launch_timeout), now);
+                self.effects.push_back(Effect::Launch { generation: self.generation });
+            }
+            Event::Failed(failure) => self.fail(failure, now),
+            other => self.while_resting(&other),
+        }
+    }
+
+    fn while_launching(&mut self, event: Event, now: Timestamp) {
+        match event {
+            Event::Launched { pid } => {
+                self.life = Life::Alive;
+                self.pid = pid;
+                let timeout = if self.proven {
+                    self.policy.negotiate_timeout
+                } else {
+                    self.policy.first_start_timeout.max(self.policy.negotiate_timeout)
+                };
+                self.enter(State::Negotiating, Some(now + timeout), now);
+                self.effects.push_back(Effect::Negotiate { generation: self.generation, timeout });
+            }
+            Event::Failed(failure) | Event::Closed(failure) => {
+                self.life = Life::None;
+                self.fail(failure, now);
+            }
+            Event::Gone => self.died(now),
+            _ => {}
+        }
+    }
+
+    fn while_negotiating(&mut self, event: Event, now: Timestamp) {
+        match event {
+            Event::Negotiated { version } => {
+                self.proven = true;
+                self.version = Some(version);
+                self.enter(State::Listing, Some(now + self.policy.list_timeout), now);
+                self.effects.push_back(Effect::List { generation: self.generation });
+            }
+            Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
+            Event::Gone => self.died(now),
+            _ => {}
+        }
+    }
+
+    fn while_listing(&mut self, event: Event, now: Timestamp) {
+        match event {
+            Event::Listed { tools, ttl } => {
+                self.tools = Some(tools);
+                self.refreshes.listed(ttl, &self.policy, now);
+                self.probes.heard(now);
+                self.started(now);
+            }
+            // The list that is on its way may be that of before.
+            Event::ListChanged => self.refreshes.changed_while_listing(),
+            Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
+            Event::Gone => self.died(now),
+            _ => {}
+        }
+    }
+
+    fn while_running(&mut self, event: Event, now: Timestamp) {
+        match event {
+            Event::Closed(failure) | Event::Failed(failure) => self.fail(failure, now),
+            Event::Gone => self.died(now),
+            Event::Listed { tools, ttl } => {
+                self.probes.heard(now);
+                if self.refreshes.listed(ttl, &self.policy, now) {
+                    self.tools = Some(tools);
+                }
+            }
+            Event::RefreshFailed => self.refreshes.failed(&self.policy, now),
+            Event::ListChanged => {
+                self.probes.heard(now);
+                self.refreshes.changed(&self.policy, now);
+            }
+            Event::Heard | Event::Probed => self.probes.heard(now),
+            Event::ProbeFailed => self.probe_failed(now),
+            Event::Doubted => self.probes.doubted(now),
+            Event::CallStarted => {
+                self.calls_in_flight = self.calls_in_flight.saturating_add(1);
+                self.calls += 1;
+            }
+            Event::CallEnded => {
+                self.calls_in_flight = self.calls_in_flight.saturating_sub(1);
+                self.called = now;
+                self.probes.heard(now);
+            }
+            Event::Resolved | Event::Launched { .. } | Event::Negotiated { .. } => {}
+        }
+    }
+
+    fn while_stopping(&mut self, event: &Event, now: Timestamp) {
+        match event {
+            Event::Launched { .. } if self.life == Life::Ordered => {
+                self.life = Life::Alive;
+                self.stop_politely(now);
+            }
+            // Nothing came of the launch.
+            Event::Failed(_) | Event::Closed(_) if self.life == Life::Ordered => self.gone(now),
+            Event::Gone => self.gone(now),
+            _ => {}
+        }
+    }
+
+    /// Nothing of it is there, so nothing can happen to it.
+    fn while_resting(&mut self, event: &Event) {
+        if matches!(event, Event::Launched { .. }) {
+            self.effects.push_back(Effect::Kill { generation: self.generation });
+        }
+    }
+
+    /// Everything has gone without a word of why.
+    fn died(&mut self, now: Timestamp) {
+        self.life = Life::None;
+        let error = ErrorContract::unavailable("MCP server exited");
+        self.fail(Failure::new(error, Retry::Backoff), now);
+    }
+}

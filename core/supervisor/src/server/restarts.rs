@@ -1,0 +1,146 @@
+//! Whether a server is started again, and after how long.
+
+use alloc::collections::VecDeque;
+use core::time::Duration;
+
+use crate::{Policy, Restart, Retry};
+use mcpwire_core::Timestamp;
+
+/// No budget is larger: each restart within the window is remembered.
+const MOST_REMEMBERED: u32 = 1_000;
+
+/// The longest wait that another side can make this one keep. 1 h: a wrong header should not end a server for good.
+const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
+
+/// Counts restarts. It belongs to the server and not to an attempt, so a restart does not begin anew.
+#[derive(Clone, Debug)]
+pub(super) struct Restarts {
+    /// Attempts in a row that did not last.
+    attempt: u32,
+    /// When restarts were granted, the latest last.
+    granted: VecDeque<Timestamp>,
+    total: u64,
+    entropy: u64,
+}
+
+/// What becomes of a server that has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It is started again after this.
+    After(Duration),
+    /// It is not, because it has failed too often.
+    CrashLoop,
+    /// It is not, because that would not help, or is not wanted.
+    No,
+}
+
+impl Restarts {
+    pub(super) fn new(seed: u64) -> Self {
+        // Zero would stay zero.
+        let entropy = (seed ^ 0x9e37_79b9_7f4a_7c15) | 1;
+        Restarts { attempt: 0, granted: VecDeque::new(), total: 0, entropy }
+    }
+
+    /// Somebody asks for it: what was before does not count.
+    pub(super) fn forget(&mut self) {
+        self.attempt = 0;
+        self.granted.clear();
+    }
+
+    /// It has run for so long that it counts as recovered.
+    pub(super) fn recovered(&mut self) {
+        self.attempt = 0;
+    }
+
+    pub(super) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(super) fn begun(&mut self) {
+        self.total += 1;
+    }
+
+    pub(super) fn after_failure(&mut self, retry: Retry, policy: &Policy, now: Timestamp) -> Verdict {
+        self.attempt = self.attempt.saturating_add(1);
+        if !retry.is_automatic() || policy.restart == Restart::Never {
+            return Verdict::No;
+        }
+        let budget = &policy.budget;
+        while self.granted.front().is_some_and(|at| now.duration_since(*at) >= budget.within) {
+            self.granted.pop_front();
+        }
+        let many = u32::try_from(self.granted.len()).unwrap_or(u32::MAX);
+        if many >= budget.restarts.min(MOST_REMEMBERED) || self.attempt >= budget.attempts {
+            return Verdict::CrashLoop;
+        }
+        self.granted.push_back(now);
+        let wait = self.wait(policy);
+        Verdict::After(match retry {
+            Retry::After(least) => wait.max(least.min(LONGEST_ASKED)),
+            _ => wait,
+        })
+    }
+
+    /// Doubles with each attempt; a fifth more or less by chance, so that servers that fell together do not rise together.
+    fn wait(&mut self, policy: &Policy) -> Duration {
+        let doublings = self.attempt.saturating_sub(1).min(16);
+        let wait = policy.first_backoff.saturating_mul(1 << doublings).min(policy.longest_backoff);
+        let fifth = u64::try_from((wait / 5).as_millis()).unwrap_or(u64::MAX / 4);
+        wait.saturating_sub(wait / 5).saturating_add(Duration::from_millis(self.below(2 * fifth + 1)))
+    }
+
+    /// Xorshift.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.entropy ^= self.entropy << 13;
+        self.entropy ^= self.entropy >> 7;
+        self.entropy ^= self.entropy << 17;
+        (self.entropy >> 11) % bound.max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PackageKind;
+
+    #[test]
+    fn waits_double_up_to_the_longest_and_vary_by_a_fifth() {
+        let mut policy = Policy::new(PackageKind::Binary);
+        policy.budget.attempts = 100;
+        policy.budget.within = Duration::ZERO;
+        let mut restarts = Restarts::new(7);
+        for attempt in 0..20 {
+            let base = Duration::from_secs(1 << attempt.min(10)).min(policy.longest_backoff);
+            let Verdict::After(wait) = restarts.after_failure(Retry::Backoff, &policy, Timestamp::ORIGIN) else {
+                panic!("attempt {attempt} is refused");
+            };
+            assert!(wait >= base * 4 / 5 && wait <= base * 6 / 5, "{attempt}: {wait:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_other_side_asks_for_is_the_least() {
+        let policy = Policy::new(PackageKind::Http);
+        let asked = Retry::After(Duration::from_secs(90));
+        let verdict = Restarts::new(1).after_failure(asked, &policy, Timestamp::ORIGIN);
+        assert_eq!(verdict, Verdict::After(Duration::from_secs(90)));
+    }
+
+    #[test]
+    fn a_server_that_fails_slowly_is_given_up_too() {
+        let policy = Policy::new(PackageKind::Npm);
+        let mut restarts = Restarts::new(3);
+        let mut granted = 0;
+        for hour in 0..100 {
+            let now = Timestamp::from_origin(Duration::from_secs(hour * 3_600));
+            if let Verdict::After(_) = restarts.after_failure(Retry::Backoff, &policy, now) {
+                granted += 1;
+            }
+        }
+        assert_eq!(granted, policy.budget.attempts - 1);
+    }
+}

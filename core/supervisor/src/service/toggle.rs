@@ -1,0 +1,114 @@
+//! Switching a server on and off, in its life and in the configuration.
+//!
+//! ```text
+//! on:   persist on ─▶ start ─▶ runs: done
+//!                       └─▶ fails ─▶ persist off, if the revision is still ours ─▶ disable ─▶ the error of the start
+//!                       └─▶ wants a login: stays on, so that there can be one
+//! off:  persist off ─▶ end ─▶ done
+//! ```
+
+use super::routing::Origin;
+use super::{Action, Supervisor};
+use crate::{Command, CommandId, ErrorCode, ErrorContract, ServerId};
+use mcpwire_core::Timestamp;
+
+/// A switch that is under way.
+#[derive(Clone, Debug)]
+pub(super) enum Toggle {
+    /// The flag is being written.
+    Persisting { command: CommandId, enabled: bool },
+    /// The server is being started. The flag was written as this revision; without one, it had been on before.
+    Starting { command: CommandId, revision: Option<u64> },
+    /// The flag is being written back.
+    Reverting { command: CommandId, error: ErrorContract },
+}
+
+impl Toggle {
+    pub(super) fn command(&self) -> CommandId {
+        match self {
+            Toggle::Persisting { command, .. }
+            | Toggle::Starting { command, .. }
+            | Toggle::Reverting { command, .. } => *command,
+        }
+    }
+}
+
+impl Supervisor {
+    /// Switches a server on or off, and writes that to the configuration first. Switched on, it is started; where that fails,
+    /// the flag is written back and the command is answered with the error of the start. A server that wants a login stays
+    /// on. Starts that fail later, by themselves or with the host, never change the flag.
+    ///
+    /// `revision` is that of the configuration that the caller has seen; if another one is in force, nothing is done.
+    pub fn set_enabled(&mut self, id: ServerId, command: CommandId, enabled: bool, revision: u64, now: Timestamp) {
+        let Some(managed) = self.servers.get_mut(&id) else {
+            return self.reply(command, Err(ErrorContract::unknown_server(id)));
+        };
+        if managed.toggle.is_some() {
+            let error = ErrorContract::conflict("enabled", "the MCP server is already being switched on or off");
+            return self.reply(command, Err(error));
+        }
+        if managed.revision != revision {
+            let error = ErrorContract::conflict("revision", "the configuration has changed since it was read");
+            return self.reply(command, Err(error));
+        }
+        if managed.enabled != enabled {
+            managed.toggle = Some(Toggle::Persisting { command, enabled });
+            self.actions.push_back(Action::Persist { server: id, enabled, revision });
+        } else if enabled {
+            managed.toggle = Some(Toggle::Starting { command, revision: None });
+            self.switch_on(id, now);
+        } else {
+            self.give(id, Command::Disable, Origin::Embedder(command), now);
+        }
+    }
+
+    /// Takes in what came of [`Action::Persist`]: the revision of what was written, or why nothing was.
+    pub fn persisted(&mut self, id: ServerId, result: Result<u64, ErrorContract>, now: Timestamp) {
+        let Some(managed) = self.servers.get_mut(&id) else { return };
+        let is_start = matches!(managed.toggle, Some(Toggle::Starting { .. }));
+        let Some(toggle) = (if is_start { None } else { managed.toggle.take() }) else { return };
+        match (toggle, result) {
+            (Toggle::Persisting { command, enabled }, Ok(revision)) => {
+                managed.revision = revision;
+                managed.enabled = enabled;
+                if enabled {
+                    managed.toggle = Some(Toggle::Starting { command, revision: Some(revision) });
+                    self.switch_on(id, now);
+                } else {
+                    self.give(id, Command::Disable, Origin::Embedder(command), now);
+                }
+            }
+            (Toggle::Reverting { command, error }, Ok(revision)) => {
+                managed.revision = revision;
+                managed.enabled = false;
+                self.give(id, Command::Disable, Origin::Reverted { command, error }, now);
+            }
+            // Somebody else has changed it meanwhile, or it cannot be written: it stays as it is.
+            (Toggle::Reverting { command, error }, Err(_)) => self.reply(command, Err(error)),
+            (toggle, Err(error)) => self.reply(toggle.command(), Err(error)),
+            (Toggle::Starting { .. }, Ok(_)) => {}
+        }
+    }
+
+    fn switch_on(&mut self, id: ServerId, now: Timestamp) {
+        self.give(id, Command::Enable, Origin::Nobody, now);
+        self.give(id, Command::Start, Origin::Toggle, now);
+    }
+
+    /// The start has ended.
+    pub(super) fn toggled(&mut self, id: ServerId, result: Result<(), ErrorContract>) {
+        let Some(managed) = self.servers.get_mut(&id) else { return };
+        let Some(Toggle::Starting { command, revision }) = managed.toggle.take() else { return };
+        let Err(error) = result else { return self.reply(command, Ok(())) };
+        // A server that was stopped, disabled or deleted meanwhile has not failed, and neither has one whose host ends.
+        let failed = error.code != ErrorCode::Conflict && !self.closed;
+        let wants_login = managed.server.wants_login();
+        if failed && !wants_login && revision == Some(managed.revision) {
+            let revision = managed.revision;
+            managed.toggle = Some(Toggle::Reverting { command, error });
+            self.actions.push_back(Action::Persist { server: id, enabled: false, revision });
+        } else {
+            self.reply(command, Err(error));
+        }
+    }
+}

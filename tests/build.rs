@@ -1,0 +1,29 @@
+//! Takes the hub example out of the README, for a test that runs it on each runtime.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+
+fn main() {
+    println!("cargo::rerun-if-changed=../README.md");
+    let readme = fs::read_to_string("../README.md").expect("the README is there");
+    let mut blocks = readme.split("```rust,no_run\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let example = blocks.find(|block| block.contains("Hub::open")).expect("the README has an example of a hub");
+    let on_current_thread = replaced(example, "#[tokio::main]", "#[tokio::main(flavor = \"current_thread\")]");
+    let on_smol = replaced(
+        &replaced(example, "#[tokio::main]", ""),
+        "HubOptions::new(",
+        "HubOptions::on(mcpwire_hub::runtime::Smol, ",
+    );
+    let out = env::var("OUT_DIR").expect("cargo sets it");
+    for (runtime, source) in [("multi_thread", example), ("current_thread", &on_current_thread), ("smol", &on_smol)] {
+        let file = Path::new(&out).join(format!("readme_hub_{runtime}.rs"));
+        fs::write(file, source).expect("it is written");
+    }
+}
+
+/// Replaces text that the example must have: otherwise a runtime would be tested that is not the one that is meant.
+fn replaced(example: &str, from: &str, to: &str) -> String {
+    assert!(example.contains(from), "the README's example of a hub has no `{from}`");
+    example.replace(from, to)
+}

@@ -1,0 +1,5 @@
+//! Hubs on each runtime that they run on.
+#![cfg(target_os = "linux")]
+
+mod on_another_runtime;
+mod readme_example;

@@ -1,0 +1,118 @@
+//! A hub needs no tokio: the same life of a server on smol, and under no executor at all.
+
+use std::future::Future;
+use std::time::Duration;
+
+use mcpwire_hub::config::McpConfig;
+use mcpwire_hub::layout::Layout;
+use mcpwire_hub::runtime::Smol;
+use mcpwire_hub::service::{CallOptions, Events, HubEvent};
+use mcpwire_hub::{ErrorCode, Hub, HubOptions, McpService, Uuid};
+use mcpwire_supervisor::State;
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::json;
+
+/// Nothing here takes so long, unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+async fn soon<T>(future: impl Future<Output = T>) -> T {
+    let late = async {
+        smol::Timer::after(PATIENCE).await;
+        panic!("it takes too long")
+    };
+    smol::future::or(future, late).await
+}
+
+async fn until(events: &mut Events, wanted: Uuid, in_state: State) {
+    soon(async {
+        loop {
+            match events.next().await.expect("the hub is there") {
+                HubEvent::Status { id, state, .. } if id == wanted && state == in_state => return,
+                _ => {}
+            }
+        }
+    })
+    .await;
+}
+
+fn bad_habit(name: &str, words: &str) -> McpConfig {
+    McpConfig::binary(name, env!("CARGO_BIN_EXE_bad-habits")).args(words.split_whitespace())
+}
+
+fn pid(hub: &Hub, id: Uuid) -> Pid {
+    let pid = hub.status_detail(id).and_then(|detail| detail.pid).expect("it has a process");
+    Pid::from_raw(pid.cast_signed()).expect("a pid")
+}
+
+async fn open(place: &tempfile::TempDir) -> Hub {
+    let options = HubOptions::on(Smol, Layout::below(place.path())).policy(|_, policy| {
+        policy.first_backoff = Duration::from_millis(20);
+    });
+    soon(Hub::open(options)).await.expect("the hub opens")
+}
+
+#[test]
+fn servers_are_started_called_restarted_and_ended() {
+    let place = tempfile::tempdir().expect("a directory");
+    smol::block_on(async {
+        let hub = open(&place).await;
+        let mut events = hub.events();
+        let (good, dying) = (bad_habit("good", "well-behaved --modern"), bad_habit("dying", "dies-in-call KILL"));
+        let (good_id, dying_id) = (good.id, dying.id);
+        hub.create(good).await.expect("it is created");
+        hub.create(dying).await.expect("it is created");
+        let booted = soon(hub.boot()).await.expect("it boots");
+        assert_eq!((booted.ready, booted.failed), (2, 0), "{:?}", hub.details());
+        let echoed = soon(hub.call_tool(good_id, "good__echo", &json!({"message": "hi"}))).await;
+        assert_eq!(echoed.as_deref(), Ok("hi"));
+
+        // One that is killed, and one that ends in the middle of a call: both come back, and the call fails at once.
+        let first = pid(&hub, good_id);
+        kill_process(first, Signal::KILL).expect("it runs");
+        until(&mut events, good_id, State::Backoff).await;
+        until(&mut events, good_id, State::Running).await;
+        assert_ne!(pid(&hub, good_id), first);
+        let lost = soon(hub.call_tool(dying_id, "echo", &json!({}))).await.expect_err("it dies");
+        assert_eq!(lost.code, ErrorCode::ServiceUnavailable, "{lost}");
+        until(&mut events, dying_id, State::Running).await;
+        let detail = hub.status_detail(dying_id).expect("it is configured");
+        assert!(detail.restarts >= 1 && detail.stderr_tail.iter().any(|line| line.contains("echo was called")));
+
+        let pids = [pid(&hub, good_id), pid(&hub, dying_id)];
+        soon(hub.shutdown_all()).await.expect("it ends");
+        assert!(hub.details().iter().all(|detail| detail.state == State::Stopped), "{:?}", hub.details());
+        assert!(pids.iter().all(|pid| test_kill_process(*pid).is_err()), "they are gone");
+    });
+}
+
+#[test]
+fn a_call_is_cancelled_and_what_is_configured_is_there_again() {
+    let place = tempfile::tempdir().expect("a directory");
+    let config = bad_habit("slow", "slow 600000");
+    let id = config.id;
+    smol::block_on(async {
+        let hub = open(&place).await;
+        hub.create(config).await.expect("it is created");
+        soon(hub.start(id)).await.expect("it starts");
+        let is_sent = || hub.status_detail(id).is_some_and(|detail| detail.calls_in_flight == 1);
+        let options = CallOptions::new().cancel_when(async {
+            while !is_sent() {
+                smol::future::yield_now().await;
+            }
+        });
+        let called = soon(hub.call_tool_full(id, "echo", &json!({}), options)).await;
+        assert!(called.expect_err("it is cancelled").message.contains("cancelled"));
+        assert_eq!(hub.status_detail(id).expect("it is configured").calls_in_flight, 0);
+        let last = pid(&hub, id);
+        // Nobody asks it to end: the last clone is dropped.
+        drop(hub);
+        soon(async {
+            while test_kill_process(last).is_ok() {
+                smol::Timer::after(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
+        let again = open(&place).await;
+        assert_eq!(again.list().iter().map(|config| config.id).collect::<Vec<_>>(), [id]);
+    });
+}
