@@ -92,18 +92,19 @@ mod any;
 mod cache;
 mod client;
 mod ending;
+mod error;
 mod extract;
 mod frame;
 #[cfg(feature = "http")]
 pub mod http;
 mod json;
-mod method;
-pub mod revisions;
+mod request_check;
 mod rpc;
 mod session;
 pub mod shutdown;
 mod sorted;
 pub mod stdio;
+mod structured;
 mod text;
 mod time;
 mod types;
@@ -111,7 +112,8 @@ mod types;
 /// The JSON reader, for the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
 pub mod json_reader {
-    pub use crate::json::read::{Body, ReadError, Reader, Result};
+    pub use crate::json::error::{ReadError, Result};
+    pub use crate::json::read::{Reader, Text};
 }
 
 pub use any::AnyEngine;
@@ -121,6 +123,7 @@ pub use client::{
     ToolSearch,
 };
 pub use ending::Ending;
+pub use error::{PeerError, PeerErrorKind, RpcError};
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError, Number};
 pub use method::{
@@ -129,13 +132,14 @@ pub use method::{
     Params, Ping, PingParams, Raw, ReadResource, RootsListChanged, SetLevel, Subscribe, SubscriptionsListen,
     Unsubscribe, UpdateTask,
 };
-pub use rpc::{PeerError, PeerErrorKind, RpcError};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Message,
     Negotiate, Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions,
     SendError, ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
     TaskFault, TaskMode, Ticket,
 };
+pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use text::{Printable, printable};
 pub use time::Timestamp;
+use types::method;
 pub use types::*;

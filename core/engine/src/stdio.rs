@@ -115,7 +115,7 @@ impl Engine {
                 Some(Input::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.ended && self.session.phase() != Phase::Closed => {
                     // A last line without its newline counts if it is whole; half a line is no answer.
-                    match self.receive.last().filter(|line| json::is_whole(line.bytes())) {
+                    match self.receive.last().filter(|line| json::is_json(line.bytes())) {
                         Some(line) => self.session.receive(line, now, out),
                         None => self.session.close(Closed::ByServer),
                     }

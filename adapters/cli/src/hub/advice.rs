@@ -1,8 +1,8 @@
 //! What to do about the errors of configured servers, as commands of this tool.
 
 use mcpwire_hub::service::StatusDetail;
+use mcpwire_hub::supervisor::State;
 use mcpwire_hub::{ErrorCode, ErrorContract};
-use mcpwire_supervisor::State;
 
 use crate::failure::{Failure, NOT_RUNNING};
 use crate::text;

@@ -111,7 +111,7 @@ impl Cache {
         }
         let hints = Hints::of(message);
         let ttl = hints.ttl.min(self.limits.ttl);
-        if ttl.is_zero() || !hints.complete || !crate::json::is_whole(message) {
+        if ttl.is_zero() || !hints.complete || !crate::json::is_json(message) {
             return false;
         }
         while self.entries.len() >= self.limits.entries || self.bytes + weight > self.limits.bytes {

@@ -132,7 +132,7 @@ impl Engine {
             }
             // A last event without its blank line counts if its message is whole; half a message is no answer.
             Body::Events(decoder) if failure.is_none() => {
-                let rest = decoder.rest().filter(|event| json::is_whole(&event.data));
+                let rest = decoder.rest().filter(|event| json::is_json(&event.data));
                 self.inbox.extend(rest.and_then(|event| arrived(id, event)));
             }
             _ => {}
@@ -180,7 +180,7 @@ impl Engine {
                 self.session.fail(id, fault, now, self.out.buffer());
                 self.abort(from);
             }
-            (Some(id), _) if !matches!(peek(head), Peek::Response { id } if id.ours().is_some()) => {
+            (Some(id), _) if !matches!(peek(head), Peek::Response { id } if id.number().is_some()) => {
                 let fault = RequestFault::Invalid(PeerError::too_long(limit, head));
                 self.session.fail(id, fault, now, self.out.buffer());
             }

@@ -338,11 +338,11 @@ impl Engine {
     /// A message on the exchange that opens a new session.
     pub(super) fn renewed(&mut self, from: ExchangeId, message: &[u8]) {
         let opening = match peek(&self.legacy.opening) {
-            Peek::Request { id, .. } => id.ours(),
+            Peek::Request { id, .. } => id.number(),
             _ => None,
         };
         let Some(id) =
-            opening.filter(|id| matches!(peek(message), Peek::Response { id: of } if of.ours() == Some(*id)))
+            opening.filter(|id| matches!(peek(message), Peek::Response { id: of } if of.number() == Some(*id)))
         else {
             return self.session.receive(message, self.now, self.out.buffer());
         };

@@ -48,7 +48,7 @@ impl Engine {
     fn send(&mut self, message: Vec<u8>) {
         match peek(&message) {
             Peek::Request { id, method } => {
-                let Some(id) = id.ours() else { return };
+                let Some(id) = id.number() else { return };
                 let method = method.into_owned().into_boxed_str();
                 let repeatable = self.session.is_repeatable(id);
                 let mirrored = Vec::new();
@@ -74,7 +74,7 @@ impl Engine {
     /// either, or the end of the exchange says it.
     fn cancelled(&mut self, message: &[u8]) -> bool {
         let id = member(message, "params").and_then(|params| member(params, "requestId"));
-        let Some(id) = id.and_then(|id| WireId(id).ours()) else { return false };
+        let Some(id) = id.and_then(|id| WireId(id).number()) else { return false };
         self.give_up(id);
         self.never_sent.remove(&id) || self.is_modern()
     }

@@ -82,7 +82,8 @@ fn words(open: &Open, request: Option<u64>) -> Option<(RpcError, bool)> {
         return None;
     }
     let error = decode::orphan_error(&refusal.text)?;
-    let is_ours = matches!(peek(&refusal.text), Peek::Response { id } if id.ours().is_some() && id.ours() == request);
+    let is_ours =
+        matches!(peek(&refusal.text), Peek::Response { id } if id.number().is_some() && id.number() == request);
     Some((error, is_ours))
 }
 

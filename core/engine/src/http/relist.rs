@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use super::engine::Engine;
 use super::exchange::{ExchangeId, Verb};
 use super::open::{Asked, Purpose};
-use crate::json::Json;
 use crate::json::scan::{member, text};
 use crate::rpc::RpcError;
 use crate::rpc::decode::{self, Answer};
@@ -45,7 +44,7 @@ pub(super) fn mismatch(message: &[u8], id: u64) -> Option<RpcError> {
         return None;
     }
     member(message, "error")?;
-    match decode::answer::<Json>(message, id) {
+    match decode::answer_skipped(message, id) {
         Ok(Answer::Error(error)) if error.code == RpcError::HEADER_MISMATCH => Some(error),
         _ => None,
     }
@@ -83,7 +82,7 @@ impl Engine {
     pub(super) fn relisted(&mut self, from: ExchangeId, message: &[u8]) {
         let Some(open) = self.open.get_mut(&from) else { return };
         let Purpose::Relist(relist) = &mut open.purpose else { return };
-        if member(message, "id").and_then(|id| crate::rpc::WireId(id).ours()) != Some(relist.id) {
+        if member(message, "id").and_then(|id| crate::rpc::WireId(id).number()) != Some(relist.id) {
             // Something that the server tells on the way.
             return self.session.receive(message, self.now, self.out.buffer());
         }

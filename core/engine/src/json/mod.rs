@@ -1,16 +1,20 @@
 //! JSON: the reader, the writer, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
 
 pub(crate) mod append;
-mod deserialize;
-pub(crate) mod hand_over;
-pub(crate) mod locate;
-mod number;
+mod de;
+pub(crate) mod error;
+pub(crate) mod from_json;
+mod lex;
+pub(crate) mod number;
+pub(crate) mod path;
 pub(crate) mod read;
 pub(crate) mod scan;
 pub(crate) mod serialize;
 mod skip;
 pub(crate) mod string;
+mod transcode;
 
+pub(crate) use de::from_str;
 pub use number::Number;
 
 use alloc::boxed::Box;
@@ -18,12 +22,19 @@ use alloc::string::String;
 use core::fmt;
 use core::mem::{self, ManuallyDrop};
 
-use serde::de::{DeserializeOwned, Visitor};
+use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::text::excerpt;
+
+/// The name by which `serde_json::value::RawValue` asks for raw text, and gives it. It is private to `serde_json`; a test fails
+/// if it changes.
+const SERDE_RAW: &str = "$serde_json::private::RawValue";
+
+/// The name by which a number of `serde_json` gives its text, with the feature `arbitrary_precision`. It is private to
+/// `serde_json`; a test fails if it changes.
+const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// One JSON value, kept as the text it came in.
 ///
@@ -82,7 +93,12 @@ impl Json {
 
     /// Reads the text into a type of the caller's.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
-        read::from_str(self.get()).map_err(JsonError::new)
+        from_str(self.get()).map_err(JsonError::new)
+    }
+
+    /// Reads a value of any type, `null` included.
+    pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
+        reader.raw().map(Json::trusted)
     }
 
     /// Whether the value is an object.
@@ -92,7 +108,7 @@ impl Json {
 
     /// The member `name` of an object, if this is one and has it.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        self.member_text(name).and_then(|text| read::from_str(text).ok())
+        self.member_text(name).and_then(|text| from_str(text).ok())
     }
 
     /// The text of that member.
@@ -136,38 +152,26 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// As what it is, if the serialiser is this crate's or that of `serde_json`.
+    /// Writes the text as it is with `serde_json`, and value by value with any other serializer.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut raw = serializer.serialize_struct(read::SERDE_RAW, 1)?;
-        raw.serialize_field(read::SERDE_RAW, self.get())?;
+        if !transcode::takes_raw::<S>() {
+            return transcode::serialize(self.get(), serializer);
+        }
+        let mut raw = serializer.serialize_struct(SERDE_RAW, 1)?;
+        raw.serialize_field(SERDE_RAW, self.get())?;
         raw.end()
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
+    /// Takes the text as it is from `serde_json`, and writes it anew from any other deserializer of a self-describing format.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct JsonVisitor;
-        impl<'de> Visitor<'de> for JsonVisitor {
-            type Value = Json;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value")
-            }
-
-            fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<Json, E> {
-                Ok(Json::of(raw))
-            }
-
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-                Box::<RawValue>::deserialize(deserializer).map(|raw| Json::of(raw.get()))
-            }
-        }
-        deserializer.deserialize_newtype_struct(read::RAW, JsonVisitor)
+        transcode::text_of(deserializer).map(Json::of)
     }
 }
 
-/// Whether a text is one whole JSON value.
-pub(crate) fn is_whole(bytes: &[u8]) -> bool {
+/// Returns whether `bytes` are one JSON value and nothing else.
+pub(crate) fn is_json(bytes: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(bytes) else { return false };
     let mut reader = read::Reader::new(text);
     reader.raw().is_ok() && reader.end().is_ok()

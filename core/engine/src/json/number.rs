@@ -1,14 +1,51 @@
-//! Numbers that nobody may ever look at.
+//! JSON numbers: kept as text, and parsed where a number of Rust is wanted.
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::Json;
+use super::from_json::{FromJson, Mismatch, type_mismatch};
 use super::read::{self, Reader};
-use crate::types::lenient::{self, Hoped, Lenient, Mismatch, type_by};
 
-/// A JSON number, as it was written. What it takes to make a float of it is part of programs only that ask for one.
+/// Whether the text of a JSON value is a number.
+pub(crate) fn is_number(raw: &str) -> bool {
+    raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// Parses a whole number that is not negative.
+///
+/// Zeros may follow a decimal point: a server whose JSON library has only floats writes 1 as `1.0`.
+pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+    let mut value = text.first().map(|_| 0u64)?;
+    for (at, byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let fraction = text.get(at + 1..).unwrap_or_default();
+            let is_whole = *byte == b'.' && at > 0 && !fraction.is_empty() && fraction.iter().all(|b| *b == b'0');
+            return is_whole.then_some(value);
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+/// Parses a whole number that may be negative.
+pub(crate) fn signed(text: &[u8]) -> Option<i64> {
+    match text.strip_prefix(b"-") {
+        Some(magnitude) => 0i64.checked_sub_unsigned(whole(magnitude)?),
+        None => i64::try_from(whole(text)?).ok(),
+    }
+}
+
+/// Parses a number as the nearest float. Returns `None` if it is out of range.
+pub(crate) fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// A JSON number, kept as it was written.
+///
+/// Parsing floats takes much code. A program that never calls [`Number::as_f64`] does not contain it.
 ///
 /// ```
 /// use mcpwire_core::Number;
@@ -20,9 +57,10 @@ use crate::types::lenient::{self, Hoped, Lenient, Mismatch, type_by};
 pub struct Number(Json);
 
 impl Number {
-    /// The float that is nearest to it; infinite if it is greater than all of them.
+    /// Returns the nearest float, which is infinite for a number beyond [`f64::MAX`].
+    ///
+    /// A `Number` made from a NaN or an infinity is `null` in JSON, and NaN here.
     pub fn as_f64(&self) -> f64 {
-        // Only a float that is none is not written as a number.
         self.0.get().parse().unwrap_or(f64::NAN)
     }
 }
@@ -45,26 +83,61 @@ impl fmt::Debug for Number {
     }
 }
 
-impl Lenient for Number {
+impl FromJson for Number {
     const EXPECTED: &'static str = "a number";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let raw = reader.raw()?;
-        Ok(match raw.as_bytes().first() {
-            Some(b'-' | b'0'..=b'9') => Ok(Number(Json::trusted(raw))),
-            first => Err(Mismatch::Type(type_by(first))),
-        })
+        Ok(if is_number(raw) { Ok(Number(Json::trusted(raw))) } else { Err(type_mismatch(raw)) })
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+super::from_json::impl_deserialize!(Number);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_may_have_zeros_behind_a_point() {
+        for (text, value) in [
+            ("0", Some(0)),
+            ("17", Some(17)),
+            ("1.0", Some(1)),
+            ("1.000", Some(1)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("1.5", None),
+            ("1.", None),
+            (".0", None),
+            ("-1", None),
+            ("1e3", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(whole(text.as_bytes()), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn signed_numbers_reach_both_ends() {
+        for (text, value) in [
+            ("-1", Some(-1)),
+            ("-32601.0", Some(-32601)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("9223372036854775808", None),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("-9223372036854775809", None),
+            ("-", None),
+            ("--1", None),
+        ] {
+            assert_eq!(signed(text.as_bytes()), value, "{text}");
+        }
     }
 }

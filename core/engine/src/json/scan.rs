@@ -1,41 +1,43 @@
-//! A lexical scanner: finds members of an object in a message's bytes, building nothing.
+//! The scanner: finds members and elements in a message's bytes, without building or checking anything.
 //!
-//! It trusts no one: on bytes that are not JSON it stops or gives a wrong answer, never panics, and does at most one pass.
-//! Whatever it finds is verified when the message is decoded.
+//! On bytes that are not JSON it stops or gives a wrong answer. It never panics, and looks at each byte at most twice. Whatever
+//! it finds is checked when the message is decoded. So the id of a message can be found although another part of the
+//! message is broken.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
 use core::ops::Range;
 
-use memchr::memchr2;
+pub(crate) use super::lex::skip_space;
+use super::lex::{lossy_scalar, lossy_string, walk};
+use super::string::unescape_lossy;
 
-use super::string::{plain_end, unescape_lossy};
-
-/// One member of an object, as bytes.
+/// A member of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member<'a> {
-    /// Between the quotes, escapes included.
+    /// The bytes between the quotes, with their escapes.
     key: &'a [u8],
     pub(crate) value: &'a [u8],
 }
 
 impl<'a> Member<'a> {
+    /// Returns whether the member is called `name`.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.key == name.as_bytes() || (self.key.contains(&b'\\') && self.key() == name)
     }
 
+    /// Returns the member's key, unescaped.
     pub(crate) fn key(&self) -> Cow<'a, str> {
         key_text(self.key)
     }
 }
 
-/// The members of the object that `bytes` hold; ends early where the text is no longer an object.
+/// Iterates over the members of an object. Stops where the text is no longer an object.
 pub(crate) fn members(bytes: &[u8]) -> Members<'_> {
-    let at = skip_space(bytes, 0);
-    let open = bytes.get(at) == Some(&b'{');
-    Members { bytes, at: if open { skip_space(bytes, at + 1) } else { bytes.len() } }
+    Members { bytes, at: inside(bytes, b'{') }
 }
 
+/// The iterator that [`members`] returns.
 #[derive(Clone, Debug)]
 pub(crate) struct Members<'a> {
     bytes: &'a [u8],
@@ -43,31 +45,20 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// The next key, with the position moved to its value, which [`Members::value`] reads or passes over.
+    /// Returns the next key, escapes included, and moves to its value. Call [`Members::value`] next.
     pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
-        if self.bytes.get(self.at) != Some(&b'"') {
-            return None;
-        }
-        let end = skip_string(self.bytes, self.at)?;
-        let key = &self.bytes[self.at + 1..end - 1];
-        let colon = skip_space(self.bytes, end);
-        if self.bytes.get(colon) != Some(&b':') {
-            return None;
-        }
-        self.at = skip_space(self.bytes, colon + 1);
-        Some(key)
+        let start = after(self.bytes, self.at, b'"')?;
+        let end = lossy_string(self.bytes, start - 1)?;
+        self.at = after(self.bytes, end, b':')?;
+        self.bytes.get(start..end - 1)
     }
 
-    /// The value at the position, with the position moved to the next key. `None` if it does not end within the bytes.
+    /// Returns the value at the current position, and moves to the next key. Returns `None` if the value does not end within
+    /// the bytes.
     pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
-        let start = self.at;
-        let end = skip_value(self.bytes, start)?;
-        let after = skip_space(self.bytes, end);
-        self.at = match self.bytes.get(after) {
-            Some(b',') => skip_space(self.bytes, after + 1),
-            _ => self.bytes.len(),
-        };
-        Some(&self.bytes[start..end])
+        let value = value_range(self.bytes, self.at)?;
+        self.at = after(self.bytes, value.end, b',').unwrap_or(self.bytes.len());
+        self.bytes.get(value)
     }
 }
 
@@ -81,42 +72,35 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Whether `bytes` look like an array.
+/// Returns whether `bytes` begin like an array.
 #[inline]
 pub(crate) fn is_array(bytes: &[u8]) -> bool {
-    bytes.get(skip_space(bytes, 0)) == Some(&b'[')
+    after(bytes, 0, b'[').is_some()
 }
 
-/// The next element of the array that `bytes` hold, with the position moved behind it; ends early where the text is no
-/// longer an array. The position starts as 0.
+/// Finds the next element of an array, and moves `at` behind it. Set `at` to 0 before the first call.
+///
+/// Returns `None` at the end of the array, or where the text is no longer an array.
 pub(crate) fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>> {
     if *at == 0 {
-        *at = if is_array(bytes) { skip_space(bytes, skip_space(bytes, 0) + 1) } else { bytes.len() };
+        *at = inside(bytes, b'[');
     }
-    if matches!(bytes.get(*at), None | Some(b']')) {
-        return None;
-    }
-    let start = *at;
-    let end = skip_value(bytes, start)?;
-    let after = skip_space(bytes, end);
-    *at = match bytes.get(after) {
-        Some(b',') => skip_space(bytes, after + 1),
-        _ => bytes.len(),
-    };
-    Some(start..end)
+    let element = value_range(bytes, *at)?;
+    *at = after(bytes, element.end, b',').unwrap_or(bytes.len());
+    Some(element)
 }
 
-/// The value of an object's member of this name.
+/// Returns the value of the first member called `name`.
 pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
-/// The same where the object may have several of that name: the last counts for whoever reads the whole.
+/// Returns the value of the last member called `name`, which is the one that the [`Reader`](super::read::Reader) keeps.
 pub(crate) fn last_member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).filter(|member| member.is(name)).last().map(|member| member.value)
 }
 
-/// The text of a string, its escapes undone; `None` for any other value.
+/// Returns the text of a string, unescaped, or `None` for any other value.
 pub(crate) fn text(value: &[u8]) -> Option<String> {
     match value {
         [b'"', inner @ .., b'"'] => core::str::from_utf8(inner).ok().map(unescape_lossy),
@@ -124,7 +108,7 @@ pub(crate) fn text(value: &[u8]) -> Option<String> {
     }
 }
 
-/// A key's text, its escapes undone.
+/// Unescapes a key, given as the bytes between its quotes.
 pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(key) {
         Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape_lossy(text)),
@@ -133,64 +117,41 @@ pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(b' ' | b'\t' | b'\r' | b'\n') = bytes.get(at) {
-        at += 1;
-    }
-    at
+/// Returns the position inside of an object or array that starts with `open`, or the end of the text if it does not start so.
+fn inside(bytes: &[u8], open: u8) -> usize {
+    after(bytes, 0, open).unwrap_or(bytes.len())
 }
 
-/// The position after the string that starts at `at`, quotes included.
-fn skip_string(bytes: &[u8], at: usize) -> Option<usize> {
-    let mut at = match plain_end(bytes, at + 1) {
-        Ok(end) => return Some(end + 1),
-        Err(special) => special,
+/// Returns the position behind `byte`, if that is the next byte from `at` on that is not white space.
+#[inline]
+fn after(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
+    let at = skip_space(bytes, at);
+    (bytes.get(at) == Some(&byte)).then_some(at + 1)
+}
+
+/// Returns the range of the value that starts at `at`, or behind the white space there. Returns `None` if no value starts there,
+/// or if it does not end within the bytes. Does not recurse, at any depth.
+fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
+    let start = skip_space(bytes, at);
+    let end = match bytes.get(start)? {
+        b'"' => lossy_string(bytes, start)?,
+        b'{' | b'[' => nested_end(bytes, start)?,
+        _ => lossy_scalar(bytes, start)?,
     };
-    loop {
-        let rest = bytes.get(at..)?;
-        let found = at + memchr2(b'"', b'\\', rest)?;
-        if bytes[found] == b'"' {
-            return Some(found + 1);
-        }
-        at = found + 2;
-    }
+    Some(start..end)
 }
 
-/// The position after the value that starts at `at`; does not recurse, whatever the depth.
-fn skip_value(bytes: &[u8], at: usize) -> Option<usize> {
-    match bytes.get(at)? {
-        b'"' => skip_string(bytes, at),
-        b'{' | b'[' => skip_nested(bytes, at),
-        _ => {
-            let rest = &bytes[at..];
-            let len = rest.iter().position(|b| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'));
-            match len.unwrap_or(rest.len()) {
-                0 => None,
-                len => Some(at + len),
-            }
-        }
-    }
-}
-
-fn skip_nested(bytes: &[u8], mut at: usize) -> Option<usize> {
+/// Returns the position after the object or array at `at`. The kinds of its brackets are not compared.
+fn nested_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut depth = 0usize;
-    loop {
-        match bytes.get(at)? {
-            b'"' => {
-                at = skip_string(bytes, at)?;
-                continue;
-            }
+    walk(bytes, at, |first, _, _| {
+        match first {
             b'{' | b'[' => depth += 1,
-            b'}' | b']' => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(at + 1);
-                }
-            }
+            b'}' | b']' => depth -= 1,
             _ => {}
         }
-        at += 1;
-    }
+        depth > 0
+    })
 }
 
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What is wrong, and at which byte.
-pub(crate) type Fault = (&'static str, usize);
+use super::lex::Fault;
 
 const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";

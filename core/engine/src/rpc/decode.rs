@@ -2,14 +2,12 @@
 
 use alloc::string::String;
 
-use serde::Deserialize;
-
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RpcError, WireId};
-use crate::json::Json;
+use crate::json::from_json::{FromJson, Mismatch, strict};
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::key_text;
-use crate::types::lenient::{Hoped, Lenient, Mismatch, strict};
+use crate::json::{Json, number};
 
 /// A response, read.
 #[derive(Debug)]
@@ -18,21 +16,22 @@ pub(crate) enum Answer<R> {
     Error(RpcError),
 }
 
-/// Reads a part of a message into its type, where the caller wants it. What reads envelopes is compiled once, whatever is in
-/// them.
-type Part<'a, 'de> = &'a mut dyn read::Part<'de>;
+/// Reads a part of a message, with the reader at its value. Behind a pointer, so that the envelope is read by code that is
+/// compiled once, whatever the part is.
+type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
-/// Reads the response to our request `id`, its result as an `R`.
-pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> Result<Answer<R>, PeerError> {
-    answer_with(message, id, |reader| R::deserialize(reader))
-}
-
-/// The same for a type of the protocol, without the way through serde.
-pub(crate) fn answer_of<R: Lenient>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
+/// Reads the response to this client's request `id`, with its result as an `R`.
+pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
-fn answer_with<'de, R>(
+/// Checks the response to this client's request `id`. The result is skipped.
+pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<Answer<()>, PeerError> {
+    answer_with(message, id, Reader::skip)
+}
+
+/// Reads the response to this client's request `id`, with its result as `read` reads it.
+pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
     read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
@@ -49,29 +48,29 @@ fn answer_with<'de, R>(
 }
 
 /// Reads the `params` of a notification or request; absent ones as `null`. `None` if the message is no object of JSON's.
-pub(crate) fn params<P: Lenient>(message: &[u8]) -> Option<Hoped<P>> {
+pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
     let mut params = Err(Mismatch::Type("null"));
     notification(message, &mut |reader: &mut Reader<'_>| {
-        params = P::lenient(reader)?;
+        params = P::from_json(reader)?;
         Ok(())
     })?;
     Some(params)
 }
 
 /// Reads the envelope of a response. If it has no error, its result has been read.
-fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
+fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
     let text = utf8(message)?;
     // Most messages are built in one of two ways, and then the result is all that is left to read. Whatever does not fit
     // is read again as a whole, which then says what is wrong.
-    let ours = |found: &[u8]| WireId(found).ours() == Some(id);
+    let ours = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| ours(found)) {
-        let mut reader = Reader::within(text, start);
-        if result.read(&mut reader).is_ok() && reader.closes() {
+        let mut reader = Reader::within_object(text, start);
+        if result(&mut reader).is_ok() && reader.ends_object() {
             return Ok(None);
         }
     } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| ours(found)) {
-        let mut reader = Reader::within(text, range.start);
-        if result.read(&mut reader).is_ok() && reader.is_at(range.end) {
+        let mut reader = Reader::within_object(text, range.start);
+        if result(&mut reader).is_ok() && reader.position() == range.end {
             return Ok(None);
         }
     }
@@ -82,7 +81,7 @@ fn response<'de>(message: &'de [u8], id: u64, result: Part<'_, 'de>) -> Result<O
 fn unusual_response<'de>(
     text: &'de str,
     id: Option<u64>,
-    result: Part<'_, 'de>,
+    result: ReadPart<'_, 'de>,
 ) -> Result<Option<RpcError>, PeerError> {
     let mut reader = Reader::new(text);
     Envelope::read(&mut reader, id, result)
@@ -96,10 +95,10 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
-fn notification<'de>(message: &'de [u8], params: Part<'_, 'de>) -> Option<()> {
+fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params.read(reader),
+        "params" => params(reader),
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
@@ -135,17 +134,17 @@ enum Slot {
 
 impl<'de> Envelope<'de> {
     /// Reads a response; `id` is the one that it must carry, if one is known.
-    fn read(reader: &mut Reader<'de>, id: Option<u64>, result: Part<'_, 'de>) -> read::Result<Option<RpcError>> {
+    fn read(reader: &mut Reader<'de>, id: Option<u64>, result: ReadPart<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
-        if id.is_some() && envelope.id.and_then(WireId::ours) != id {
+        if id.is_some() && envelope.id.and_then(WireId::number) != id {
             return Err(ReadError::new("the id is not that of the request"));
         }
         match (envelope.result, envelope.error.filter(|raw| *raw != "null")) {
             (Slot::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
             (Slot::Read, None) => Ok(None),
-            (Slot::Null, None) => match result.read(&mut Reader::new("null")) {
+            (Slot::Null, None) => match result(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
@@ -153,7 +152,7 @@ impl<'de> Envelope<'de> {
         }
     }
 
-    fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: Part<'_, 'de>) -> read::Result<()> {
+    fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: ReadPart<'_, 'de>) -> read::Result<()> {
         let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
         match key {
             "id" if self.id.is_some() => return twice(key),
@@ -164,7 +163,7 @@ impl<'de> Envelope<'de> {
                 self.result = Slot::Null;
             }
             "result" => {
-                result.read(reader)?;
+                result(reader)?;
                 self.result = Slot::Read;
             }
             "error" if self.error.is_some() => return twice(key),
@@ -204,25 +203,21 @@ fn string(raw: &str) -> String {
     }
 }
 
-/// The code as a whole number, also where it was sent as `-32601.0` or as a string.
+/// Reads an error code, which may be a float such as `-32601.0` or a string. Returns 0 for anything else.
 fn code(raw: &str) -> i64 {
-    let raw = raw.trim_matches('"').as_bytes();
-    let (negative, digits) = match raw {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    let magnitude = WireId(digits).ours().and_then(|value| i64::try_from(value).ok()).unwrap_or(0);
-    if negative { -magnitude } else { magnitude }
+    number::signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
 
+    use serde::Deserialize;
+
     use super::*;
 
     fn read(text: &str) -> Result<Answer<Json>, PeerError> {
-        answer::<Json>(text.as_bytes(), 1)
+        answer_with(text.as_bytes(), 1, Json::read)
     }
 
     #[test]
@@ -273,7 +268,7 @@ mod tests {
     #[test]
     fn depth_beyond_the_limit_fails_this_message_only() {
         let deep = alloc::format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
-        assert!(answer::<serde_json::Value>(deep.as_bytes(), 1).is_err());
+        assert!(answer_with(deep.as_bytes(), 1, |reader| serde_json::Value::deserialize(reader)).is_err());
         assert!(answer::<Json>(deep.as_bytes(), 1).is_err());
     }
 

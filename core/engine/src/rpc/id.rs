@@ -1,39 +1,30 @@
 //! Request ids as they stand on the wire.
 
-use crate::json::is_whole;
+use crate::json::{is_json, number};
 
 /// An id as the JSON text that carries it: a number or a string, or whatever a server put there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
 
 impl<'a> WireId<'a> {
-    /// The id as one of ours, which are whole numbers.
+    /// Returns the id as a number, if it can be one of this client's requests.
     ///
-    /// Servers whose JSON library knows only floats echo `1` as `1.0`; others keep every id as a string. Both are matched.
-    pub(crate) fn ours(self) -> Option<u64> {
-        number(self.0).or_else(|| self.loosely())
-    }
-
-    fn loosely(self) -> Option<u64> {
-        let text = match self.0 {
+    /// A server whose JSON library has only floats echoes `1` as `1.0`, and others keep every id as a string. Both are
+    /// accepted.
+    pub(crate) fn number(self) -> Option<u64> {
+        number::whole(match self.0 {
             [b'"', inner @ .., b'"'] => inner,
             text => text,
-        };
-        let whole = match memchr::memchr(b'.', text) {
-            Some(dot) if dot + 1 < text.len() && text[dot + 1..].iter().all(|b| *b == b'0') => &text[..dot],
-            Some(_) => return None,
-            None => text,
-        };
-        number(whole)
+        })
     }
 
     /// The id's text, to be echoed in an answer. Only numbers and strings may be.
     pub(crate) fn echo(self) -> Option<&'a str> {
         let text = core::str::from_utf8(self.0).ok()?;
         let good = match text.as_bytes().first()? {
-            b'"' => is_whole(self.0),
+            b'"' => is_json(self.0),
             // A number that is out of range may not come back as it was.
-            b'-' | b'0'..=b'9' => is_whole(self.0) && is_in_range(text),
+            b'-' | b'0'..=b'9' => is_json(self.0) && is_in_range(text),
             _ => false,
         };
         good.then_some(text)
@@ -53,15 +44,6 @@ fn is_in_range(number: &str) -> bool {
         // Too many digits for an exponent: what is that small is nothing, and what is that large is out of range.
         Err(_) => exponent.starts_with('-'),
     }
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    let mut value = digits.first().map(|_| 0u64)?;
-    for b in digits {
-        let digit = b.checked_sub(b'0').filter(|digit| *digit < 10)?;
-        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
-    }
-    Some(value)
 }
 
 #[cfg(test)]
@@ -87,7 +69,7 @@ mod tests {
             ("{}", None),
             ("", None),
         ] {
-            assert_eq!(WireId(text.as_bytes()).ours(), id, "{text}");
+            assert_eq!(WireId(text.as_bytes()).number(), id, "{text}");
         }
     }
 

@@ -4,11 +4,10 @@
 //! nothing; the decode, done where the result is wanted, reads the whole text in one pass into the type that was asked for.
 
 pub(crate) mod decode;
-mod error;
 mod id;
 pub(crate) mod peek;
 pub(crate) mod result_type;
 pub(crate) mod write;
 
-pub use error::{PeerError, PeerErrorKind, RpcError};
+pub(crate) use crate::error::{PeerError, PeerErrorKind, RpcError};
 pub(crate) use id::WireId;

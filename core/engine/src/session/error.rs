@@ -22,8 +22,9 @@ use crate::http::HttpError;
 use crate::printable;
 use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
+use crate::structured::StructuredError;
 use crate::text::excerpt;
-use crate::types::{ProtocolVersion, StructuredError};
+use crate::types::ProtocolVersion;
 
 /// A method's name, in an error.
 type MethodName = Cow<'static, str>;

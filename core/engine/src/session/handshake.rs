@@ -41,8 +41,8 @@ use super::closed::ConnectError;
 use super::config::Negotiate;
 use super::fault::RequestFault;
 use crate::json::Json;
+use crate::json::from_json;
 use crate::rpc::RpcError;
-use crate::types::lenient;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 /// The result of one of the two requests.
@@ -312,5 +312,5 @@ impl Handshake {
 /// `data.supported` of an error about versions.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
-    lenient::from_str(data.member_text("supported")?)
+    from_json::from_str(data.member_text("supported")?)
 }

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::event::Notification;
+use crate::json::from_json::FromJson;
 use crate::json::scan;
 use crate::rpc::decode;
-use crate::types::lenient::Lenient;
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// A notification of the server, read.
@@ -50,7 +50,7 @@ fn other(method: &str, message: &[u8]) -> Option<Notification> {
     Some(Notification::Other { method: method.to_string(), params })
 }
 
-fn params<P: Lenient>(message: &[u8]) -> Option<P> {
+fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
 }
 

@@ -120,7 +120,7 @@ impl InputRequired {
         context: &mut Context<'_>,
     ) {
         let (key, method) = (caller.key, caller.method.clone());
-        let error = match decode::answer_of::<InputRequiredResult>(message, id) {
+        let error = match decode::answer::<InputRequiredResult>(message, id) {
             Ok(Answer::Result(result)) => match self.begin(caller, deadlines, result, server_requests, context) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },

@@ -69,6 +69,7 @@ use subscriptions::Subscriptions;
 use tasks::Tasks;
 
 use crate::cache::{PendingEntry, is_cacheable};
+use crate::json::from_json::FromJson;
 use crate::json::scan;
 use crate::method::Method;
 use crate::rpc::decode::{self, Answer};
@@ -77,7 +78,6 @@ use crate::rpc::write::{self, Meta, Push};
 use crate::rpc::{PeerError, RpcError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
-use crate::types::lenient::Lenient;
 use crate::types::{Era, LoggingLevel, SubscriptionFilter, TaskHandle};
 
 pub use calls::Calls;
@@ -565,7 +565,7 @@ impl Session {
     fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
             Peek::Response { id } => {
-                let id = id.ours();
+                let id = id.number();
                 if id.is_none() {
                     self.stats.foreign += 1;
                 }
@@ -701,7 +701,7 @@ impl Session {
             return;
         }
         let id = match peek(head) {
-            Peek::Response { id } => id.ours(),
+            Peek::Response { id } => id.number(),
             _ => None,
         };
         if !id.is_some_and(|id| self.fail_overlong(id, head, now, out)) {
@@ -719,7 +719,7 @@ impl Session {
             message.truncate(11);
             message.extend_from_slice(&tail[from..]);
             if let Peek::Response { id } = peek(&message)
-                && id.ours().is_some_and(|id| self.fail_overlong(id, tail, now, out))
+                && id.number().is_some_and(|id| self.fail_overlong(id, tail, now, out))
             {
                 return;
             }
@@ -735,7 +735,7 @@ impl Session {
         let context = context!(self, now, out);
         match incoming {
             Incoming::Progress(progress) => {
-                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).ours());
+                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).number());
                 let key = id.and_then(|id| context.requests.progress(id, now).or_else(|| self.tasks.progress(id)));
                 match key {
                     Some(key) => self.report(Notification::Progress { key, progress }, message, now, out),
@@ -870,8 +870,8 @@ impl Session {
 }
 
 /// Reads the response to one of the requests that open a connection.
-fn read_response<R: Lenient>(message: &[u8], id: u64) -> handshake::Outcome<R> {
-    match decode::answer_of::<R>(message, id) {
+fn read_response<R: FromJson>(message: &[u8], id: u64) -> handshake::Outcome<R> {
+    match decode::answer::<R>(message, id) {
         Ok(Answer::Result(result)) => Ok(result),
         Ok(Answer::Error(error)) => Err(RequestFault::Server(error)),
         Err(error) => Err(RequestFault::Invalid(error)),

@@ -4,10 +4,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::lenient;
 use super::object::object;
-use super::{ClientCapabilities, Extra, Resource, ResourceContents, ServerCapabilities, Tool};
-use crate::json::{Json, scan};
+use super::{Resource, ResourceContents, ServerCapabilities, Tool};
+use crate::json::Json;
+use crate::json::from_json;
 
 /// The extension's name among the capabilities.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
@@ -97,8 +97,8 @@ impl ResourceContents {
     }
 }
 
-fn ui<T: lenient::Lenient>(meta: Option<&Json>) -> Option<T> {
-    lenient::from_str(meta?.member_text("ui")?)
+fn ui<T: from_json::FromJson>(meta: Option<&Json>) -> Option<T> {
+    from_json::from_str(meta?.member_text("ui")?)
 }
 
 impl ServerCapabilities {
@@ -119,25 +119,7 @@ impl ServerCapabilities {
     }
 }
 
-impl ClientCapabilities {
-    /// The settings of an extension that the client declares.
-    pub fn extension(&self, name: &str) -> Option<Json> {
-        extension(self.extensions.as_ref(), name)
-    }
-
-    /// Declares an extension with its settings, an object. One of the same name is replaced.
-    pub fn declare_extension(&mut self, name: &str, settings: Json) {
-        let mut extensions = Extra::default();
-        let declared = self.extensions.as_ref().map_or("{}", Json::get);
-        for member in scan::members(declared.as_bytes()).filter(|member| !member.is(name)) {
-            let value = core::str::from_utf8(member.value).ok().and_then(|text| Json::parse(text).ok());
-            extensions.push(member.key(), value.unwrap_or_default());
-        }
-        extensions.push(name, settings);
-        self.extensions = Some(extensions.to_json());
-    }
-}
-
-fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
+/// Returns the member `name` of an object of extensions, if it is an object.
+pub(super) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
     declared?.member::<Json>(name).filter(Json::is_object)
 }

@@ -3,19 +3,19 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde::{Deserialize, Deserializer, Serialize};
 
-use super::lenient::{self, Hoped, Lenient, Mismatch};
 use super::{CallToolResult, ContentBlock, Extra};
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 use crate::text::excerpt;
 
-impl Lenient for CallToolResult {
+impl FromJson for CallToolResult {
     const EXPECTED: &'static str = "the result of a tool";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         if reader.next_byte() != Some(b'{') {
             return Ok(match reader.raw()? {
                 "null" => Err(Mismatch::Type("null")),
@@ -27,10 +27,10 @@ impl Lenient for CallToolResult {
         let mut content = Content::Absent;
         reader.members(&mut |name, reader| match name {
             "content" => content.read(reader),
-            "structuredContent" => lenient::member(&mut result.structured_content, reader),
-            "isError" => lenient::member(&mut is_error, reader),
-            "_meta" => lenient::member(&mut result.meta, reader),
-            "resultType" => lenient::member(&mut kind, reader).and_then(|()| complete(kind.as_deref())),
+            "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
+            "isError" => from_json::optional_member(&mut is_error, reader),
+            "_meta" => from_json::optional_member(&mut result.meta, reader),
+            "resultType" => from_json::optional_member(&mut kind, reader).and_then(|()| complete(kind.as_deref())),
             _ => result.extra.keep(name, reader),
         })?;
         result.is_error = is_error.unwrap_or(false);
@@ -56,11 +56,7 @@ fn undeclared(kind: &str) -> ReadError {
     ReadError::new(alloc::format!("a result of type {kind:?}, which was not declared as understood"))
 }
 
-impl<'de> Deserialize<'de> for CallToolResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(CallToolResult);
 
 /// A result that is a bare value: not what the specification says, and still all that the tool answered.
 fn bare(value: Json) -> CallToolResult {
@@ -125,7 +121,7 @@ impl Content {
         // Most answers are one block.
         let mut blocks = Vec::with_capacity(1);
         reader.elements(&mut |reader| {
-            if let Ok(block) = ContentBlock::lenient(reader)? {
+            if let Ok(block) = ContentBlock::from_json(reader)? {
                 blocks.push(block);
             }
             Ok(())

@@ -4,12 +4,12 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::kind::Kind;
-use super::lenient::{self, Hoped, Lenient};
 use super::object::object;
 use super::{Extra, Icon};
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::{Json, Number};
 
@@ -249,13 +249,13 @@ struct Rare {
     resource: Option<ResourceContents>,
 }
 
-impl Lenient for ContentBlock {
+impl FromJson for ContentBlock {
     const EXPECTED: &'static str = "a content block";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut members = Members::default();
         let first = reader.next_byte();
-        let start = reader.at;
+        let start = reader.position();
         if first == Some(b'{') {
             reader.members(&mut |name, reader| members.read(name, reader))?;
         } else {
@@ -269,11 +269,7 @@ impl Lenient for ContentBlock {
     }
 }
 
-impl<'de> Deserialize<'de> for ContentBlock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(ContentBlock);
 
 impl Members {
     fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
@@ -341,15 +337,15 @@ impl Members {
 
 /// Reads a member into its place. What is not of its type is kept under its name; null stands for an absent member.
 #[inline(never)]
-pub(super) fn member<T: Lenient>(
+pub(super) fn member<T: FromJson>(
     place: &mut Option<T>,
     extra: &mut Extra,
     name: &str,
     reader: &mut Reader<'_>,
 ) -> read::Result<()> {
     reader.next_byte();
-    let start = reader.at;
-    if let Ok(value) = T::lenient(reader)? {
+    let start = reader.position();
+    if let Ok(value) = T::from_json(reader)? {
         *place = Some(value);
     } else {
         keep_unless_null(extra, name, reader.since(start));

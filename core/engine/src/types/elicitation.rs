@@ -3,18 +3,16 @@
 //! There are two modes: a form, whose fields are described by a [`FormSchema`], and an address that the person is to visit.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::FormSchema;
 use super::elicitation_check::FormError;
-use super::lenient::{self, Hoped, Lenient, Mismatch};
 use super::object::object;
 use super::words::words;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::{Json, JsonError};
-use crate::rpc::RpcError;
 
 /// Parameters of `elicitation/create`, by mode. A request without a mode is a form, as up to 2025-06-18.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,37 +109,33 @@ pub(crate) const FORM: &str = "form";
 pub(crate) const URL: &str = "url";
 
 /// The mode that the text of some parameters names.
-pub(crate) fn mode_of(params: &Json) -> String {
-    params.member_text("mode").and_then(lenient::from_str).unwrap_or_else(|| FORM.into())
+pub(crate) fn elicitation_mode(params: &Json) -> String {
+    params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
 }
 
-impl Lenient for ElicitParams {
+impl FromJson for ElicitParams {
     const EXPECTED: &'static str = "an object";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let raw = reader.raw()?;
         let json = Json::trusted(raw);
         if !json.is_object() {
-            return lenient::pass_over(&mut Reader::new(raw)).map(Err);
+            return from_json::skip_mismatch(&mut Reader::new(raw)).map(Err);
         }
-        let mode = mode_of(&json);
+        let mode = elicitation_mode(&json);
         let mut reader = Reader::new(raw);
         Ok(match &*mode {
-            FORM => ElicitForm::lenient(&mut reader)?.map(ElicitParams::Form),
-            URL => ElicitUrl::lenient(&mut reader)?.map(ElicitParams::Url),
+            FORM => ElicitForm::from_json(&mut reader)?.map(ElicitParams::Form),
+            URL => ElicitUrl::from_json(&mut reader)?.map(ElicitParams::Url),
             _ => {
-                let message = json.member_text("message").and_then(lenient::from_str).unwrap_or_default();
+                let message = json.member_text("message").and_then(from_json::from_str).unwrap_or_default();
                 Ok(ElicitParams::Other(ElicitOther { mode, message, raw: json }))
             }
         })
     }
 }
 
-impl<'de> Deserialize<'de> for ElicitParams {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(ElicitParams);
 
 impl Serialize for ElicitParams {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -248,18 +242,5 @@ object! {
         required elicitation_id: String = "elicitationId",
         /// Metadata.
         optional meta: Json = "_meta",
-    }
-}
-
-impl RpcError {
-    /// The addresses that a person has to visit before the request that failed so can be sent again: of an error of the code
-    /// [`RpcError::URL_ELICITATION_REQUIRED`] (2025-11-25, client/elicitation, "URL Elicitation Required Error"). Empty for
-    /// all other errors.
-    pub fn required_elicitations(&self) -> Vec<ElicitUrl> {
-        if self.code != RpcError::URL_ELICITATION_REQUIRED {
-            return Vec::new();
-        }
-        let list = self.data.as_ref().and_then(|data| data.member_text("elicitations"));
-        list.and_then(lenient::from_str).unwrap_or_default()
     }
 }

@@ -5,10 +5,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::lenient::{self, Lenient, type_by};
 use super::{
     Choices, Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
 };
+use crate::json::from_json::{self, FromJson, type_name};
 use crate::json::read::Reader;
 use crate::json::{Json, scan};
 use crate::printable;
@@ -248,7 +248,7 @@ fn not_an_object(content: &Json) -> FieldError {
 }
 
 fn type_of(value: &str) -> &'static str {
-    type_by(value.as_bytes().first())
+    type_name(value)
 }
 
 /// What a member of an answer may be, whatever the form says (`ElicitResult`).
@@ -268,7 +268,7 @@ fn strings(value: &str) -> Option<Vec<String>> {
     }
     let mut texts = Some(Vec::new());
     let read = reader.elements(&mut |reader| {
-        match String::lenient(reader)? {
+        match String::from_json(reader)? {
             Ok(text) => texts.iter_mut().for_each(|texts| texts.push(text.clone())),
             Err(_) => texts = None,
         }
@@ -283,13 +283,13 @@ impl FieldSchema {
         let wrong_type = |expected| FieldProblem::Type { expected, found: type_of(value) };
         match self {
             FieldSchema::String(schema) => {
-                schema.validate(&lenient::from_str::<String>(value).ok_or(wrong_type("a string"))?)
+                schema.validate(&from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
             }
             FieldSchema::Number(schema) => schema.validate(value),
             FieldSchema::Boolean(_) if matches!(value, "true" | "false") => Ok(()),
             FieldSchema::Boolean(_) => Err(wrong_type("true or false")),
             FieldSchema::Enum(schema) => {
-                is_choice(schema.choices(), &lenient::from_str::<String>(value).ok_or(wrong_type("a string"))?)
+                is_choice(schema.choices(), &from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
             }
             FieldSchema::MultiSelect(schema) => {
                 schema.validate(&strings(value).ok_or(wrong_type("an array of strings"))?)
@@ -315,7 +315,7 @@ impl NumberSchema {
     fn validate(&self, text: &str) -> Result<(), FieldProblem> {
         let expected = if self.kind == NumberKind::Integer { "a whole number" } else { "a number" };
         let wrong_type = |found| FieldProblem::Type { expected, found };
-        let number: f64 = lenient::from_str(text).ok_or(wrong_type(type_of(text)))?;
+        let number: f64 = from_json::from_str(text).ok_or(wrong_type(type_of(text)))?;
         if self.kind == NumberKind::Integer && !is_whole(text, number) {
             return Err(wrong_type("a fraction"));
         }

@@ -6,12 +6,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
-use super::lenient::{self, Hoped, Lenient, Mismatch};
 use super::object::object;
 use super::words::words;
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 object! {
@@ -58,18 +58,18 @@ impl FormField {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FormFields(pub Vec<FormField>);
 
-impl Lenient for FormFields {
+impl FromJson for FormFields {
     const EXPECTED: &'static str = "an object of fields";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         if reader.next_byte() != Some(b'{') {
-            return lenient::pass_over(reader).map(Err);
+            return from_json::skip_mismatch(reader).map(Err);
         }
         let mut fields: Vec<FormField> = Vec::new();
         // Of a name that comes twice, the last counts; the first has the place.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         reader.members(&mut |name, reader| {
-            let schema = FieldSchema::read(reader)?;
+            let schema = FieldSchema::of(reader.raw()?);
             if let Some(field) = places.get(name).and_then(|at| fields.get_mut(*at)) {
                 field.schema = schema;
             } else {
@@ -335,27 +335,26 @@ impl FieldSchema {
         }
     }
 
-    /// Reads the schema of a field. Any value is one: what is none that is known is kept.
-    fn read(reader: &mut Reader<'_>) -> read::Result<FieldSchema> {
-        let raw = reader.raw()?;
-        Ok(FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw))))
+    /// Reads the schema of a field from JSON text. A schema of no known kind is kept as it is.
+    fn of(raw: &str) -> FieldSchema {
+        FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }
 
     fn known(raw: &str) -> Option<FieldSchema> {
         let json = Json::trusted(raw);
         let has = |name| json.member_text(name).is_some_and(|text| text.starts_with('['));
-        let kind: Option<String> = json.member_text("type").and_then(lenient::from_str);
+        let kind: Option<String> = json.member_text("type").and_then(from_json::from_str);
         match kind.as_deref() {
             // Some servers leave out the type of what is a choice of texts.
             Some("string") | None if has("enum") || has("oneOf") => {
-                let schema: Box<EnumSchema> = lenient::from_str(raw)?;
+                let schema: Box<EnumSchema> = from_json::from_str(raw)?;
                 Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
             }
-            Some("string") => lenient::from_str(raw).map(FieldSchema::String),
-            Some("number" | "integer") => lenient::from_str(raw).map(FieldSchema::Number),
-            Some("boolean") => lenient::from_str(raw).map(FieldSchema::Boolean),
+            Some("string") => from_json::from_str(raw).map(FieldSchema::String),
+            Some("number" | "integer") => from_json::from_str(raw).map(FieldSchema::Number),
+            Some("boolean") => from_json::from_str(raw).map(FieldSchema::Boolean),
             Some("array") => {
-                let schema: Box<MultiSelectSchema> = lenient::from_str(raw)?;
+                let schema: Box<MultiSelectSchema> = from_json::from_str(raw)?;
                 Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::MultiSelect)
             }
             _ => None,
@@ -368,11 +367,15 @@ fn json_of(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }
 
-impl<'de> Deserialize<'de> for FieldSchema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::json::hand_over::deserialize(deserializer, FieldSchema::read)
+impl FromJson for FieldSchema {
+    const EXPECTED: &'static str = "a schema";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        Ok(Ok(FieldSchema::of(reader.raw()?)))
     }
 }
+
+from_json::impl_deserialize!(FieldSchema);
 
 impl Serialize for FieldSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,11 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde::{Deserialize, Deserializer};
 
 use super::Extra;
-use super::lenient::{self, Hoped, Lenient, Mismatch};
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
 /// The most inputs that one result may want. Whoever is asked is asked one by one, and each costs more memory than the few
@@ -50,17 +49,17 @@ impl InputRequiredResult {
         let mut list = Vec::new();
         match inputs(&mut list, &mut Reader::new(object.get())) {
             Ok(()) => Ok(list),
-            Err(error) => Err(error.what().into()),
+            Err(error) => Err(error.reason().into()),
         }
     }
 }
 
-impl Lenient for InputRequiredResult {
+impl FromJson for InputRequiredResult {
     const EXPECTED: &'static str = "an object";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         if reader.next_byte() != Some(b'{') {
-            return lenient::pass_over(reader).map(Err);
+            return from_json::skip_mismatch(reader).map(Err);
         }
         let mut result = InputRequiredResult::default();
         reader.members(&mut |name, reader| match name {
@@ -75,7 +74,7 @@ impl Lenient for InputRequiredResult {
                 Ok(())
             }
             "resultType" => reader.skip(),
-            "_meta" => lenient::member(&mut result.meta, reader),
+            "_meta" => from_json::optional_member(&mut result.meta, reader),
             _ => result.extra.keep(name, reader),
         })?;
         if result.input_requests.is_empty() && result.request_state.is_none() {
@@ -104,8 +103,8 @@ fn inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Resu
             return Err(ReadError::new("an input that is no object"));
         }
         reader.members(&mut |name, reader| match name {
-            "method" => lenient::member(&mut method, reader),
-            "params" => lenient::member(&mut input.params, reader),
+            "method" => from_json::optional_member(&mut method, reader),
+            "params" => from_json::optional_member(&mut input.params, reader),
             _ => reader.skip(),
         })?;
         input.method = method.ok_or_else(|| ReadError::new("an input without a `method`"))?;
@@ -114,11 +113,7 @@ fn inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Resu
     })
 }
 
-impl<'de> Deserialize<'de> for InputRequiredResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(InputRequiredResult);
 
 impl Serialize for InputRequiredResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,11 +3,11 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::lenient;
 use super::object::object;
 use super::result_type::complete;
 use super::{ClientCapabilities, Implementation, ServerCapabilities};
 use crate::json::Json;
+use crate::json::from_json;
 
 object! {
     /// Parameters of `initialize` (2025-11-25, basic/lifecycle).
@@ -72,6 +72,6 @@ impl DiscoverResult {
     /// The same, where it says so in its place.
     pub(crate) fn implementation_in_meta(&self) -> Option<Implementation> {
         let told = self.meta.as_ref().and_then(|meta| meta.member_text("io.modelcontextprotocol/serverInfo"));
-        told.and_then(lenient::from_str)
+        told.and_then(from_json::from_str)
     }
 }

@@ -7,7 +7,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::lenient::{self, Hoped, Lenient, Mismatch};
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 /// The most entries of a list that are kept, whether good or bad. 100,000: ten times the largest lists seen in the field, and
@@ -92,19 +92,19 @@ impl<T> Default for Listed<T> {
     }
 }
 
-impl<T: Lenient> Lenient for Listed<T> {
+impl<T: FromJson> FromJson for Listed<T> {
     const EXPECTED: &'static str = "an array";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut list = Listed::default();
         if reader.next_byte() == Some(b'[') {
-            let start = reader.at;
+            let start = reader.position();
             reader.elements(&mut |reader| {
                 if list.sent() >= MAX_ENTRIES {
                     list.cut();
                     return reader.skip();
                 }
-                match T::lenient(reader)? {
+                match T::from_json(reader)? {
                     Ok(item) => list.items.push(item),
                     Err(mismatch) => {
                         list.rejected.push(reject(list.items.len() + list.rejected.len(), mismatch, T::EXPECTED));
@@ -112,16 +112,16 @@ impl<T: Lenient> Lenient for Listed<T> {
                 }
                 Ok(())
             })?;
-            list.bytes = reader.at - start;
+            list.bytes = reader.position() - start;
             return Ok(Ok(list));
         }
-        let start = reader.at;
-        Ok(match lenient::pass_over(reader)? {
+        let start = reader.position();
+        Ok(match from_json::skip_mismatch(reader)? {
             null @ Mismatch::Type("null") => Err(null),
             // A list that is none has one entry, which is no good; that it was there is still told.
             mismatch => {
                 list.rejected.push(reject(0, mismatch, Self::EXPECTED));
-                list.bytes = reader.at - start;
+                list.bytes = reader.position() - start;
                 Ok(list)
             }
         })
@@ -137,9 +137,9 @@ fn reject(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     Rejected { index, name, reason: mismatch.reason(expected) }
 }
 
-impl<'de, T: Lenient> Deserialize<'de> for Listed<T> {
+impl<'de, T: FromJson> Deserialize<'de> for Listed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
+        from_json::deserialize(deserializer)
     }
 }
 

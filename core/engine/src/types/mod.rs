@@ -4,7 +4,6 @@
 //! variant. They are read from JSON text in memory, in one pass, and a value of the wrong type in an optional place counts
 //! as absent.
 
-pub(crate) mod lenient;
 pub(crate) mod object;
 
 mod apps;
@@ -24,15 +23,16 @@ mod kind;
 mod lifecycle;
 mod listed;
 mod logging;
+pub(crate) mod method;
 mod notices;
 mod prompts;
 mod resource_contents;
 mod resources;
 mod result_type;
+pub mod revisions;
 mod roots;
 mod sampling;
 mod sampling_content;
-mod structured;
 mod subscriptions;
 pub(crate) mod tasks;
 mod tools;
@@ -42,7 +42,7 @@ mod words;
 
 pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
-pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE};
+pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allows_mode};
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
 };
@@ -53,6 +53,7 @@ pub use content::{
 pub use elicitation::{
     ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete,
 };
+pub(crate) use elicitation::{FORM, elicitation_mode};
 pub use elicitation_check::{FieldError, FieldProblem, FormError};
 pub use elicitation_schema::{
     BooleanSchema, Choices, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
@@ -77,7 +78,6 @@ pub use sampling::{
     ToolChoice, ToolChoiceMode,
 };
 pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
-pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
 };

@@ -7,9 +7,9 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::lenient::{Hoped, Lenient, pass_over};
 use super::object::object;
 use crate::json::Json;
+use crate::json::from_json::{FromJson, Mismatch, skip_mismatch};
 use crate::json::read::{self, Reader};
 
 object! {
@@ -123,12 +123,12 @@ impl FromStr for LoggingLevel {
     }
 }
 
-impl Lenient for LoggingLevel {
+impl FromJson for LoggingLevel {
     const EXPECTED: &'static str = "a string";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         if reader.next_byte() != Some(b'"') {
-            return pass_over(reader).map(Err);
+            return skip_mismatch(reader).map(Err);
         }
         match reader.string()?.parse() {
             Ok(level) => Ok(Ok(level)),

@@ -111,14 +111,14 @@ macro_rules! object {
 
         const _: () = {
             use $crate::json::read::{self, Reader};
-            use $crate::types::lenient::{self, Hoped, Lenient};
+            use $crate::json::from_json::{self, FromJson, Mismatch};
 
-            impl Lenient for $Name {
+            impl FromJson for $Name {
                 const EXPECTED: &'static str = $expected;
 
-                fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+                fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
                     if reader.next_byte() != Some(b'{') {
-                        return lenient::pass_over(reader).map(Err);
+                        return from_json::skip_mismatch(reader).map(Err);
                     }
                     // Each member goes to its place at once: there is one thing only to be given up on the way out.
                     let mut object = $Name::default();
@@ -138,7 +138,7 @@ macro_rules! object {
             /// From JSON text in memory (`serde_json::from_str`, [`Json::decode`](crate::Json::decode)).
             impl<'de> serde::Deserialize<'de> for $Name {
                 fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    lenient::deserialize(deserializer)
+                    from_json::deserialize(deserializer)
                 }
             }
 
@@ -160,19 +160,19 @@ macro_rules! object {
     (@type optional $ty:ty) => { Option<$ty> };
     (@type $how:ident $ty:ty) => { $ty };
 
-    (@state required $field:ident) => { let mut $field: lenient::Found = None; };
+    (@state required $field:ident) => { let mut $field: from_json::RequiredMember = None; };
     (@state $how:ident $field:ident) => {};
 
     (@read required $object:ident $field:ident $reader:ident) => {
-        lenient::required_member(&mut $object.$field, &mut $field, $reader)
+        from_json::required_member(&mut $object.$field, &mut $field, $reader)
     };
-    (@read optional $object:ident $field:ident $reader:ident) => { lenient::member(&mut $object.$field, $reader) };
+    (@read optional $object:ident $field:ident $reader:ident) => { from_json::optional_member(&mut $object.$field, $reader) };
     (@read $how:ident $object:ident $field:ident $reader:ident) => {
-        lenient::defaulted_member(&mut $object.$field, $reader)
+        from_json::default_member(&mut $object.$field, $reader)
     };
 
     (@finish required $field:ident $key:literal $ty:ty) => {
-        if let Some(mismatch) = lenient::without($key, <$ty as Lenient>::EXPECTED, $field) {
+        if let Some(mismatch) = from_json::check_required($key, <$ty as FromJson>::EXPECTED, $field) {
             return Ok(Err(mismatch));
         }
     };

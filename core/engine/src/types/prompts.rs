@@ -7,11 +7,11 @@ use core::fmt;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
 
-use super::lenient::{self, Hoped, Lenient, Mismatch};
 use super::object::object;
 use super::result_type::complete;
 use super::{ContentBlock, Icon, Listed, TextContent};
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::scan::members;
 
@@ -136,7 +136,7 @@ impl Serialize for Strings<'_> {
         let mut map = serializer.serialize_map(None)?;
         for member in members(json.get().as_bytes()).filter(|member| member.value != b"null") {
             let key = member.key();
-            let text = core::str::from_utf8(member.value).ok().and_then(lenient::from_str::<String>);
+            let text = core::str::from_utf8(member.value).ok().and_then(from_json::from_str::<String>);
             let text = text.ok_or_else(|| S::Error::custom(format_args!("the argument `{key}` must be a string")))?;
             map.serialize_entry(&*key, &text)?;
         }
@@ -222,11 +222,11 @@ impl fmt::Display for Role {
     }
 }
 
-impl Lenient for Role {
+impl FromJson for Role {
     const EXPECTED: &'static str = "a string";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
-        Ok(String::lenient(reader)?.map(Role::from))
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        Ok(String::from_json(reader)?.map(Role::from))
     }
 }
 

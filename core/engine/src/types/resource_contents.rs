@@ -1,19 +1,18 @@
 //! Reading and writing the contents of a resource, text or binary.
 
-use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::ResourceContents;
 use super::content::member;
-use super::lenient::{self, Hoped, Lenient};
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-impl Lenient for ResourceContents {
+impl FromJson for ResourceContents {
     const EXPECTED: &'static str = "the contents of a resource";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         if reader.next_byte() != Some(b'{') {
-            return lenient::pass_over(reader).map(Err);
+            return from_json::skip_mismatch(reader).map(Err);
         }
         let (mut uri, mut contents) = (None, ResourceContents::default());
         let extra = &mut contents.extra;
@@ -30,11 +29,7 @@ impl Lenient for ResourceContents {
     }
 }
 
-impl<'de> Deserialize<'de> for ResourceContents {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(ResourceContents);
 
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

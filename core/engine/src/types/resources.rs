@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
-use super::lenient::Mismatch;
 use super::object::object;
 use super::result_type::complete;
 use super::{Annotations, Icon, Listed, ResourceContents};
 use crate::json::Json;
+use crate::json::from_json::Mismatch;
 
 object! {
     /// Something that can be read from a server: a file, a record, a page.

@@ -1,6 +1,6 @@
 //! Results that say of which type they are (2026-07-28, basic, "`ResultType`").
 
-use super::lenient::Mismatch;
+use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
 /// Lets pass what is complete. An absent type is `complete`: servers of earlier revisions send none. Any other is one that

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use serde::ser::SerializeSeq;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
-use super::lenient::{self, Hoped, Lenient};
 use super::object::object;
 use super::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 /// The content of a message: one block, or several (from 2025-11-25). One alone is written as such, which all revisions
@@ -47,30 +47,26 @@ impl SamplingContents {
     }
 }
 
-impl Lenient for SamplingContents {
+impl FromJson for SamplingContents {
     const EXPECTED: &'static str = "a content block, or an array of them";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         match reader.next_byte() {
             Some(b'[') => {
                 let mut blocks = Vec::new();
                 reader.elements(&mut |reader| {
-                    blocks.push(SamplingContent::read(reader)?);
+                    blocks.extend(SamplingContent::from_json(reader)?.ok());
                     Ok(())
                 })?;
                 Ok(Ok(SamplingContents(blocks)))
             }
-            Some(b'{') => Ok(Ok(SamplingContent::read(reader)?.into())),
-            _ => lenient::pass_over(reader).map(Err),
+            Some(b'{') => Ok(SamplingContent::from_json(reader)?.map(SamplingContents::from)),
+            _ => from_json::skip_mismatch(reader).map(Err),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for SamplingContents {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(SamplingContents);
 
 impl Serialize for SamplingContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -165,15 +161,19 @@ impl SamplingContent {
             _ => None,
         }
     }
+}
 
-    fn read(reader: &mut Reader<'_>) -> read::Result<Self> {
+impl FromJson for SamplingContent {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let raw = reader.raw()?;
         let json = Json::trusted(raw);
-        let kind: String = json.member_text("type").and_then(lenient::from_str).unwrap_or_default();
+        let kind: String = json.member_text("type").and_then(from_json::from_str).unwrap_or_default();
         let known = match &*kind {
-            "tool_use" => lenient::from_str(raw).map(SamplingContent::ToolUse),
-            "tool_result" => lenient::from_str(raw).map(SamplingContent::ToolResult),
-            "text" | "image" | "audio" => match lenient::from_str(raw) {
+            "tool_use" => from_json::from_str(raw).map(SamplingContent::ToolUse),
+            "tool_result" => from_json::from_str(raw).map(SamplingContent::ToolResult),
+            "text" | "image" | "audio" => match from_json::from_str(raw) {
                 Some(ContentBlock::Text(content)) => Some(SamplingContent::Text(content)),
                 Some(ContentBlock::Image(content)) => Some(SamplingContent::Image(content)),
                 Some(ContentBlock::Audio(content)) => Some(SamplingContent::Audio(content)),
@@ -181,15 +181,11 @@ impl SamplingContent {
             },
             _ => None,
         };
-        Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json })))
+        Ok(Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json }))))
     }
 }
 
-impl<'de> Deserialize<'de> for SamplingContent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::json::hand_over::deserialize(deserializer, SamplingContent::read)
-    }
-}
+from_json::impl_deserialize!(SamplingContent);
 
 impl Serialize for SamplingContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,11 +7,11 @@ use core::fmt;
 
 use serde::Serialize;
 
-use super::lenient::{Mismatch, type_by};
 use super::object::object;
 use super::result_type::complete;
 use super::{ContentBlock, Icon, Listed, TaskSupport, ToolExecution};
 use crate::json::Json;
+use crate::json::from_json::{Mismatch, type_name};
 
 object! {
     /// A tool that a server offers.
@@ -46,7 +46,7 @@ fn check(mut tool: Tool) -> Result<Tool, Mismatch> {
     if tool.input_schema.get() == "null" {
         tool.input_schema = Json::trusted(r#"{"type":"object"}"#);
     } else if !tool.input_schema.is_object() {
-        let found = type_by(tool.input_schema.get().as_bytes().first());
+        let found = type_name(tool.input_schema.get());
         let reason = alloc::format!("`inputSchema` is {found} instead of an object").into();
         return Err(Mismatch::Object { reason, name: Some(tool.name) });
     }

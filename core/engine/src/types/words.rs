@@ -46,20 +46,20 @@ macro_rules! words {
             }
         }
 
-        impl $crate::types::lenient::Lenient for $Name {
+        impl $crate::json::from_json::FromJson for $Name {
             const EXPECTED: &'static str = "a string";
 
-            fn lenient(
+            fn from_json(
                 reader: &mut $crate::json::read::Reader<'_>,
-            ) -> $crate::json::read::Result<$crate::types::lenient::Hoped<Self>> {
-                let word = <alloc::string::String as $crate::types::lenient::Lenient>::lenient(reader)?;
+            ) -> $crate::json::read::Result<core::result::Result<Self, $crate::json::from_json::Mismatch>> {
+                let word = <alloc::string::String as $crate::json::from_json::FromJson>::from_json(reader)?;
                 Ok(word.map(|word| $Name::from(word.as_str())))
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $Name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::types::lenient::deserialize(deserializer)
+                $crate::json::from_json::deserialize(deserializer)
             }
         }
 

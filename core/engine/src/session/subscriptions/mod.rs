@@ -282,7 +282,7 @@ impl Subscriptions {
     /// Handles `notifications/cancelled`, by which a server may end a subscription (2026-07-28, basic/patterns/cancellation).
     /// Returns whether it was about a subscription.
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) -> bool {
-        let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).ours());
+        let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).number());
         let Some((id, at)) = id.and_then(|id| Some((id, self.position_of_id(id)?))) else { return false };
         context.requests.remove(id);
         self.ended(at, SubscriptionEnd::ByServer, context);
@@ -500,7 +500,7 @@ impl Subscription {
 
 /// Returns the id of the subscription that a notification names.
 fn subscription_id(message: &[u8]) -> Option<u64> {
-    WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).ours()
+    WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }
 
 /// Returns the value at the end of a path through objects.

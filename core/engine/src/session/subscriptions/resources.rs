@@ -5,7 +5,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
-use crate::json::Json;
 use crate::method::{Method, Subscribe, Unsubscribe};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::write;
@@ -103,7 +102,7 @@ impl Resources {
     /// Handles the answer to `resources/subscribe`.
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let method = || Subscribe::NAME.into();
-        let watch = match decode::answer::<Json>(message, id) {
+        let watch = match decode::answer_skipped(message, id) {
             Ok(Answer::Result(_)) => Watch::Granted,
             Ok(Answer::Error(error)) => Watch::Refused(Refusal::new(CallError::Server { method: method(), error })),
             Err(error) => Watch::Refused(Refusal::new(CallError::Invalid { method: method(), error })),

@@ -19,8 +19,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use serde::de::IgnoredAny;
-
 use super::closed::Closed;
 use super::config::RequestOptions;
 use super::context::Context;
@@ -248,7 +246,7 @@ impl Tasks {
                 Ok(Answer::Error(error)) => Some(server(error)),
                 Err(error) => Some(invalid(error)),
             },
-            TaskRequest::Result => match decode::answer::<IgnoredAny>(&message, id) {
+            TaskRequest::Result => match decode::answer_skipped(&message, id) {
                 Ok(Answer::Error(error)) if !call.task.is_final() => Some(server(error)),
                 // It is what the call would have answered, be it a result or an error ("Result Retrieval").
                 Ok(_) => {
@@ -257,7 +255,7 @@ impl Tasks {
                 }
                 Err(error) => Some(invalid(error)),
             },
-            TaskRequest::Update => match decode::answer::<IgnoredAny>(&message, id) {
+            TaskRequest::Update => match decode::answer_skipped(&message, id) {
                 Ok(Answer::Result(_)) => {
                     call.task.updated(context.now);
                     None

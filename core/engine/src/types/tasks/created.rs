@@ -4,13 +4,13 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::{Task, TaskForm, TaskHandle};
 use crate::json::Json;
+use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::scan;
-use crate::types::lenient::{self, Hoped, Lenient, Mismatch};
 use crate::types::{CallToolResult, Extra};
 
 /// A task in place of a result (`CreateTaskResult`).
@@ -45,13 +45,13 @@ impl CreateTaskResult {
     fn read(text: &str, form: TaskForm) -> Option<Self> {
         Some(match form {
             TaskForm::Extension => {
-                CreateTaskResult { task: lenient::from_str(text)?, form, ..CreateTaskResult::default() }
+                CreateTaskResult { task: from_json::from_str(text)?, form, ..CreateTaskResult::default() }
             }
             TaskForm::Experimental => {
                 let (mut task, mut meta, mut extra) = (None, None, Extra::default());
                 let members = Reader::new(text).members(&mut |name, reader| match name {
-                    "task" => lenient::member(&mut task, reader),
-                    "_meta" => lenient::member(&mut meta, reader),
+                    "task" => from_json::optional_member(&mut task, reader),
+                    "_meta" => from_json::optional_member(&mut meta, reader),
                     _ => extra.keep(name, reader),
                 });
                 members.ok()?;
@@ -75,21 +75,17 @@ pub(crate) fn form_of(result: &[u8]) -> Option<TaskForm> {
     None
 }
 
-impl Lenient for CreateTaskResult {
+impl FromJson for CreateTaskResult {
     const EXPECTED: &'static str = "a task in place of a result";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let text = reader.raw()?;
         let read = form_of(text.as_bytes()).and_then(|form| CreateTaskResult::read(text, form));
         Ok(read.ok_or_else(|| Mismatch::Object { reason: "no task that can be read".into(), name: None }))
     }
 }
 
-impl<'de> Deserialize<'de> for CreateTaskResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(CreateTaskResult);
 
 impl Serialize for CreateTaskResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -119,13 +115,13 @@ pub enum CallToolOutcome {
     Task(Box<CreateTaskResult>),
 }
 
-impl Lenient for CallToolOutcome {
+impl FromJson for CallToolOutcome {
     const EXPECTED: &'static str = "the result of a tool, or a task";
 
-    fn lenient(reader: &mut Reader<'_>) -> read::Result<Hoped<Self>> {
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let text = reader.raw()?;
         let Some(form) = form_of(text.as_bytes()) else {
-            let result = CallToolResult::lenient(&mut Reader::new(text))?;
+            let result = CallToolResult::from_json(&mut Reader::new(text))?;
             return Ok(result.map(CallToolOutcome::Done));
         };
         let read = CreateTaskResult::read(text, form).map(|task| CallToolOutcome::Task(task.into()));
@@ -133,18 +129,14 @@ impl Lenient for CallToolOutcome {
     }
 }
 
-impl<'de> Deserialize<'de> for CallToolOutcome {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        lenient::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(CallToolOutcome);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::types::TaskStatus;
 
-    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> T {
+    fn read<T: serde::de::DeserializeOwned>(text: &str) -> T {
         Json::parse(text).unwrap().decode().unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 

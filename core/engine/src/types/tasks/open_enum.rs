@@ -40,13 +40,13 @@ macro_rules! open_enum {
             }
         }
 
-        impl $crate::types::lenient::Lenient for $Name {
+        impl $crate::json::from_json::FromJson for $Name {
             const EXPECTED: &'static str = "a string";
 
-            fn lenient(
+            fn from_json(
                 reader: &mut $crate::json::read::Reader<'_>,
-            ) -> $crate::json::read::Result<$crate::types::lenient::Hoped<Self>> {
-                let name = <alloc::string::String as $crate::types::lenient::Lenient>::lenient(reader)?;
+            ) -> $crate::json::read::Result<core::result::Result<Self, $crate::json::from_json::Mismatch>> {
+                let name = <alloc::string::String as $crate::json::from_json::FromJson>::from_json(reader)?;
                 Ok(name.map($Name::from))
             }
         }

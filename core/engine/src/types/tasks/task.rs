@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::open_enum;
 use crate::json::Json;
-use crate::types::lenient::Mismatch;
+use crate::json::from_json::Mismatch;
 use crate::types::object::object;
 
 object! {

@@ -1,20 +1,27 @@
 //! The reader as serde wants it: any type that can be deserialised is read from the text directly.
 
-use alloc::string::String;
-
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use super::hand_over::Rest;
-use super::read::{Body, HAND_OVER, RAW, ReadError, Reader, Result, SERDE_RAW};
+use super::SERDE_RAW;
+use super::number;
+use super::read::{ReadError, Reader, Result, Text};
+
+/// Reads a complete text into any type that serde knows.
+pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
+    let mut reader = Reader::new(text);
+    let value = T::deserialize(&mut reader).map_err(|error| reader.locate(error))?;
+    reader.end()?;
+    Ok(value)
+}
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.token()? {
-            Token::Plain(text) => visitor.visit_borrowed_str(text),
-            Token::Unescaped(text) => visitor.visit_string(text),
+            Token::Text(Text::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            Token::Text(Text::Unescaped(text)) => visitor.visit_string(text),
             Token::Object => {
                 let value = visitor.visit_map(Elements { reader: self, first: true })?;
                 self.leave(b'}')?;
@@ -42,15 +49,13 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        match name {
-            RAW => visitor.visit_borrowed_str(self.raw()?),
-            HAND_OVER => visitor.visit_seq(Rest { reader: self }),
-            SERDE_RAW => {
-                let raw = self.raw()?;
-                visitor.visit_map(SerdeRaw { raw: Some(raw) })
-            }
-            _ => visitor.visit_newtype_struct(self),
+        if name != SERDE_RAW {
+            return visitor.visit_newtype_struct(self);
         }
+        self.next_byte();
+        let start = self.at;
+        let raw = self.raw()?;
+        visitor.visit_map(RawText { text: Some(raw) }).map_err(|error| error.located(start))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -61,8 +66,8 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     ) -> Result<V::Value> {
         match self.next_byte() {
             Some(b'"') => match self.string()? {
-                Body::Plain(text) => visitor.visit_enum(text.into_deserializer()),
-                Body::Unescaped(text) => visitor.visit_enum(text.into_deserializer()),
+                Text::Borrowed(text) => visitor.visit_enum(text.into_deserializer()),
+                Text::Unescaped(text) => visitor.visit_enum(text.into_deserializer()),
             },
             Some(b'{') => {
                 self.enter()?;
@@ -85,27 +90,23 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// A value, or the beginning of one.
-enum Token<'de> {
+/// A scalar, or the beginning of an array or object.
+pub(super) enum Token<'de> {
     Null,
     Bool(bool),
     Unsigned(u64),
     Signed(i64),
     Float(f64),
-    Plain(&'de str),
-    Unescaped(String),
+    Text(Text<'de>),
     Array,
     Object,
 }
 
 impl<'de> Reader<'de> {
-    /// Reads what needs no visitor. There is one of it in a program, where there is a `deserialize_any` for each visitor.
-    fn token(&mut self) -> Result<Token<'de>> {
+    /// Reads a scalar, or enters an array or object. Compiled once, where `deserialize_any` is compiled for each visitor.
+    pub(super) fn token(&mut self) -> Result<Token<'de>> {
         match self.next_byte() {
-            Some(b'"') => Ok(match self.string()? {
-                Body::Plain(text) => Token::Plain(text),
-                Body::Unescaped(text) => Token::Unescaped(text),
-            }),
+            Some(b'"') => self.string().map(Token::Text),
             Some(b'{') => self.enter().map(|()| Token::Object),
             Some(b'[') => self.enter().map(|()| Token::Array),
             Some(b'-' | b'0'..=b'9') => {
@@ -113,17 +114,16 @@ impl<'de> Reader<'de> {
                 let (text, whole) = self.number()?;
                 // Minus zero is no whole number of Rust's.
                 if whole && text != "-0" {
-                    if let Ok(value) = text.parse() {
+                    if let Some(value) = number::whole(text.as_bytes()) {
                         return Ok(Token::Unsigned(value));
                     }
-                    if let Ok(value) = text.parse() {
+                    if let Some(value) = number::signed(text.as_bytes()) {
                         return Ok(Token::Signed(value));
                     }
                 }
-                match text.parse::<f64>() {
-                    Ok(value) if value.is_finite() => Ok(Token::Float(value)),
-                    _ => Err(ReadError::at("a number that is out of range", start)),
-                }
+                let value =
+                    number::finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
+                Ok(Token::Float(value))
             }
             Some(b't') => self.literal("true").map(|()| Token::Bool(true)),
             Some(b'f') => self.literal("false").map(|()| Token::Bool(false)),
@@ -133,9 +133,9 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// The next key of an object, if there is one.
-    fn next_key(&mut self, first: &mut bool) -> Result<Option<Body<'de>>> {
-        if !self.another(first, b'}')? {
+    /// Reads the next key of an object. Returns `None` at its end.
+    pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
+        if !self.has_next(first, b'}')? {
             return Ok(None);
         }
         self.key()?;
@@ -153,7 +153,7 @@ impl<'de> de::SeqAccess<'de> for Elements<'_, 'de> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
-        if !self.reader.another(&mut self.first, b']')? {
+        if !self.reader.has_next(&mut self.first, b']')? {
             return Ok(None);
         }
         seed.deserialize(&mut *self.reader).map(Some)
@@ -165,8 +165,8 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
         match self.reader.next_key(&mut self.first)? {
-            Some(Body::Plain(text)) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
-            Some(Body::Unescaped(text)) => seed.deserialize(text.into_deserializer()).map(Some),
+            Some(Text::Borrowed(text)) => seed.deserialize(BorrowedStrDeserializer::new(text)).map(Some),
+            Some(Text::Unescaped(text)) => seed.deserialize(text.into_deserializer()).map(Some),
             None => Ok(None),
         }
     }
@@ -213,23 +213,23 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Raw text in the form in which `serde_json::value::RawValue` takes it.
-struct SerdeRaw<'de> {
-    raw: Option<&'de str>,
+/// The text of a value, in the form in which `serde_json::value::RawValue` takes it: an object of one member.
+struct RawText<'de> {
+    text: Option<&'de str>,
 }
 
-impl<'de> de::MapAccess<'de> for SerdeRaw<'de> {
+impl<'de> de::MapAccess<'de> for RawText<'de> {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        match self.raw {
+        match self.text {
             Some(_) => seed.deserialize(StrDeserializer::new(SERDE_RAW)).map(Some),
             None => Ok(None),
         }
     }
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        seed.deserialize(BorrowedStrDeserializer::new(self.raw.take().unwrap_or("null")))
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        seed.deserialize(BorrowedStrDeserializer::new(self.text.take().unwrap_or("null")))
     }
 }
 
@@ -238,6 +238,7 @@ mod tests {
     use alloc::boxed::Box;
     use alloc::collections::BTreeMap;
     use alloc::format;
+    use alloc::string::String;
     use alloc::vec::Vec;
 
     use serde::Deserialize;
@@ -245,7 +246,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::json::read::from_str;
+    use crate::json::from_str;
 
     fn same(text: &str) {
         let ours = from_str::<Value>(text).ok();
@@ -392,7 +393,7 @@ mod tests {
     fn an_error_knows_its_place() {
         let error = from_str::<Vec<u8>>("[1,\"x\"]").unwrap_err();
         assert_eq!(error.offset(), 6);
-        assert!(error.what().contains("invalid type"), "{error}");
+        assert!(error.reason().contains("invalid type"), "{error}");
         assert_eq!(from_str::<Value>("[1,}").unwrap_err().offset(), 3);
     }
 }

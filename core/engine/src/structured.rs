@@ -6,11 +6,11 @@ use core::fmt;
 
 use serde::Deserialize;
 
-use super::{CallToolResult, Tool};
-use crate::json::{Json, read};
+use crate::error::PeerError;
+use crate::json::{self, Json};
 use crate::printable;
-use crate::rpc::PeerError;
 use crate::text::excerpt;
+use crate::types::{CallToolResult, Tool};
 
 impl CallToolResult {
     /// Decodes the structured content into a type of the caller's.
@@ -31,7 +31,7 @@ impl CallToolResult {
     /// If the result has no structured content, which is so for most tools that failed, or if that is none of the type.
     pub fn structured<'a, T: Deserialize<'a>>(&'a self) -> Result<T, StructuredError> {
         let Some(content) = &self.structured_content else { return Err(self.unstructured()) };
-        read::from_str(content.get()).map_err(|error| {
+        json::from_str(content.get()).map_err(|error| {
             StructuredError::new(StructuredErrorKind::Mismatch(PeerError::from_read(&error, content.get().as_bytes())))
         })
     }

@@ -1,15 +1,16 @@
-//! Where in a JSON text a byte lies, in words: `result.content[2].text`. Used on the way to an error, never else.
+//! Names the place of a byte in a JSON text: `result.content[2].text`. Used for errors only.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use super::lex::walk;
 use super::scan::key_text;
 
-/// A path longer than this helps nobody; the message that has one is built to be deep.
+/// Maximum number of steps in a path. A longer path helps nobody, and only a hostile message has one.
 const MAX_DEPTH: usize = 32;
 
-/// From this length on the rest of a path is left out: a key may be as long as its sender likes.
+/// Length from which on the rest of a path is left out, in bytes. A server may choose keys of any length.
 const MAX_LENGTH: usize = 200;
 
 enum Step<'a> {
@@ -17,44 +18,35 @@ enum Step<'a> {
     Index(usize),
 }
 
-/// The path of the value around byte `offset`; empty at the top.
+/// Returns the path of the value at byte `offset`. The path is empty at the top, and where the text is not JSON.
 pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
+    let text = &text[..offset.min(text.len())];
     let mut steps: Vec<Step<'_>> = Vec::new();
-    let mut key: Option<&[u8]> = None;
+    let mut last_string: &[u8] = &[];
     let mut depth_beyond = 0usize;
-    let end = offset.min(text.len());
-    let mut at = 0;
-    while at < end {
-        match text[at] {
-            b'"' => {
-                let start = at + 1;
-                at = start;
-                while at < end && text[at] != b'"' {
-                    at += if text[at] == b'\\' { 2 } else { 1 };
-                }
-                key = Some(&text[start..at.min(end)]);
-            }
-            b':' if depth_beyond == 0 => {
-                if let (Some(Step::Key(last)), Some(name)) = (steps.last_mut(), key) {
-                    *last = name;
-                }
-            }
+    walk(text, 0, |first, start, end| {
+        match first {
+            b'"' => last_string = text.get(start + 1..end - 1).unwrap_or_default(),
             b'{' | b'[' if steps.len() >= MAX_DEPTH => depth_beyond += 1,
             b'{' => steps.push(Step::Key(&[])),
             b'[' => steps.push(Step::Index(0)),
             b'}' | b']' if depth_beyond > 0 => depth_beyond -= 1,
-            b'}' | b']' => {
-                steps.pop();
+            b'}' | b']' => drop(steps.pop()),
+            _ if depth_beyond > 0 => {}
+            b':' => {
+                if let Some(Step::Key(key)) = steps.last_mut() {
+                    *key = last_string;
+                }
             }
-            b',' if depth_beyond == 0 => match steps.last_mut() {
+            b',' => match steps.last_mut() {
                 Some(Step::Index(index)) => *index += 1,
-                Some(Step::Key(last)) => *last = &[],
+                Some(Step::Key(key)) => *key = &[],
                 None => {}
             },
             _ => {}
         }
-        at += 1;
-    }
+        true
+    });
     render(&steps)
 }
 

@@ -1,13 +1,15 @@
 //! What the other side did wrong, and what it said was wrong.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
-use crate::json::Json;
-use crate::json::locate::path_at;
+use crate::json::path::path_at;
 use crate::json::read::ReadError;
+use crate::json::{Json, from_json};
 use crate::printable;
 use crate::text::excerpt;
+use crate::types::ElicitUrl;
 
 /// An error object that the server answered with (JSON-RPC 2.0, section 5.1).
 ///
@@ -51,6 +53,17 @@ impl RpcError {
     /// An error as a scripted server would send it.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         RpcError { code, message: message.into(), data: None }
+    }
+
+    /// The addresses that a person has to visit before the request that failed so can be sent again: of an error of the code
+    /// [`RpcError::URL_ELICITATION_REQUIRED`] (2025-11-25, client/elicitation, "URL Elicitation Required Error"). Empty for
+    /// all other errors.
+    pub fn required_elicitations(&self) -> Vec<ElicitUrl> {
+        if self.code != RpcError::URL_ELICITATION_REQUIRED {
+            return Vec::new();
+        }
+        let list = self.data.as_ref().and_then(|data| data.member_text("elicitations"));
+        list.and_then(from_json::from_str).unwrap_or_default()
     }
 }
 
@@ -119,7 +132,7 @@ impl PeerError {
     /// An error of the decode, with its place named.
     pub(crate) fn from_read(error: &ReadError, message: &[u8]) -> Self {
         PeerError {
-            kind: PeerErrorKind::Malformed(error.what().into()),
+            kind: PeerErrorKind::Malformed(error.reason().into()),
             at: path_at(message, error.offset()),
             excerpt: around(message, error.offset()),
         }

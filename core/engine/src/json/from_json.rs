@@ -1,0 +1,234 @@
+//! Reads values that may be of any type, in one pass, so that one bad value spoils only itself.
+//!
+//! A type that implements [`FromJson`] accepts any JSON value. A value that is not of the type is skipped and reported as a
+//! [`Mismatch`]. Good values cost nothing extra: no error is built and nothing is read twice. Text that is not JSON is an
+//! error of the whole message.
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde::de::{Deserializer, Error as _};
+
+use super::read::{ReadError, Reader, Result as ReadResult};
+use super::{Json, number, transcode};
+
+/// Why a value is not of the expected type.
+#[derive(Debug)]
+pub(crate) enum Mismatch {
+    /// The value is of another JSON type: this one.
+    Type(&'static str),
+    /// The value is an object that breaks a rule of its type.
+    Object {
+        /// What is wrong with the object.
+        reason: Cow<'static, str>,
+        /// The name of the object, if it has one.
+        name: Option<String>,
+    },
+}
+
+impl Mismatch {
+    /// Describes the mismatch of a value that had to be `expected`.
+    pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
+        match self {
+            Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
+            Mismatch::Object { reason, .. } => reason,
+        }
+    }
+}
+
+/// A type that a [`Reader`] reads directly, without serde.
+pub(crate) trait FromJson: Sized {
+    /// What a value of this type is, in words. Used in error messages.
+    const EXPECTED: &'static str;
+
+    /// Reads one value. Fails only if the text is not JSON; a value of another type is a [`Mismatch`].
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
+}
+
+/// Reads a value and fails if it is not a `T`.
+pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
+    T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED))
+}
+
+/// Reads a value that must be a `T` from any deserializer of a self-describing format.
+pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let text = transcode::text_of(deserializer)?;
+    strict(&mut Reader::new(&text)).map_err(D::Error::custom)
+}
+
+/// Implements `serde::Deserialize` for types that implement [`FromJson`].
+macro_rules! impl_deserialize {
+    ($Type:ident) => {
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::json::from_json::deserialize(deserializer)
+            }
+        }
+    };
+}
+pub(crate) use impl_deserialize;
+
+#[cold]
+#[inline(never)]
+fn mismatch_error(mismatch: Mismatch, expected: &str) -> ReadError {
+    ReadError::new(mismatch.reason(expected))
+}
+
+/// Reads a complete text. Returns `None` if it is not JSON or not a `T`.
+pub(crate) fn from_str<T: FromJson>(text: &str) -> Option<T> {
+    let mut reader = Reader::new(text);
+    let value = T::from_json(&mut reader).ok()?.ok()?;
+    reader.end().ok().map(|()| value)
+}
+
+/// Skips a value that is not of the expected type, and says of which type it is.
+pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
+    Ok(type_mismatch(reader.raw()?))
+}
+
+/// The mismatch of a value whose text is `raw`.
+pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
+    Mismatch::Type(type_name(raw))
+}
+
+/// Names the JSON type of a value by the first byte of its text.
+pub(crate) fn type_name(raw: &str) -> &'static str {
+    match raw.as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
+    }
+}
+
+/// Reads a member of an object. `null` and values of another type count as absent.
+#[inline(never)]
+pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = T::from_json(reader)?.ok();
+    Ok(())
+}
+
+/// Reads a member whose absence its default stands for. `null` and values of another type count as absent.
+#[inline(never)]
+pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
+    *place = T::from_json(reader)?.unwrap_or_default();
+    Ok(())
+}
+
+/// What is known of a required member: `None` if it has not come, otherwise whether its value was good.
+pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
+
+/// Reads a member that an object must have.
+#[inline(never)]
+pub(crate) fn required_member<T: FromJson>(
+    place: &mut T,
+    member: &mut RequiredMember,
+    reader: &mut Reader<'_>,
+) -> ReadResult<()> {
+    *member = Some(T::from_json(reader)?.map(|value| *place = value));
+    Ok(())
+}
+
+/// Returns why an object is rejected if its required member `key` is absent or not of the expected type.
+#[inline]
+pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
+    if matches!(member, Some(Ok(()))) { None } else { Some(lacks(key, expected, member.and_then(Result::err))) }
+}
+
+#[cold]
+#[inline(never)]
+fn lacks(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
+    let reason = match found {
+        Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
+        None => alloc::format!("`{key}` is missing"),
+    };
+    Mismatch::Object { reason: reason.into(), name: None }
+}
+
+impl FromJson for String {
+    const EXPECTED: &'static str = "a string";
+
+    #[inline(never)]
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        match reader.next_byte() {
+            Some(b'"') => reader.string().map(|text| Ok(text.into())),
+            _ => skip_mismatch(reader).map(Err),
+        }
+    }
+}
+
+impl FromJson for bool {
+    const EXPECTED: &'static str = "a boolean";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        Ok(match reader.raw()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            raw => Err(type_mismatch(raw)),
+        })
+    }
+}
+
+/// Numbers are parsed from their text, so that features of `serde_json` which other crates turn on do not change them.
+impl FromJson for f64 {
+    const EXPECTED: &'static str = "a number";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        if !number::is_number(raw) {
+            return Ok(Err(type_mismatch(raw)));
+        }
+        Ok(number::finite(raw).ok_or(Mismatch::Type("another number")))
+    }
+}
+
+impl FromJson for u64 {
+    const EXPECTED: &'static str = "a whole number";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        if !number::is_number(raw) {
+            return Ok(Err(type_mismatch(raw)));
+        }
+        Ok(number::whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+    }
+}
+
+/// Any value but `null`, which stands for an absent one.
+impl FromJson for Json {
+    const EXPECTED: &'static str = "a value";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        let raw = reader.raw()?;
+        Ok(if raw == "null" { Err(Mismatch::Type("null")) } else { Ok(Json::trusted(raw)) })
+    }
+}
+
+impl<T: FromJson> FromJson for Box<T> {
+    const EXPECTED: &'static str = T::EXPECTED;
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        Ok(T::from_json(reader)?.map(Box::new))
+    }
+}
+
+/// Leaves out the elements that are not a `T`. A list that reports them is a [`Listed`](crate::Listed).
+impl<T: FromJson> FromJson for Vec<T> {
+    const EXPECTED: &'static str = "an array";
+
+    fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
+        if reader.next_byte() != Some(b'[') {
+            return skip_mismatch(reader).map(Err);
+        }
+        let mut list = Vec::new();
+        reader.elements(&mut |reader| {
+            list.extend(T::from_json(reader)?.ok());
+            Ok(())
+        })?;
+        Ok(Ok(list))
+    }
+}

@@ -1,0 +1,156 @@
+//! The lexer: finds where the tokens of JSON text (RFC 8259) end.
+//!
+//! Everything that walks JSON text finds its tokens here, so there is one definition of white space, strings, numbers and
+//! literals:
+//!
+//! | user | what it does |
+//! |---|---|
+//! | [`Reader`](super::read::Reader) | builds values, or skips and checks them; a malformed token is an error |
+//! | [`scan`](super::scan) | finds members of a message that may be broken or cut off; passes over malformed tokens |
+//! | [`path`](super::path) | names the place of an error in words |
+//!
+//! The functions take the text as bytes and the position of a token's first byte. They allocate nothing and do not recurse.
+
+use super::string::{self, plain_end};
+
+/// What is wrong with a token, and at which byte.
+pub(crate) type Fault = (&'static str, usize);
+
+/// Returns the position of the first byte from `at` on that is not white space.
+#[inline]
+pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Returns the position after the string whose opening quote is at `at`.
+#[inline]
+pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+    match plain_end(bytes, at + 1) {
+        Ok(end) => Ok(end + 1),
+        Err(special) => string::skip_escaped(bytes, special),
+    }
+}
+
+/// Returns the position after the number at `at`, and whether it is written without point and exponent.
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), Fault> {
+    let digits = |from: usize| {
+        let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+        (from + count, count > 0)
+    };
+    let start = at + usize::from(bytes.get(at) == Some(&b'-'));
+    let (mut end, mut is_good) = digits(start);
+    is_good &= !(bytes.get(start) == Some(&b'0') && end > start + 1);
+    let mut is_whole = true;
+    if bytes.get(end) == Some(&b'.') {
+        let (after, some) = digits(end + 1);
+        (end, is_good, is_whole) = (after, is_good && some, false);
+    }
+    if let Some(b'e' | b'E') = bytes.get(end) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let (after, some) = digits(end + 1 + sign);
+        (end, is_good, is_whole) = (after, is_good && some, false);
+    }
+    if is_good { Ok((end, is_whole)) } else { Err(("not a number", at)) }
+}
+
+/// Returns the position after `word`, which is `true`, `false` or `null`.
+#[inline]
+pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Fault> {
+    if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
+        Ok(at + word.len())
+    } else {
+        Err(("neither a value nor the end of one", at))
+    }
+}
+
+/// Walks over text that may not be JSON. Calls `visit` for each byte outside of strings, and for each string as a whole, with
+/// the first byte, the position and the end of what it visits.
+///
+/// Stops when `visit` returns `false`, and returns the end of what was visited last. Returns `None` at the end of the text, or if
+/// a string is not closed.
+#[inline]
+pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
+    loop {
+        let first = *bytes.get(at)?;
+        let end = if first == b'"' { lossy_string(bytes, at)? } else { at + 1 };
+        if !visit(first, at, end) {
+            return Some(end);
+        }
+        at = end;
+    }
+}
+
+/// Returns the position after the number or literal at `at`, in text that may not be JSON. Returns `None` if none is there.
+pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r' | b':');
+    let length = rest.iter().position(ends).unwrap_or(rest.len());
+    (length > 0).then_some(at + length)
+}
+
+/// Returns the position after the string at `at`, in text that may not be JSON: escapes are not checked, and control characters
+/// pass. Returns `None` if the string is not closed.
+#[inline]
+pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
+    match string(bytes, at) {
+        Ok(end) => Some(end),
+        Err((_, fault)) => faulty_string(bytes, fault),
+    }
+}
+
+#[cold]
+fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
+    loop {
+        // A backslash takes the byte behind it with it, also where the two are no escape.
+        let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
+        match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
+            Ok(end) => return Some(end),
+            Err((_, next)) => fault = next,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_grammar() {
+        for (text, length, is_whole) in [
+            ("0", 1, true),
+            ("-0", 2, true),
+            ("10,", 2, true),
+            ("1.50 ", 4, false),
+            ("-1e+3]", 5, false),
+            ("0E0", 3, false),
+        ] {
+            assert_eq!(number(text.as_bytes(), 0), Ok((length, is_whole)), "{text}");
+        }
+        for text in ["", "-", "01", "-00", "1.", ".5", "1e", "1e+", "-x"] {
+            assert!(number(text.as_bytes(), 0).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_walk_sees_strings_as_a_whole() {
+        let visited = |text: &'static str| {
+            let mut seen = Vec::new();
+            let end = walk(text.as_bytes(), 0, |first, start, end| {
+                seen.push(&text[start..end]);
+                first != b'!'
+            });
+            (seen, end)
+        };
+        assert_eq!(visited(r#"{"a\"":1!2"#), (Vec::from(["{", r#""a\"""#, ":", "1", "!"]), Some(9)));
+        assert_eq!(visited("\"a\tb\\x!\"!"), (Vec::from(["\"a\tb\\x!\"", "!"]), Some(9)));
+        assert_eq!(visited(r#""\x\u12"2"#), (Vec::from([r#""\x\u12""#, "2"]), None));
+        let faults = "\"\\x and a long text behind it\u{1}\\\" \"";
+        assert_eq!(visited(faults), (Vec::from([faults]), None));
+        assert_eq!(visited(r#"1"\"#), (Vec::from(["1"]), None));
+    }
+}
