@@ -1,5 +1,7 @@
 //! What the engine says: events, and exchanges that are to be made or given up.
 
+use std::collections::BTreeSet;
+
 use mcpwire_core::http::{Command, Exchange, Flavour, Verb};
 use mcpwire_core::{Event, Reply};
 
@@ -29,24 +31,41 @@ impl Model {
 
     pub(super) fn drain(&mut self) {
         let mut bound = 64 + 8 * self.waiting.len() + 4 * self.open.len() + self.received;
+        let mut commands = Vec::new();
         loop {
             if let Some(event) = self.engine.poll_event() {
                 assert!(!self.over, "an event after the end: {event:?}");
                 self.names.event(&event, &self.trace);
                 self.event(event);
             } else if let Some(command) = self.engine.poll_exchange(self.now) {
+                commands.push(command.clone());
                 self.command(command);
             } else {
                 break;
             }
             bound = bound.checked_sub(1).expect("events or commands without end");
         }
+        self.trace_commands(&commands);
+    }
+
+    /// Adds commands to the trace. Whether an exchange is given up before or after others are made is up to the engine, so
+    /// all that are given up at a time come first.
+    fn trace_commands(&self, commands: &[Command]) {
+        let aborted =
+            commands.iter().filter_map(|command| if let Command::Abort(id) = command { Some(*id) } else { None });
+        for id in aborted.collect::<BTreeSet<_>>() {
+            self.trace.line(format_args!("abort {}", id.get()));
+        }
+        for command in commands {
+            if let Command::Start(exchange) = command {
+                self.trace_exchange(exchange);
+            }
+        }
     }
 
     fn command(&mut self, command: Command) {
         match command {
             Command::Start(exchange) => {
-                self.trace_exchange(&exchange);
                 assert!(self.started.insert(exchange.id), "an exchange started twice");
                 assert_eq!(exchange.body.is_empty(), exchange.verb != Verb::Post);
                 assert!(exchange.uri.starts_with("http://server.test/"), "{}", exchange.uri);
@@ -58,7 +77,6 @@ impl Model {
                 self.open.push(exchange);
             }
             Command::Abort(id) => {
-                self.trace.line(format_args!("abort {}", id.get()));
                 let before = self.open.len();
                 self.open.retain(|exchange| exchange.id != id);
                 assert_eq!(self.open.len() + 1, before, "given up, and it was not under way");
