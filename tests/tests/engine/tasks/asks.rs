@@ -188,6 +188,28 @@ fn what_is_not_wanted_any_more_is_taken_back() {
     assert!(asks(&pair).is_empty());
 }
 
+/// Whoever is asked hears that nobody wants the answer before the call is over, however it ends.
+#[test]
+fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
+    for by_server in [true, false] {
+        let mut pair = Pair::open(offering(), extension(|_, sent, peer| peer.answer(sent, &wants(&["a"]))));
+        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.pass(secs(3));
+        let (key, _) = asks(&pair)[0];
+        if by_server {
+            pair.engine.receive_eof(pair.now);
+        } else {
+            pair.engine.close();
+        }
+        let events: Vec<Event> = std::iter::from_fn(|| pair.engine.poll_event()).collect();
+        let [Event::AskCancelled(taken_back), Event::Reply(reply), Event::Closed(_)] = &*events else {
+            panic!("{events:?}")
+        };
+        assert_eq!((*taken_back, reply.key()), (key, ticket.key()));
+        assert!(matches!(reply.error(), Some(CallError::Closed { .. })));
+    }
+}
+
 #[test]
 fn a_task_cannot_ask_without_end() {
     // More at once than may be: the rest later.

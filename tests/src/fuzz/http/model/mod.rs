@@ -1,19 +1,34 @@
 //! What a caller and an HTTP client know of an engine without looking into it, and what must be so.
 
+mod events;
+
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind, Flavour, Settings, Verb};
+use mcpwire_core::http::{Engine, Exchange, ExchangeId, Failure, FailureKind, Flavour, Settings, Verb};
 use mcpwire_core::{
-    AskKey, CallTool, CallToolParams, ClientCapabilities, Config, Event, Json, Negotiate, Phase, Raw, Reply,
-    RequestKey, RequestOptions, SendError, Ticket, Timestamp,
+    AskKey, CallTool, CallToolParams, ClientCapabilities, Config, Json, Negotiate, Phase, Raw, RequestKey,
+    RequestOptions, SendError, TaskMode, Ticket, Timestamp,
 };
 
 use crate::fuzz::bytes::Bytes;
+use crate::fuzz::describe::{self, Names};
+use crate::fuzz::trace::{Shown, Trace};
 
 const MAX_IN_FLIGHT: usize = 12;
 const MAX_MESSAGE: usize = 600;
 const MAX_TRANSMIT: usize = 20_000;
+
+/// What a legacy server says of itself.
+const LEGACY: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}}"#;
+
+/// A call that has become a task, in each form; and how that stands.
+const TASK: &str = r#"{"resultType":"task","taskId":"t","status":"working","pollIntervalMs":200}"#;
+const LEGACY_TASK: &str = r#"{"task":{"taskId":"t","status":"working","pollInterval":200}}"#;
+const WORKING: &str = r#"{"taskId":"t","status":"working"}"#;
+
+/// The task when it is done.
+const DONE: &str = r#"{"resultType":"complete","taskId":"t","status":"completed","result":{"content":[]}}"#;
 
 #[derive(Clone, Copy)]
 enum AnyTicket {
@@ -21,10 +36,20 @@ enum AnyTicket {
     Raw(Ticket<Raw>),
 }
 
+impl AnyTicket {
+    fn key(&self) -> RequestKey {
+        match self {
+            AnyTicket::Call(ticket) => ticket.key(),
+            AnyTicket::Raw(ticket) => ticket.key(),
+        }
+    }
+}
+
 pub(super) struct Model {
     engine: Engine,
     now: Timestamp,
-    waiting: BTreeMap<RequestKey, AnyTicket>,
+    /// Requests that wait, by the numbers that [`Names`] has given them.
+    waiting: BTreeMap<usize, AnyTicket>,
     /// Exchanges under way, in the order in which they were started.
     open: Vec<Exchange>,
     started: BTreeSet<ExchangeId>,
@@ -35,10 +60,14 @@ pub(super) struct Model {
     messages: usize,
     /// Bytes that may still become events.
     received: usize,
+    names: Names,
+    trace: Trace,
+    /// What was last traced of how the engine stands.
+    stood: String,
 }
 
 impl Model {
-    pub(super) fn open(setup: u8) -> Model {
+    pub(super) fn open(setup: u8, trace: &Trace) -> Model {
         let mut config = Config::new("fuzz", "1");
         config.max_message = MAX_MESSAGE;
         config.max_transmit = MAX_TRANSMIT;
@@ -56,6 +85,9 @@ impl Model {
         settings.seed = u64::from(setup);
         settings.max_refusal = 200;
         settings.listen = setup & 4 != 0;
+        if setup & 32 != 0 {
+            config.declare_tasks();
+        }
         settings.flavour = match setup >> 3 & 3 {
             0 => Some(Flavour::Sse),
             1 => Some(Flavour::Streamable),
@@ -72,6 +104,9 @@ impl Model {
             over: false,
             messages: 0,
             received: 0,
+            names: Names::default(),
+            trace: trace.clone(),
+            stood: String::new(),
         };
         model.engine.calls().initialize(model.now).expect("it is new");
         model.check();
@@ -87,29 +122,37 @@ impl Model {
         let options = RequestOptions::new();
         let mut options = if bits & 1 == 0 { options } else { options.progress() };
         options.repeatable = bits & 2 != 0;
+        if bits & 32 != 0 {
+            options = options.task(TaskMode::Follow);
+        }
         let arguments = ["{}", r#"{"a":"x\ny"}"#, r#"{"a":1}"#, r#"{"a":null,"b":[1]}"#][usize::from(bits >> 2 & 3)];
         let arguments = Json::parse(arguments).expect("it is JSON");
         let call = CallToolParams { name: if bits & 16 == 0 { "echo" } else { "b\n" }, arguments: &arguments };
+        self.trace.line(format_args!("> call {bits}"));
         let sent = self.engine.calls().request::<CallTool>(&call, &options, self.now);
-        self.sent(sent.map(|ticket| (ticket.key(), AnyTicket::Call(ticket))));
+        self.sent(sent.map(AnyTicket::Call));
     }
 
     pub(super) fn raw(&mut self, input: &mut Bytes<'_>) {
         let method = input.pick(&["tools/list", "resources/read", "subscriptions/listen", "x", "ä\n", "tools/call"]);
         let params = Json::parse(input.pick(&["{}", r#"{"uri":"ä"}"#, r#"{"name":5}"#, r#"{"name":"echo"}"#]))
             .expect("it is JSON");
+        self.trace.line(format_args!("> {method} {params}"));
         let sent = self.engine.calls().request_raw(method, Some(&params), &RequestOptions::new(), self.now);
-        self.sent(sent.map(|ticket| (ticket.key(), AnyTicket::Raw(ticket))));
+        self.sent(sent.map(AnyTicket::Raw));
     }
 
-    fn sent(&mut self, sent: Result<(RequestKey, AnyTicket), SendError>) {
+    fn sent(&mut self, sent: Result<AnyTicket, SendError>) {
         match sent {
-            Ok((key, ticket)) => {
+            Ok(ticket) => {
                 assert_eq!(self.engine.session().phase(), Phase::Ready);
                 assert!(self.waiting.len() < MAX_IN_FLIGHT, "one too many");
-                assert!(self.waiting.insert(key, ticket).is_none(), "a key used twice");
+                let number = self.names.request(ticket.key());
+                self.trace.line(format_args!("request r{number}"));
+                assert!(self.waiting.insert(number, ticket).is_none(), "a key used twice");
             }
             Err(error) => {
+                describe::not_sent(&error, &self.trace);
                 let right = match error {
                     SendError::NotInitialized => {
                         matches!(self.engine.session().phase(), Phase::New | Phase::Connecting)
@@ -126,25 +169,33 @@ impl Model {
     }
 
     pub(super) fn cancel(&mut self, which: usize) {
-        if let Some(key) = self.waiting.keys().nth(which % 16).copied() {
+        if let Some((number, ticket)) = self.waiting.iter().nth(which % 16) {
+            let key = ticket.key();
+            self.trace.line(format_args!("> cancel r{number}"));
             assert!(self.engine.calls().cancel(key, None, self.now), "it waits");
             assert!(!self.engine.calls().cancel(key, None, self.now), "cancelled twice");
         }
     }
 
     pub(super) fn notify(&mut self) {
-        self.messages += usize::from(self.engine.calls().notify_raw("notifications/x", None, self.now).is_ok());
+        self.trace.line(format_args!("> notify"));
+        match self.engine.calls().notify_raw("notifications/x", None, self.now) {
+            Ok(()) => self.messages += 1,
+            Err(error) => describe::not_sent(&error, &self.trace),
+        }
     }
 
     pub(super) fn answer(&mut self) {
         if let Some(key) = self.asks.pop() {
             let roots = Json::parse(r#"{"roots":[]}"#).expect("it is JSON");
-            let _ = self.engine.calls().answer(key, &roots, self.now).expect("an object");
+            let answered = self.engine.calls().answer(key, &roots, self.now).expect("an object");
+            self.trace.line(format_args!("> answer a{}: {answered}", self.names.ask(key)));
         }
     }
 
     pub(super) fn head(&mut self, which: u8, status: u16, headers: &[(&str, &str)]) {
         if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.trace.line(format_args!("> {} is answered with {status} {headers:?}", id.get()));
             let headers = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
             self.engine.response(id, status, headers, self.now);
         }
@@ -152,6 +203,7 @@ impl Model {
 
     pub(super) fn body(&mut self, which: u8, bytes: &[u8]) {
         if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.trace.line(format_args!("> {} brings {}", id.get(), Shown(bytes)));
             self.received += bytes.len();
             self.engine.body(id, bytes, self.now);
         }
@@ -159,6 +211,7 @@ impl Model {
 
     pub(super) fn end(&mut self, which: u8) {
         if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.trace.line(format_args!("> {} ends", id.get()));
             self.open.retain(|exchange| exchange.id != id);
             self.engine.ended(id, self.now);
             // Nothing that is told of it now counts.
@@ -169,6 +222,7 @@ impl Model {
 
     pub(super) fn fail(&mut self, which: u8, kind: FailureKind) {
         if let Some(Exchange { id, .. }) = self.exchange(which) {
+            self.trace.line(format_args!("> {} fails", id.get()));
             self.open.retain(|exchange| exchange.id != id);
             self.engine.failed(id, Failure::new(kind, "\u{1b}fuzz"), self.now);
         }
@@ -181,8 +235,12 @@ impl Model {
         let id = &message["id"];
         let result = match message["method"].as_str() {
             Some("server/discover") => r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#,
-            Some("initialize") => r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#,
+            Some("initialize") => LEGACY,
             Some(_) if id.is_null() => "",
+            Some("tools/call") if which >= 128 && message["params"]["task"].is_object() => LEGACY_TASK,
+            Some("tools/call") if which >= 128 => TASK,
+            Some("tasks/get") if which >= 64 => DONE,
+            Some("tasks/get") => WORKING,
             Some(_) => r#"{"content":[],"tools":[]}"#,
             None => "",
         };
@@ -198,6 +256,7 @@ impl Model {
     pub(super) fn pass(&mut self, time: Duration) {
         self.check();
         self.now = self.now + time;
+        self.trace.line(format_args!("> it is {:?}", self.now));
         self.engine.handle_timeout(self.now);
         self.check();
         if let Some(next) = self.engine.poll_timeout() {
@@ -212,7 +271,20 @@ impl Model {
         }
     }
 
+    /// Gives idle buffers back. Nobody may see a difference.
+    pub(super) fn shrink(&mut self) {
+        self.trace.line(format_args!("> shrink"));
+        let (in_flight, is_idle) = (self.engine.session().in_flight(), self.engine.is_idle());
+        self.engine.shrink();
+        assert_eq!(
+            (self.engine.session().in_flight(), self.engine.is_idle()),
+            (in_flight, is_idle),
+            "shrink changes something"
+        );
+    }
+
     pub(super) fn close(&mut self) {
+        self.trace.line(format_args!("> close"));
         self.engine.close();
         self.check();
         assert!(self.over && self.engine.session().phase() == Phase::Closed, "closed, and the session has not ended");
@@ -221,8 +293,13 @@ impl Model {
     /// What must be so after each step.
     pub(super) fn check(&mut self) {
         self.drain();
-        assert_eq!(self.engine.session().in_flight(), self.waiting.len());
-        assert!(self.waiting.keys().all(|key| self.engine.session().is_waiting(*key)));
+        self.trace_stand();
+        assert_eq!(
+            self.engine.session().in_flight(),
+            self.waiting.len(),
+            "requests in flight that are not those that wait"
+        );
+        assert!(self.waiting.values().all(|ticket| self.engine.session().is_waiting(ticket.key())));
         assert_eq!(self.engine.exchanges(), self.open.len(), "an exchange that one side knows alone");
         // Two to open the connection, one or two streams, one to renew the session.
         let answers = self.open.iter().filter(|exchange| exchange.verb == Verb::Post).count();
@@ -268,73 +345,5 @@ impl Model {
             self.end(0);
         }
         assert_eq!(self.engine.exchanges(), 0);
-    }
-
-    fn drain(&mut self) {
-        let mut bound = 64 + 8 * self.waiting.len() + 4 * self.open.len() + self.received;
-        loop {
-            if let Some(event) = self.engine.poll_event() {
-                assert!(!self.over, "an event after the end: {event:?}");
-                self.event(event);
-            } else if let Some(command) = self.engine.poll_exchange(self.now) {
-                self.command(command);
-            } else {
-                break;
-            }
-            bound = bound.checked_sub(1).expect("events or commands without end");
-        }
-    }
-
-    fn command(&mut self, command: Command) {
-        match command {
-            Command::Start(exchange) => {
-                assert!(self.started.insert(exchange.id), "an exchange started twice");
-                assert_eq!(exchange.body.is_empty(), exchange.verb != Verb::Post);
-                assert!(exchange.uri.starts_with("http://server.test/"), "{}", exchange.uri);
-                for (name, value) in &exchange.headers {
-                    assert!(value.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{name}: {value:?}");
-                    let same = exchange.headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
-                    assert_eq!(same, 1, "{name}");
-                }
-                self.open.push(exchange);
-            }
-            Command::Abort(id) => {
-                let before = self.open.len();
-                self.open.retain(|exchange| exchange.id != id);
-                assert_eq!(self.open.len() + 1, before, "given up, and it was not under way");
-                self.engine.ended(id, self.now);
-            }
-            command => panic!("{command:?}"),
-        }
-    }
-
-    fn event(&mut self, event: Event) {
-        match event {
-            Event::Connected => {
-                assert!(!core::mem::replace(&mut self.connected, true), "connected twice");
-                assert!(self.engine.flavour().is_some());
-            }
-            Event::Reply(reply) => self.reply(reply),
-            Event::Ask(ask) => self.asks.push(ask.key),
-            Event::Undelivered { error, .. } => assert!(error.to_string().len() < 2000),
-            Event::Restart => panic!("there is nothing to start"),
-            Event::Closed(how) => {
-                assert!(how.to_string().len() < 3000);
-                self.over = true;
-            }
-            _ => {}
-        }
-    }
-
-    fn reply(&mut self, reply: Reply) {
-        let ticket = self.waiting.remove(&reply.key()).expect("a reply to a request that has ended");
-        let error = match ticket {
-            AnyTicket::Call(ticket) => ticket.decode(reply).err(),
-            AnyTicket::Raw(ticket) => ticket.decode(reply).err(),
-        };
-        if let Some(error) = error {
-            let text = error.to_string();
-            assert!(text.len() < 3000 && !text.contains('\u{1b}'), "{text:?}");
-        }
     }
 }
