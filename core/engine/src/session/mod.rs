@@ -331,7 +331,7 @@ impl Session {
         }
         self.input_required.close(reason, &mut self.server_requests, context!(self, now, out));
         self.cache = ResponseCache::new(self.config.cache);
-        self.tasks.close(reason, context!(self, now, out));
+        self.tasks.close(reason, &mut self.server_requests, context!(self, now, out));
         self.server_requests.withdraw_all(context!(self, now, out));
         self.subscriptions.close(reason, context!(self, now, out));
     }
