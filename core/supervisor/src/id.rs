@@ -1,4 +1,4 @@
-//! Names of servers that never change.
+//! Permanent identifiers of servers.
 
 use alloc::string::String;
 use core::fmt;
@@ -6,9 +6,10 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Names a configured server: a UUID, which stays when the server is renamed.
+/// Identifies a configured server by a UUID, which stays the same when the server is renamed.
 ///
-/// It is part of file names, so it is read strictly: 32 hexadecimal digits, with the four hyphens of a UUID or with none.
+/// The id becomes part of file names, so parsing is strict: 32 hexadecimal digits, with the four hyphens of a UUID or
+/// none.
 ///
 /// ```
 /// use mcpwire_supervisor::ServerId;
@@ -23,17 +24,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct ServerId(u128);
 
 impl ServerId {
-    /// The id with these 128 bits, the first of the text being the highest.
+    /// Creates an id from 128 bits, most significant bit first in the text form.
     pub const fn from_u128(bits: u128) -> Self {
         ServerId(bits)
     }
 
-    /// A random id (UUID, version 4) of random bits.
+    /// Creates a version 4 UUID from random bits.
     pub const fn from_random(bits: u128) -> Self {
         ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
     }
 
-    /// Its bits.
+    /// Returns the 128 bits of the id.
     pub const fn as_u128(self) -> u128 {
         self.0
     }
@@ -95,7 +96,7 @@ impl<'de> Deserialize<'de> for ServerId {
     }
 }
 
-/// A text is no [`ServerId`].
+/// The error of parsing an invalid [`ServerId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAnId(());
 

@@ -1,7 +1,7 @@
-//! Many servers: how each of them lives, their tools under one roof, and what a host shows of failures.
+//! Runs many MCP servers: lifecycles, restarts, a common tool catalogue, and errors for users.
 //!
-//! All of it is as pure as the rest: no process is started here, no file written, no clock read. An embedder performs what
-//! the machines ask for and tells them what came of it.
+//! The crate performs no I/O: it starts no process, writes no file and reads no clock. The embedder performs the
+//! effects that the state machines request, and reports the outcome as events.
 
 #![no_std]
 #![forbid(unsafe_code)]

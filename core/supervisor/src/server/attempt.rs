@@ -1,4 +1,4 @@
-//! One attempt to run the server: how it begins, fails and ends.
+//! The start, failure and shutdown of one attempt to run a server.
 
 use core::time::Duration;
 
@@ -7,41 +7,43 @@ use super::{Effect, Generation, Life, Server, State};
 use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;
 
-/// How long the end is waited for after it was forced. 2 s: a kill takes milliseconds, or is in the hands of the kernel.
+/// How long to wait for the process to disappear after [`Effect::Kill`]. 2 s: a kill takes milliseconds unless the
+/// kernel blocks it.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
-/// How long a launch is waited for that is not wanted any more. 10 s: starting a process takes milliseconds. What comes up
-/// even later is killed.
+/// How long to wait for the result of a launch that has been cancelled. 10 s: starting a process takes milliseconds. A
+/// process reported later is killed.
 const AFTER_LAUNCH: Duration = Duration::from_secs(10);
 
-/// An end that is under way.
+/// A shutdown in progress; the server is in [`State::Stopping`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopping {
     pub(super) phase: Phase,
     pub(super) then: Then,
-    /// Whether somebody has asked for it, so that asking again means haste.
+    /// Whether a command requested this shutdown. A second [`Command::Stop`](super::Command::Stop) then kills the
+    /// server.
     pub(super) asked: bool,
-    /// When it is to be over at the latest, because the host ends.
+    /// Latest time at which the shutdown must be complete. Set when the host shuts down.
     pub(super) by: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// The launch is to end first.
+    /// Waiting for the result of the launch: a process that is being started cannot be stopped yet.
     AwaitLaunch,
-    /// It has been asked to end.
+    /// [`Effect::Stop`] has been sent.
     Polite,
-    /// It has been killed.
+    /// [`Effect::Kill`] has been sent.
     Forced,
 }
 
-/// What comes after the end.
+/// What the server does once the shutdown is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Start,
     Sleep,
     Backoff(Duration),
-    /// One of the states that wait for somebody.
+    /// Enters one of the states that wait for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
     Rest(State),
     Stopped,
     Disabled,
@@ -49,14 +51,14 @@ pub(super) enum Then {
 }
 
 impl Server {
-    /// Begins an attempt.
+    /// Starts a new attempt, under a new generation.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_generation();
         self.enter(State::Resolving, None, now);
         self.effects.push_back(Effect::Resolve { generation: self.generation });
     }
 
-    /// It runs.
+    /// Enters [`State::Running`] and answers the commands that waited for the server to run.
     pub(super) fn started(&mut self, now: Timestamp) {
         self.error = None;
         self.dozes = false;
@@ -67,7 +69,7 @@ impl Server {
         }
     }
 
-    /// The attempt has failed, before it ran or after.
+    /// Handles the failure of the current attempt: schedules a restart, or stops for good with an error.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
             self.restarts.recovered();
@@ -91,7 +93,7 @@ impl Server {
         self.end(then, &error, now);
     }
 
-    /// Ends the attempt. `error` is what calls in flight fail with.
+    /// Shuts the current attempt down. Calls in flight fail with `error`.
     pub(super) fn end(&mut self, then: Then, error: &ErrorContract, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
@@ -110,7 +112,7 @@ impl Server {
         }
     }
 
-    /// What was ordered has come up, and is not wanted any more.
+    /// Asks the server to stop, or kills it at once if no time is left.
     pub(super) fn stop_politely(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = Phase::Polite;
@@ -131,7 +133,7 @@ impl Server {
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
-    /// The host ends: this end is to be over by then.
+    /// Moves the deadlines of a shutdown forward so that it is complete at `by`.
     pub(super) fn hurry(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.by = Some(by);
@@ -142,12 +144,12 @@ impl Server {
         }
     }
 
-    /// The time for this phase of the end is over.
+    /// Escalates when a phase of the shutdown has timed out: kills the server, or gives up on it.
     pub(super) fn stop_harder(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
             Phase::Polite => self.kill(now),
-            // What a launch brings after this is killed as it comes.
+            // A process that the launch reports after this point is killed then.
             Phase::AwaitLaunch | Phase::Forced => {
                 self.effects.push_back(Effect::Abandoned { generation: self.generation });
                 self.gone(now);
@@ -155,7 +157,7 @@ impl Server {
         }
     }
 
-    /// Nothing is left of it.
+    /// Handles the end of the server: no process and no connection are left.
     pub(super) fn gone(&mut self, now: Timestamp) {
         self.life = Life::None;
         if let Some(stopping) = self.stopping.take() {
@@ -163,7 +165,7 @@ impl Server {
         }
     }
 
-    /// Goes where it is to go now that nothing is left of it. Those who waited for that are told.
+    /// Enters the state that follows the shutdown, and answers the commands that waited for the server to stop.
     pub(super) fn settle(&mut self, then: Then, now: Timestamp) {
         self.next_generation();
         for command in self.waiting.take_stoppers() {
@@ -202,7 +204,7 @@ impl Server {
     }
 }
 
-/// When an end is forced that is to be over by `by`: killing takes a moment, too.
+/// Returns when to kill the server so that it is gone at `by`: one second earlier.
 fn before(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

@@ -1,4 +1,4 @@
-//! What becomes of a command in each state.
+//! Handling of commands, by state.
 
 use super::attempt::{Phase, Then};
 use super::{Command, CommandId, Server, State};
@@ -69,7 +69,7 @@ impl Server {
         }
         self.restarts.forget();
         if self.state == State::Resolving {
-            // Nothing is there yet; what is being found out is found out anew.
+            // No process exists yet: the configuration is resolved again under a new generation.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
             self.end(Then::Start, &ErrorContract::unavailable("the MCP server is being restarted"), now);
@@ -85,7 +85,7 @@ impl Server {
                 self.reply(id, Ok(()));
             }
             _ if self.closing => self.reply(id, Err(closing())),
-            // It sleeps, falls asleep or wakes up: the call is what it wakes for.
+            // A lazy server sleeps, goes to sleep or wakes up: the call wakes it.
             _ if self.dozes => self.join(id, Some(by), now),
             state if state.is_starting() && soon > now => self.join(id, Some(by.min(soon)), now),
             _ => {
@@ -95,7 +95,7 @@ impl Server {
         }
     }
 
-    /// Lets a command wait for the server to run, and sees to it that it will.
+    /// Queues a command until the server runs, and starts the server if necessary.
     fn join(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
         if !self.waiting.for_start(id, by) {
             return self.reply(id, Err(ErrorContract::unavailable("too many wait for the MCP server to start")));
@@ -117,7 +117,7 @@ impl Server {
             _ => ErrorContract::conflict("", "the MCP server is stopped"),
         };
         self.fail_starters(&error);
-        // Answered where it settles, which may be right here.
+        // `settle` answers the command, possibly within this call.
         self.waiting.for_stop(id);
         if self.state.is_resting() {
             let then = if self.state == State::Disabled && then == Then::Stopped { Then::Disabled } else { then };
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Asked for the second time.
+    /// Kills a server that is being asked to stop. Called for the second `Stop`.
     fn force(&mut self, now: Timestamp) {
         if self.stopping.is_some_and(|stopping| stopping.phase == Phase::Polite) {
             self.kill(now);
@@ -185,7 +185,7 @@ impl Server {
     fn refusal_to_call(&self) -> ErrorContract {
         match (self.state, &self.error) {
             (State::Disabled, _) => ErrorContract::disabled(),
-            // What is missing is a matter for the user, as it was at the start.
+            // The user has to supply the missing value, so the error of the start is shown unchanged.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
             (State::Backoff, Some(error)) => ErrorContract::unavailable(alloc::format!(
                 "the MCP server has failed, and is started again in a moment: {}",

@@ -1,4 +1,4 @@
-//! What becomes of an event in each state. Its generation is the present one.
+//! Handling of events, by state. The caller has checked that the event belongs to the current generation.
 
 use super::{Effect, Event, Life, Server, State};
 use crate::{ErrorContract, Failure, Retry};
@@ -73,7 +73,7 @@ impl Server {
                 self.probes.heard(now);
                 self.started(now);
             }
-            // The list that is on its way may be that of before.
+            // The server may have built the list in transit before the change.
             Event::ListChanged => self.refreshes.changed_while_listing(),
             Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
             Event::Gone => self.died(now),
@@ -118,21 +118,21 @@ impl Server {
                 self.life = Life::Alive;
                 self.stop_politely(now);
             }
-            // Nothing came of the launch.
+            // The launch failed: there is nothing to stop.
             Event::Failed(_) | Event::Closed(_) if self.life == Life::Ordered => self.gone(now),
             Event::Gone => self.gone(now),
             _ => {}
         }
     }
 
-    /// Nothing of it is there, so nothing can happen to it.
+    /// Handles an event in a state without a process. A process that appears nevertheless is killed.
     fn while_resting(&mut self, event: &Event) {
         if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation: self.generation });
         }
     }
 
-    /// Everything has gone without a word of why.
+    /// Handles the disappearance of the server without a reported reason.
     fn died(&mut self, now: Timestamp) {
         self.life = Life::None;
         let error = ErrorContract::unavailable("MCP server exited");

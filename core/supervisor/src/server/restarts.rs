@@ -1,4 +1,4 @@
-//! Whether a server is started again, and after how long.
+//! Restart decisions after a failure: whether to restart, and after which delay.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -6,31 +6,31 @@ use core::time::Duration;
 use crate::{Policy, Restart, Retry};
 use mcpwire_core::Timestamp;
 
-/// No budget is larger: each restart within the window is remembered.
+/// Upper limit of [`Budget::restarts`](crate::Budget::restarts), because every restart within the window is stored.
 const MOST_REMEMBERED: u32 = 1_000;
 
-/// The longest wait that another side can make this one keep. 1 h: a wrong header should not end a server for good.
+/// Longest delay accepted from a server's `Retry-After`. 1 h: a wrong header must not disable a server for good.
 const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
 
-/// Counts restarts. It belongs to the server and not to an attempt, so a restart does not begin anew.
+/// Counts the restarts of a server across attempts.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Attempts in a row that did not last.
+    /// Number of consecutive attempts that did not run for [`Policy::stable_after`].
     attempt: u32,
-    /// When restarts were granted, the latest last.
+    /// Times of the restarts within the budget window, oldest first.
     granted: VecDeque<Timestamp>,
     total: u64,
     entropy: u64,
 }
 
-/// What becomes of a server that has failed.
+/// The decision about a failed server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It is started again after this.
+    /// Restart after this delay.
     After(Duration),
-    /// It is not, because it has failed too often.
+    /// Do not restart: the server has failed too often.
     CrashLoop,
-    /// It is not, because that would not help, or is not wanted.
+    /// Do not restart: a restart would not help, or the policy forbids it.
     No,
 }
 
@@ -41,13 +41,13 @@ impl Restarts {
         Restarts { attempt: 0, granted: VecDeque::new(), total: 0, entropy }
     }
 
-    /// Somebody asks for it: what was before does not count.
+    /// Resets the counters when a user starts or restarts the server.
     pub(super) fn forget(&mut self) {
         self.attempt = 0;
         self.granted.clear();
     }
 
-    /// It has run for so long that it counts as recovered.
+    /// Resets the number of consecutive failures.
     pub(super) fn recovered(&mut self) {
         self.attempt = 0;
     }
@@ -85,7 +85,8 @@ impl Restarts {
         })
     }
 
-    /// Doubles with each attempt; a fifth more or less by chance, so that servers that fell together do not rise together.
+    /// Returns the next delay. It doubles with each attempt and varies by 20 %, so that servers that failed together do
+    /// not restart together.
     fn wait(&mut self, policy: &Policy) -> Duration {
         let doublings = self.attempt.saturating_sub(1).min(16);
         let wait = policy.first_backoff.saturating_mul(1 << doublings).min(policy.longest_backoff);

@@ -1,4 +1,4 @@
-//! What becomes of a server as time passes.
+//! Handling of timeouts, by state.
 
 use alloc::format;
 use core::time::Duration;
@@ -39,7 +39,7 @@ impl Server {
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// When something is due of what a running server needs.
+    /// Returns when the next refresh, probe or idle stop is due.
     pub(super) fn upkeep_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;
@@ -66,7 +66,7 @@ impl Server {
         }
     }
 
-    /// When a lazy server is put to sleep.
+    /// Returns when an idle lazy server goes to sleep.
     fn bedtime(&self) -> Option<Timestamp> {
         let may = self.policy.lazy && self.calls_in_flight == 0;
         may.then(|| self.called + self.policy.idle_after.max(Duration::from_millis(1)))

@@ -1,25 +1,26 @@
-//! What a server needs while it runs: a list of tools that holds, and now and then a sign of life.
+//! Periodic work on a running server: refreshes of the tool list and health probes.
 
 use core::time::Duration;
 
 use crate::Policy;
 use mcpwire_core::Timestamp;
 
-/// So many requests that failed are repeated without a reason. After that only a reason leads to another one.
+/// Number of automatic retries after a failed refresh. Later retries need a trigger: a change, or a reader of an
+/// expired list.
 const SOON: u32 = 3;
 
-/// When the list is asked for again. However often it changes, there is one request at a time, a shortest time between two
-/// of them, and one after the last change.
+/// Schedules refreshes of the tool list. However often the list changes, at most one request runs,
+/// [`Policy::refresh_interval`] separates two requests, and one follows the last change.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     turn: Turn,
-    /// When the last one began.
+    /// When the last request started.
     last: Option<Timestamp>,
-    /// Until when the list holds, where the server says so.
+    /// When the list expires, if the server declares a lifetime.
     stale_at: Option<Timestamp>,
-    /// It has changed while it was first asked for.
+    /// Whether the list changed while the first request was pending.
     changed_early: bool,
-    /// Requests in a row that brought no list.
+    /// Number of consecutive failed requests.
     failures: u32,
 }
 
@@ -29,9 +30,9 @@ enum Turn {
     Idle,
     At(Timestamp),
     UnderWay {
-        /// It has changed since.
+        /// Whether the list changed after the request was sent.
         again: bool,
-        /// What has not come by then does not come.
+        /// When the request times out.
         by: Timestamp,
     },
 }
@@ -59,12 +60,12 @@ impl Refreshes {
         }
     }
 
-    /// When the list is to be asked for again if it is looked at. What is going to be asked for anyway has no such time.
+    /// Returns when the list expires, or `None` if a refresh is already scheduled or pending.
     pub(super) fn stale_at(&self) -> Option<Timestamp> {
         self.stale_at.filter(|_| self.turn == Turn::Idle)
     }
 
-    /// A list has come. Whether it was asked for.
+    /// Records a received list. Returns whether it was requested.
     pub(super) fn listed(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
@@ -76,7 +77,7 @@ impl Refreshes {
                 }
                 true
             }
-            // The first list.
+            // The list requested by `Effect::List` during the start.
             Turn::Idle if self.last.is_none() => {
                 self.last = Some(now);
                 if self.changed_early {
@@ -89,7 +90,7 @@ impl Refreshes {
         }
     }
 
-    /// The list of before is kept, and asked for again: a few times soon, and then when it is looked at, or has changed again.
+    /// Records a failed refresh. Retries a few times, then only when the list is read or changes again.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let Turn::UnderWay { again, .. } = self.turn {
             self.turn = Turn::Idle;
@@ -109,7 +110,7 @@ impl Refreshes {
         }
     }
 
-    /// Whether it is to be asked for now. What was asked for long ago does not come any more.
+    /// Returns whether a refresh must be sent now. Counts a timed-out request as failed.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
         if matches!(self.turn, Turn::UnderWay { by, .. } if by <= now) {
             self.failed(policy, now);
@@ -128,14 +129,14 @@ impl Refreshes {
     }
 }
 
-/// When a sign of life is asked for.
+/// Schedules health probes.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
-    /// When the server was heard of last.
+    /// When the last message arrived from the server.
     heard: Timestamp,
-    /// Until when the answer to a probe is waited for.
+    /// When the pending probe times out; `None` if no probe is pending.
     by: Option<Timestamp>,
-    /// Whether to probe now, whatever the interval.
+    /// Whether to probe at once, regardless of the interval.
     now: bool,
     misses: u32,
 }
@@ -156,7 +157,8 @@ impl Probes {
         }
     }
 
-    /// A server that is busy with a call may have no time for anything else.
+    /// Returns when to probe next, or when the pending probe times out. A busy server is not probed: it may be unable
+    /// to answer during a call.
     pub(super) fn deadline(&self, busy: bool, policy: &Policy) -> Option<Timestamp> {
         match (self.by, busy) {
             (Some(by), _) => Some(by),
@@ -179,7 +181,7 @@ impl Probes {
         self.by.is_some_and(|by| by <= now)
     }
 
-    /// Counts an answer that has not come; how many in a row that makes.
+    /// Counts an unanswered probe. Returns the number of consecutive unanswered probes.
     pub(super) fn missed(&mut self) -> u32 {
         self.by = None;
         self.misses += 1;

@@ -1,24 +1,24 @@
-//! Those who wait for a server to run, or to have ended.
+//! Commands that wait for the server to run or to stop.
 
 use alloc::vec::Vec;
 
 use super::CommandId;
 use mcpwire_core::Timestamp;
 
-/// So many may wait for one server. It is more than any host has calls in flight, and bounds what a server that does not
-/// come up can make a busy host keep.
+/// Maximum number of commands that wait for one start. It exceeds any host's calls in flight and bounds memory while a
+/// server does not start.
 pub(super) const MOST: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// For it to run; some of them not for ever.
+    /// Commands that wait for the server to run, with an optional deadline.
     starters: Vec<(CommandId, Option<Timestamp>)>,
-    /// For nothing to be left of it.
+    /// Commands that wait for the server to stop.
     stoppers: Vec<CommandId>,
 }
 
 impl Waiting {
-    /// Whether there was room.
+    /// Adds a command that waits for the server to run. Returns `false` if the queue is full.
     pub(super) fn for_start(&mut self, command: CommandId, by: Option<Timestamp>) -> bool {
         let room = self.starters.len() < MOST;
         if room {
@@ -27,7 +27,8 @@ impl Waiting {
         room
     }
 
-    /// Those who want an end are not turned away: each stands for a person or a host that ends.
+    /// Adds a command that waits for the server to stop. The queue is unbounded: each entry stands for a user or a host
+    /// that shuts down.
     pub(super) fn for_stop(&mut self, command: CommandId) {
         self.stoppers.push(command);
     }
@@ -44,7 +45,7 @@ impl Waiting {
         self.starters.iter().filter_map(|(_, by)| *by).min()
     }
 
-    /// Takes out one that has waited long enough.
+    /// Removes and returns a command whose deadline has passed.
     pub(super) fn take_late(&mut self, now: Timestamp) -> Option<CommandId> {
         let late = self.starters.iter().position(|(_, by)| by.is_some_and(|by| by <= now))?;
         Some(self.starters.remove(late).0)
