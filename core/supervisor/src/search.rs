@@ -1,4 +1,4 @@
-//! Finding tools by words, for hosts that do not put every tool before a model.
+//! Keyword search of tools, for hosts that do not present every tool to the model.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,24 +7,23 @@ use core::cmp::Reverse;
 use super::{Catalogue, Offered};
 use mcpwire_core::Tool;
 
-/// So many words of a query count: more are a text, and not a search.
+/// Maximum number of query words; further words are ignored.
 const MOST_WORDS: usize = 16;
 
-/// So much of a tool's description is read, in bytes. What matters stands at its beginning, and a server decides how long
-/// it is.
+/// Number of bytes of a tool description to search. The limit bounds the cost, because servers choose the length.
 const MOST_READ: usize = 4_096;
 
-/// A tool that was found.
+/// A search result.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Found<'a> {
-    /// Which one.
+    /// The tool.
     pub offered: Offered<'a>,
-    /// How well it fits; only good for comparing it with others that the same query found.
+    /// The relevance. Comparable only within the results of one query.
     pub score: u32,
 }
 
-/// How well a word of a query fits a word of a tool, where they stand.
+/// Scores of a query word that equals, starts or is contained in a word of the tool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
     same: u32,
@@ -37,11 +36,10 @@ const TITLE: Weights = Weights { same: 18, start: 12, within: 6 };
 const SERVER: Weights = Weights { same: 10, start: 6, within: 2 };
 const DESCRIPTION: Weights = Weights { same: 6, start: 4, within: 1 };
 
-/// The tools that fit a query best, the best first; at most `limit` of them, and none that no word of the query fits.
+/// Returns up to `limit` tools that match a query, best match first.
 ///
-/// Words are looked for in names, titles, descriptions and the slugs of servers, in any case and order. A word that few
-/// tools have counts for more than one that many have, and a tool with more of the words stands before one with fewer. The
-/// same query on the same catalogue always gives the same answer.
+/// The search covers names, titles, descriptions and server slugs, ignoring case and word order. Rare words count more,
+/// and tools with more of the words rank first. The result is deterministic.
 pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<Found<'a>> {
     let mut wanted: Vec<String> = Vec::new();
     words(query, &mut |word| {
@@ -69,13 +67,13 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
     };
     let mut found: Vec<Found<'a>> =
         fits.into_iter().map(|(offered, fit)| Found { offered, score: score(fit) }).collect();
-    // Stable: tools that fit equally well stay in the order of the catalogue.
+    // A stable sort keeps equal matches in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
     found
 }
 
-/// How well each word fits, at the best of its places.
+/// Returns the best score of each query word over all fields of a tool.
 fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MOST_WORDS] {
     let Tool { name, title, description, annotations, .. } = offered.tool;
     let title = title.as_deref().or_else(|| annotations.as_ref()?.title.as_deref());
@@ -102,7 +100,7 @@ fn weight(word: &str, wanted: &str, weights: Weights) -> u32 {
         weights.same
     } else if word.starts_with(wanted) || (wanted.starts_with(word) && word.len() > 2 && wanted.len() - word.len() <= 2)
     {
-        // Also "files" for "file".
+        // Also matches "files" with "file".
         weights.start
     } else if wanted.len() > 2 && word.contains(wanted) {
         weights.within
@@ -119,7 +117,7 @@ fn start_of(text: &str) -> &str {
     &text[..end]
 }
 
-/// The words of a text, in lower case: what stands between characters that are neither letters nor digits, and the parts of
+/// Calls `f` with each word of a text in lower case. Splits at characters that are not alphanumeric, and within
 /// `camelCase`.
 fn words(text: &str, f: &mut impl FnMut(&str)) {
     let mut word = String::new();

@@ -1,7 +1,7 @@
-//! Whether tools still are what they were: a server that describes a tool in another way after it was looked at may mean
-//! harm (a "rug pull"), and often only means an update.
+//! Detects tools whose definition changed. A server that redefines a tool after the user approved it may be malicious
+//! (a "rug pull"), although most changes are updates.
 //!
-//! What is remembered of a tool is a hash of each of its parts, made with a key that no server knows, and none of its texts.
+//! For each tool, only keyed hashes of its parts are stored, and none of its texts. Servers do not know the key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -17,26 +17,26 @@ use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 use mcpwire_core::json_reader::{Reader, Result};
 
-/// So many changes are told of one list. 100: more than a person reads, and no server fills the memory of its host.
+/// Maximum number of changes reported for one list. 100: more than a person reads, and few enough to bound memory.
 const MOST_TOLD: usize = 100;
 
-/// So many tools are remembered that are not in the list any more: one that is taken away and comes back as another is told.
+/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition.
 const MOST_GONE: usize = 1_000;
 
-/// A part of what a server says of a tool.
+/// A part of a tool definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolPart {
-    /// The name that people read.
+    /// The display name.
     Title,
-    /// What it does, in words.
+    /// The description.
     Description,
-    /// The schema of its arguments.
+    /// The schema of the arguments.
     InputSchema,
-    /// The schema of its results.
+    /// The schema of the structured results.
     OutputSchema,
-    /// What it is said to do or not to do: whether it only reads, or may destroy something.
+    /// The annotations, such as `readOnlyHint` and `destructiveHint`.
     Annotations,
 }
 
@@ -55,18 +55,18 @@ impl fmt::Display for ToolPart {
     }
 }
 
-/// A tool that its server describes in another way than before, under the same name.
+/// A tool whose definition changed under the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChange {
-    /// The name that the server calls it by. It is the server's text.
+    /// The name that the server gives the tool. Untrusted text.
     pub tool: String,
-    /// What is different, in the order of [`ToolPart`].
+    /// The parts that changed, in the order of [`ToolPart`].
     pub parts: Vec<ToolPart>,
 }
 
 impl fmt::Display for ToolChange {
-    /// `name (description, input schema)`.
+    /// Writes the name and the changed parts: `name (description, input schema)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tool)?;
         for (at, part) in self.parts.iter().enumerate() {
@@ -76,29 +76,29 @@ impl fmt::Display for ToolChange {
     }
 }
 
-/// The tools that one list describes in another way than the lists before it.
+/// The tools of one list whose definitions differ from earlier lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChanges {
-    /// The first 100 of them, in the order of the list.
+    /// The first 100 changed tools, in the order of the list.
     pub tools: Vec<ToolChange>,
-    /// So many more there are.
+    /// Number of further changed tools.
     pub more: usize,
 }
 
 impl ToolChanges {
-    /// Whether there are none.
+    /// Returns whether no definition changed.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 }
 
-/// What the tools of one server were said to be.
+/// The last known tool definitions of one server.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// In the order of the hashes of their names; `None` as long as no list has been seen.
+    /// The known tools, sorted by the hash of their names; `None` before the first list.
     known: Option<Vec<Known>>,
-    /// What was told, until somebody has looked at it.
+    /// The reported changes that the user has not reviewed yet.
     told: BTreeMap<String, BTreeSet<ToolPart>>,
 }
 
@@ -106,17 +106,17 @@ pub(super) struct Definitions {
 struct Known {
     name: u64,
     parts: [u32; PARTS.len()],
-    /// It is in the list of now.
+    /// Whether the tool is in the latest list.
     listed: bool,
 }
 
 impl Definitions {
-    /// Takes in a list as what the tools were before, if none is known.
+    /// Records a list as the baseline, unless there is one already.
     pub(super) fn expect(&mut self, key: Key, list: &ToolList) {
         self.known.get_or_insert_with(|| sorted(list.listed().items.iter().map(|tool| Known::of(key, tool))));
     }
 
-    /// Takes in a list, and gives what is described in another way. What is not offered is nothing to tell of.
+    /// Compares a list with the known definitions and returns the changes. Filtered tools are not reported.
     pub(super) fn compare(&mut self, key: Key, list: &ToolList, filter: &Filter) -> ToolChanges {
         let tools = &list.listed().items;
         let now: Vec<Known> = tools.iter().map(|tool| Known::of(key, tool)).collect();
@@ -143,14 +143,14 @@ impl Definitions {
         let mut known = sorted(now.into_iter());
         let is_gone = |was: &&Known| known.binary_search_by_key(&was.name, |known| known.name).is_err();
         let mut gone: Vec<Known> = before.iter().filter(is_gone).copied().collect();
-        // Those of the list before come first.
+        // Tools of the previous list take precedence over those removed earlier.
         gone.sort_by_key(|was| !was.listed);
         known.extend(gone.into_iter().take(MOST_GONE).map(|was| Known { listed: false, ..was }));
         self.known = Some(sorted(known.into_iter()));
         changes
     }
 
-    /// What was told and nobody has looked at.
+    /// Returns the changes that the user has not reviewed yet.
     pub(super) fn told(&self) -> Vec<ToolChange> {
         let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
             tool: tool.clone(),
@@ -159,7 +159,7 @@ impl Definitions {
         self.told.iter().map(change).collect()
     }
 
-    /// Somebody has looked at what was told.
+    /// Marks all changes as reviewed.
     pub(super) fn seen(&mut self) {
         self.told.clear();
     }
@@ -192,24 +192,24 @@ impl Known {
     }
 }
 
-/// 32 bits are enough for what can be tried only once.
+/// Shortens a hash to 32 bits, which suffice because an attacker has only one attempt.
 fn short(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
-/// The hash of a value: the same for the same value, however it is spaced and escaped, and in whatever order its members are.
-/// Some servers write them in another order each time.
+/// Returns the hash of a JSON value. It ignores whitespace, escapes and the order of object members, because some
+/// servers change the order each time.
 fn value(key: Key, json: &Json) -> u64 {
-    // What cannot be looked into is its text.
+    // Hash invalid JSON as plain text.
     node(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.text(json.get()))
 }
 
-/// It calls itself for what is nested: as deep as the reader goes, which is 128 levels.
+/// Hashes the next value of the reader. The reader limits the recursion to 128 levels.
 fn node(key: Key, reader: &mut Reader<'_>) -> Result<u64> {
     let mut hash = Hash::new(key);
     match reader.next_byte() {
         Some(b'{') => {
-            // A sum does not depend on the order.
+            // A sum is independent of the order of the members.
             let mut members = 0_u64;
             reader.members(&mut |name, reader| {
                 let mut member = Hash::new(key);

@@ -1,10 +1,10 @@
-//! A short hash that nobody can aim at who does not know the key.
+//! A keyed hash: without the key, nobody can construct a collision.
 
 use core::hash::Hasher;
 
 use siphasher::sip::SipHasher24;
 
-/// What the hashes of one host are made with. Nobody else should know it.
+/// The secret key of a host's hashes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key(u64, u64);
 
@@ -13,7 +13,7 @@ impl Key {
         Key(seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// The hash of a text.
+    /// Returns the hash of a text.
     pub(super) fn text(self, text: &str) -> u64 {
         let mut hash = Hash::new(self);
         hash.bytes(text.as_bytes());
@@ -21,7 +21,7 @@ impl Key {
     }
 }
 
-/// A hash on its way.
+/// A hash computation in progress.
 pub(super) struct Hash(SipHasher24);
 
 impl Hash {

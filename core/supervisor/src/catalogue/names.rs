@@ -1,7 +1,8 @@
-//! The names under which servers and tools are shown to a language model.
+//! The names under which tools are exposed to a language model.
 //!
-//! Its interfaces take letters, digits, `_` and `-`, and 64 of them at most. A name is `<slug>__<tool>`. A slug has no `__` in
-//! it and no `_` at its end, so the first `__` of a name is the border, and tools of different servers never share a name.
+//! APIs of language models accept up to 64 letters, digits, `_` and `-`. An exposed name is `<slug>__<tool>`. A slug
+//! contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different servers
+//! never share a name.
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -11,19 +12,19 @@ use alloc::vec::Vec;
 
 use crate::ServerId;
 
-/// Between the slug and the tool.
+/// Separator between the slug and the tool name.
 pub(super) const BORDER: &str = "__";
 
-/// The shortest limit that leaves room for a slug, a tool and a hash.
+/// Minimum length limit: it leaves room for a slug, a tool name and a hash.
 const SHORTEST: usize = 40;
 
-/// Hexadecimal digits that tell tools of a server apart: 40 bits.
+/// Number of hexadecimal digits that distinguish tools of one server: 40 bits.
 const TOOL_DIGITS: usize = 10;
 
-/// Hexadecimal digits that tell servers apart whose names look alike.
+/// Number of hexadecimal digits that distinguish servers with similar names.
 const SLUG_DIGITS: usize = 6;
 
-/// The longest name, in bytes, which all are ASCII.
+/// Length limit of exposed names, in bytes. Names are ASCII.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Longest(usize);
 
@@ -37,8 +38,8 @@ impl Longest {
     }
 }
 
-/// The slugs of servers by their names. It depends on which servers there are, and on nothing else: neither on their order
-/// nor on which of them run.
+/// Returns the slug of each server. Slugs depend only on the set of servers, not on their order or on which of them
+/// run.
 pub(super) fn slugs<'a>(
     names: impl Iterator<Item = (ServerId, &'a str)>,
     longest: Longest,
@@ -48,7 +49,7 @@ pub(super) fn slugs<'a>(
         wanted.entry(slug(name)).or_default().push(id);
     }
     let mut taken: BTreeMap<String, ServerId> = BTreeMap::new();
-    // Those that nobody else wants, and that are short enough, are taken as they are.
+    // A short slug wanted by only one server is used unchanged.
     wanted.retain(|slug, ids| {
         let [id] = ids[..] else { return true };
         if slug.len() > longest.slug() {
@@ -73,7 +74,7 @@ pub(super) fn slugs<'a>(
     taken.into_iter().map(|(slug, id)| (id, slug)).collect()
 }
 
-/// What a server's name makes for a slug, if it is free.
+/// Returns the preferred slug for a server name.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {
@@ -85,20 +86,21 @@ fn slug(name: &str) -> String {
     let trimmed = slug.trim_matches(['_', '-']);
     match trimmed.bytes().next() {
         None => "mcp".into(),
-        // Some interfaces want a letter or `_` first.
+        // Some APIs require a letter or `_` first.
         Some(b'0'..=b'9') => format!("_{trimmed}"),
         Some(_) => trimmed.into(),
     }
 }
 
-/// The names of a server's tools, in the order of the tools. They depend on the server and on its list, and on nothing else:
-/// neither on the list's order nor on other servers.
+/// Returns the exposed names of a server's tools, in the order of `tools`.
+///
+/// Names depend only on the server and its set of tools, not on their order or on other servers.
 pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: Longest) -> Vec<String> {
     let room = longest.0.saturating_sub(slug.len() + BORDER.len());
     let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_usual);
     let mut names: Vec<String> = tools.iter().map(|_| String::new()).collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
-    // Those that need no change have it their way.
+    // Valid names are used unchanged.
     for (name, tool) in names.iter_mut().zip(tools) {
         if fits(tool) {
             *name = format!("{slug}{BORDER}{tool}");
@@ -120,7 +122,7 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
     }
     let alone = |usual: &str| usual.len() <= room && alike.get(usual) == Some(&1);
     let mut order: Vec<&(&str, String, usize)> = changed.iter().collect();
-    // Those that get by without a hash come first; the rest in the order of their names.
+    // Names without a hash are assigned first, then the others in alphabetical order.
     order.sort_unstable_by_key(|(tool, usual, _)| (!alone(usual), *tool));
     for (tool, usual, place) in order {
         let plain = format!("{slug}{BORDER}{usual}");
@@ -145,7 +147,7 @@ fn is_usual(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// FNV-1a over the id, the name and the salt, and then mixed, for its high bits are the ones that are used.
+/// Hashes with FNV-1a and a final mix, because the callers use the high bits.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());
     let hash = bytes

@@ -187,14 +187,14 @@ pub enum Effect {
     },
     /// Deliver the answer to a command.
     Reply {
-        /// Which one.
+        /// The command.
         command: CommandId,
         /// The outcome.
         result: Result<(), ErrorContract>,
     },
     /// The server's state changed.
     Changed {
-        /// Which one.
+        /// The new state.
         state: State,
     },
     /// The [tools](super::Server::tools) of the server changed.

@@ -1,4 +1,4 @@
-//! The start and the end of everything.
+//! Starts and stops all servers.
 
 use alloc::vec::Vec;
 
@@ -22,12 +22,13 @@ pub(super) struct Closing {
 }
 
 impl Supervisor {
-    /// Starts all servers that are enabled, a few at a time, and each for itself: one that fails stops nobody.
-    /// [`Action::Booted`] tells when all of them have come somewhere.
+    /// Starts all enabled servers, a few at a time. A failed server does not affect the others.
+    ///
+    /// [`Action::Booted`] reports that all of them run, sleep or have failed.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
-        // One more is left until all have been given, so that the first answers are not taken for the last.
+        // One extra count is held until all commands are sent, so that early replies do not complete the boot.
         self.boot.get_or_insert_default().left += ids.len() + 1;
         for id in ids {
             self.give(id, Command::Boot, Origin::Boot, now);
@@ -56,14 +57,16 @@ impl Supervisor {
         }
     }
 
-    /// Ends all servers, all at the same time, and starts none any more. Answered when nothing is left of any of them, which
-    /// is by `by` at the latest: one second before, they are ended by force.
+    /// Stops all servers in parallel and rejects later starts.
+    ///
+    /// The command is answered when no process is left, and no later than `by`. Servers are killed one second before
+    /// `by`.
     pub fn shutdown(&mut self, command: CommandId, by: Timestamp, now: Timestamp) {
         self.closed = true;
         let ids: Vec<ServerId> = self.ids().collect();
         let closing = self.closing.get_or_insert_default();
         closing.commands.push(command);
-        // One more is left until all have been given.
+        // One extra count is held until all commands are sent.
         closing.left += ids.len() + 1;
         for id in ids {
             self.give(id, Command::Shutdown { by }, Origin::Closing, now);

@@ -1,4 +1,4 @@
-//! How many servers start at once.
+//! Limits the number of servers that start at the same time.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::{Action, Supervisor, SupervisorSettings};
 use crate::{Effect, Generation, PackageKind, ServerId, State};
 use mcpwire_core::Timestamp;
 
-/// Those who wait for their turn to start, and those whose turn it is.
+/// The queue of servers that wait to start, and the slots of those that are starting.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     held: VecDeque<Held>,
@@ -23,18 +23,18 @@ struct Held {
 #[derive(Debug)]
 struct Slot {
     kind: PackageKind,
-    /// From then on it keeps nobody waiting.
+    /// When the slot is freed although the server is still starting.
     until: Timestamp,
 }
 
 impl Gate {
-    /// A server runs, has failed or was stopped.
+    /// Removes a server that runs, failed or was stopped.
     pub(super) fn left(&mut self, server: ServerId) {
         self.slots.remove(&server);
         self.held.retain(|held| held.server != server);
     }
 
-    /// When somebody's turn comes although nothing happens.
+    /// Returns when the next slot is freed, if a server waits for a slot.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         if self.held.is_empty() { None } else { self.slots.values().map(|slot| slot.until).min() }
     }
@@ -62,7 +62,7 @@ impl Gate {
 }
 
 impl Supervisor {
-    /// A server is to be started.
+    /// Starts a server at once if a user waits for it; otherwise queues it for a slot.
     pub(super) fn ask_for_slot(&mut self, server: ServerId, generation: Generation, now: Timestamp) {
         let Some(managed) = self.servers.get(&server) else { return };
         self.gate.left(server);
@@ -75,14 +75,14 @@ impl Supervisor {
         }
     }
 
-    /// Lets those start whose turn it is.
+    /// Starts queued servers while slots are free.
     pub(super) fn open_gate(&mut self, now: Timestamp) {
         while let Some(held) = self.gate.take_next(&self.settings, now) {
             self.resolve(&held);
         }
     }
 
-    /// A server that somebody waits for need not wait for its turn, and one that is not starting any more takes up none.
+    /// Updates the queue after a state change: frees slots, and starts an urgent server at once.
     pub(super) fn mind_gate(&mut self, server: ServerId) {
         let Some(managed) = self.servers.get_mut(&server) else { return self.gate.left(server) };
         let state = managed.server.state();

@@ -1,28 +1,28 @@
-//! Between the machines and the host: commands in, effects out.
+//! Routes commands to the servers, and their effects to the host.
 
 use super::{Action, Managed, Supervisor};
 use crate::{Command, CommandId, Effect, ErrorContract, ServerId, State};
 use mcpwire_core::Timestamp;
 
-/// Who a command is from.
+/// The sender of a command, who receives the reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Whoever uses this, and by which name.
+    /// The embedder, with its own command id.
     Embedder(CommandId),
-    /// Nobody who would wait for it.
+    /// The supervisor itself; the reply is dropped.
     Nobody,
-    /// The start of everything.
+    /// [`Supervisor::boot`].
     Boot,
-    /// The end of everything.
+    /// [`Supervisor::shutdown`].
     Closing,
-    /// The start that a flag brings with it.
+    /// The start after [`Supervisor::set_enabled`] enabled the server.
     Toggle,
-    /// The end after a start that has failed.
+    /// The stop after an enabled server failed to start; `error` answers the embedder's command.
     Reverted { command: CommandId, error: ErrorContract },
 }
 
 impl Supervisor {
-    /// Gives a command to a machine.
+    /// Sends a command to a server.
     pub(super) fn give(&mut self, id: ServerId, command: Command, origin: Origin, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         managed.urgent = match command {
@@ -37,7 +37,7 @@ impl Supervisor {
         self.pump(id, now);
     }
 
-    /// Passes on what a machine has put out.
+    /// Drains the effects of a server and turns them into actions.
     pub(super) fn pump(&mut self, id: ServerId, now: Timestamp) {
         while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
             match effect {
@@ -81,8 +81,9 @@ impl Supervisor {
         self.actions.push_back(Action::Reply { command, result });
     }
 
-    /// Once is enough, until it has been heard. It comes first: whoever is answered or notified by another action may look
-    /// at the tools at once, on another thread, and must find them as they are by then.
+    /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is queued already.
+    ///
+    /// An embedder that handles another action may read the tools on another thread, and must find the current ones.
     pub(super) fn tell_catalogue(&mut self) {
         if !self.catalogue_told {
             self.catalogue_told = true;
