@@ -4,6 +4,7 @@
 use core::fmt;
 use core::time::Duration;
 
+#[cfg(feature = "http")]
 use alloc::boxed::Box;
 
 #[cfg(feature = "http")]

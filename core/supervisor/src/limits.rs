@@ -48,7 +48,7 @@ pub struct Truncated {
 }
 
 /// Maximum length of the truncation note, in bytes. A smaller limit leaves only the note.
-const NOTE: usize = 64;
+const NOTE_LEN: usize = 64;
 
 /// Estimates the number of language model tokens in a text.
 ///
@@ -72,7 +72,7 @@ impl ResultLimits {
         }
         if let Some(whole) = result.without_content.take() {
             // The result has no content blocks. Its raw JSON is kept as truncated text.
-            let text = cut_to(whole.get(), self.bytes, self.tokens);
+            let text = truncate_with_note(whole.get(), self.bytes, self.tokens);
             result.content.push(text_block(text));
             result.structured_content = None;
             result.meta = None;
@@ -81,9 +81,9 @@ impl ResultLimits {
         }
         let mut left_out = None;
         if let Some(most) = self.bytes {
-            left_out = drop_large(result, most / 2);
+            left_out = drop_large_fields(result, most / 2);
         }
-        let mut bytes = self.bytes.map(|most| most.saturating_sub(beside(result)));
+        let mut bytes = self.bytes.map(|most| most.saturating_sub(size_beside_content(result)));
         let mut tokens = self.tokens;
         let mut cut = false;
         result.content.retain_mut(|block| {
@@ -93,14 +93,14 @@ impl ResultLimits {
             let (len, cost) = (block_size(block), block.as_text().map_or(0, estimate_tokens));
             // Reserve room for the note about the next block.
             let fits = |limit: Option<usize>, cost: usize, note: usize| limit.is_none_or(|left| cost + note <= left);
-            if fits(bytes, len, NOTE) && fits(tokens, cost, NOTE / 4) {
+            if fits(bytes, len, NOTE_LEN) && fits(tokens, cost, NOTE_LEN / 4) {
                 bytes = bytes.map(|left| left - len);
                 tokens = tokens.map(|left| left - cost);
                 return true;
             }
             cut = true;
             let text = match block.as_text() {
-                Some(text) => cut_to(text, bytes, tokens),
+                Some(text) => truncate_with_note(text, bytes, tokens),
                 None => format!("[truncated: a block of {len} bytes is left out]"),
             };
             *block = text_block(text);
@@ -117,25 +117,25 @@ impl ResultLimits {
     pub fn cut_text(&self, text: String) -> String {
         let fits = self.bytes.is_none_or(|most| text.len() <= most)
             && self.tokens.is_none_or(|most| estimate_tokens(&text) <= most);
-        if fits { text } else { cut_to(&text, self.bytes, self.tokens) }
+        if fits { text } else { truncate_with_note(&text, self.bytes, self.tokens) }
     }
 }
 
 /// Returns the start of a text and a truncation note.
-fn cut_to(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
-    let mut end = bytes.map_or(text.len(), |most| most.saturating_sub(NOTE).min(text.len()));
+fn truncate_with_note(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
+    let mut end = bytes.map_or(text.len(), |most| most.saturating_sub(NOTE_LEN).min(text.len()));
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     if let Some(most) = tokens {
-        end = end.min(prefix_of_tokens(text, most.saturating_sub(NOTE / 4)));
+        end = end.min(token_prefix_len(text, most.saturating_sub(NOTE_LEN / 4)));
     }
     let left_out = text.len() - end;
     format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
 }
 
 /// Returns the length of the longest prefix with at most `most` tokens, in bytes.
-fn prefix_of_tokens(text: &str, most: usize) -> usize {
+fn token_prefix_len(text: &str, most: usize) -> usize {
     let (mut ascii, mut other) = (0_usize, 0_usize);
     for (at, c) in text.char_indices() {
         if c.is_ascii() {
@@ -155,20 +155,20 @@ fn text_block(text: String) -> ContentBlock {
 }
 
 /// Drops the fields other than `content` if they exceed `most` bytes. Returns the size of dropped structured content.
-fn drop_large(result: &mut CallToolResult, most: usize) -> Option<usize> {
-    if beside(result) <= most {
+fn drop_large_fields(result: &mut CallToolResult, most: usize) -> Option<usize> {
+    if size_beside_content(result) <= most {
         return None;
     }
     result.meta = None;
     result.extra = Extra::default();
-    if beside(result) <= most {
+    if size_beside_content(result) <= most {
         return None;
     }
     result.structured_content.take().map(|json| json.get().len())
 }
 
 /// Returns the size of all fields other than `content`, in bytes.
-fn beside(result: &CallToolResult) -> usize {
+fn size_beside_content(result: &CallToolResult) -> usize {
     let values = result.structured_content.iter().chain(&result.meta).map(|json| json.get().len());
     values.sum::<usize>() + result.extra.iter().map(|(name, value)| name.len() + value.get().len()).sum::<usize>()
 }
@@ -184,7 +184,7 @@ fn size(result: &CallToolResult) -> usize {
     match &result.without_content {
         // The raw JSON already includes all other fields.
         Some(whole) => whole.get().len(),
-        None => beside(result) + result.content.iter().map(block_size).sum::<usize>(),
+        None => size_beside_content(result) + result.content.iter().map(block_size).sum::<usize>(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::ErrorContract;
 use mcpwire_core::Timestamp;
 
 /// Upper limit of [`Rate::calls`], because each call within the window is stored.
-const MOST: u32 = 10_000;
+const MAX_CALLS: u32 = 10_000;
 
 /// A rate limit: a number of calls per time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Default for Rate {
 pub struct RateLimiter {
     rate: Option<Rate>,
     /// Times of the admitted calls within the window, oldest first.
-    taken: VecDeque<Timestamp>,
+    admitted: VecDeque<Timestamp>,
 }
 
 /// The error of a call that exceeds the rate limit.
@@ -76,30 +76,30 @@ impl core::error::Error for TooManyCalls {}
 impl RateLimiter {
     /// Creates a rate limiter; `None` admits every call.
     pub fn new(rate: Option<Rate>) -> Self {
-        RateLimiter { rate, taken: VecDeque::new() }
+        RateLimiter { rate, admitted: VecDeque::new() }
     }
 
     /// Changes the limit. Calls admitted earlier still count.
     pub fn set(&mut self, rate: Option<Rate>) {
         self.rate = rate;
         if rate.is_none() {
-            self.taken = VecDeque::new();
+            self.admitted = VecDeque::new();
         }
     }
 
     /// Admits a call, or fails with the time to wait.
     pub fn take(&mut self, now: Timestamp) -> Result<(), TooManyCalls> {
         let Some(rate) = self.rate else { return Ok(()) };
-        while self.taken.front().is_some_and(|at| now.duration_since(*at) >= rate.per) {
-            self.taken.pop_front();
+        while self.admitted.front().is_some_and(|at| now.duration_since(*at) >= rate.per) {
+            self.admitted.pop_front();
         }
-        let most = rate.calls.min(MOST) as usize;
-        if self.taken.len() < most {
-            self.taken.push_back(now);
+        let most = rate.calls.min(MAX_CALLS) as usize;
+        if self.admitted.len() < most {
+            self.admitted.push_back(now);
             return Ok(());
         }
         // The window must lose enough calls to fall one below the limit.
-        let blocking = self.taken.get(self.taken.len() - most);
+        let blocking = self.admitted.get(self.admitted.len() - most);
         let retry_after = blocking.map_or(rate.per, |at| (*at + rate.per).duration_since(now));
         Err(TooManyCalls { rate, retry_after })
     }

@@ -8,10 +8,10 @@ use super::{Catalogue, Offered};
 use mcpwire_core::Tool;
 
 /// Maximum number of query words; further words are ignored.
-const MOST_WORDS: usize = 16;
+const MAX_WORDS: usize = 16;
 
 /// Number of bytes of a tool description to search. The limit bounds the cost, because servers choose the length.
-const MOST_READ: usize = 4_096;
+const MAX_DESCRIPTION: usize = 4_096;
 
 /// A search result.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +43,12 @@ const DESCRIPTION: Weights = Weights { same: 6, start: 4, within: 1 };
 pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<Found<'a>> {
     let mut wanted: Vec<String> = Vec::new();
     words(query, &mut |word| {
-        if wanted.len() < MOST_WORDS && !wanted.iter().any(|known| known == word) {
+        if wanted.len() < MAX_WORDS && !wanted.iter().any(|known| known == word) {
             wanted.push(word.into());
         }
     });
-    let mut having = [0_u32; MOST_WORDS];
-    let mut fits: Vec<(Offered<'a>, [u8; MOST_WORDS])> = Vec::new();
+    let mut having = [0_u32; MAX_WORDS];
+    let mut fits: Vec<(Offered<'a>, [u8; MAX_WORDS])> = Vec::new();
     for offered in catalogue.tools() {
         let fit = fit(&offered, &wanted);
         for (having, fit) in having.iter_mut().zip(fit) {
@@ -60,7 +60,7 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
     }
     let all = u32::try_from(catalogue.len()).unwrap_or(u32::MAX);
     let rarity = having.map(|having| 1 + (all / having.max(1)).max(1).ilog2());
-    let score = |fit: [u8; MOST_WORDS]| {
+    let score = |fit: [u8; MAX_WORDS]| {
         let sum: u32 = fit.iter().zip(rarity).map(|(fit, rarity)| u32::from(*fit) * rarity).sum();
         let words = u32::try_from(fit.iter().filter(|fit| **fit > 0).count()).unwrap_or(0);
         sum * words
@@ -74,7 +74,7 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
 }
 
 /// Returns the best score of each query word over all fields of a tool.
-fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MOST_WORDS] {
+fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MAX_WORDS] {
     let Tool { name, title, description, annotations, .. } = offered.tool;
     let title = title.as_deref().or_else(|| annotations.as_ref()?.title.as_deref());
     let places = [
@@ -83,7 +83,7 @@ fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MOST_WORDS] {
         (offered.slug, SERVER),
         (start_of(description.as_deref().unwrap_or("")), DESCRIPTION),
     ];
-    let mut fits = [0; MOST_WORDS];
+    let mut fits = [0; MAX_WORDS];
     for (text, weights) in places {
         words(text, &mut |word| {
             for (fit, wanted) in fits.iter_mut().zip(wanted) {
@@ -110,7 +110,7 @@ fn weight(word: &str, wanted: &str, weights: Weights) -> u32 {
 }
 
 fn start_of(text: &str) -> &str {
-    let mut end = text.len().min(MOST_READ);
+    let mut end = text.len().min(MAX_DESCRIPTION);
     while !text.is_char_boundary(end) {
         end -= 1;
     }

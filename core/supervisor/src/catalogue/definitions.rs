@@ -11,17 +11,17 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Filter;
-use super::keyed::{Hash, Key};
+use super::keyed_hash::{HashKey, KeyedHasher};
 use mcpwire_core::Json;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 use mcpwire_core::json_reader::{Reader, Result};
 
 /// Maximum number of changes reported for one list. 100: more than a person reads, and few enough to bound memory.
-const MOST_TOLD: usize = 100;
+const MAX_CHANGES: usize = 100;
 
 /// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition.
-const MOST_GONE: usize = 1_000;
+const MAX_REMOVED: usize = 1_000;
 
 /// A part of a tool definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -97,13 +97,13 @@ impl ToolChanges {
 #[derive(Default)]
 pub(super) struct Definitions {
     /// The known tools, sorted by the hash of their names; `None` before the first list.
-    known: Option<Vec<Known>>,
+    known: Option<Vec<KnownTool>>,
     /// The reported changes that the user has not reviewed yet.
-    told: BTreeMap<String, BTreeSet<ToolPart>>,
+    unreviewed: BTreeMap<String, BTreeSet<ToolPart>>,
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownTool {
     name: u64,
     parts: [u32; PARTS.len()],
     /// Whether the tool is in the latest list.
@@ -112,16 +112,16 @@ struct Known {
 
 impl Definitions {
     /// Records a list as the baseline, unless there is one already.
-    pub(super) fn expect(&mut self, key: Key, list: &ToolList) {
-        self.known.get_or_insert_with(|| sorted(list.listed().items.iter().map(|tool| Known::of(key, tool))));
+    pub(super) fn set_baseline(&mut self, key: HashKey, list: &ToolList) {
+        self.known.get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::of(key, tool))));
     }
 
     /// Compares a list with the known definitions and returns the changes. Filtered tools are not reported.
-    pub(super) fn compare(&mut self, key: Key, list: &ToolList, filter: &Filter) -> ToolChanges {
+    pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
         let tools = &list.listed().items;
-        let now: Vec<Known> = tools.iter().map(|tool| Known::of(key, tool)).collect();
+        let now: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::of(key, tool)).collect();
         let Some(before) = self.known.take() else {
-            self.known = Some(sorted(now.into_iter()));
+            self.known = Some(sort_by_name(now.into_iter()));
             return ToolChanges::default();
         };
         let mut changes = ToolChanges::default();
@@ -131,50 +131,50 @@ impl Definitions {
             if parts.is_empty() || !filter.permits(&tool.name) {
                 continue;
             }
-            if changes.tools.len() == MOST_TOLD {
+            if changes.tools.len() == MAX_CHANGES {
                 changes.more += 1;
                 continue;
             }
-            if self.told.len() < MOST_TOLD || self.told.contains_key(&tool.name) {
-                self.told.entry(tool.name.clone()).or_default().extend(&parts);
+            if self.unreviewed.len() < MAX_CHANGES || self.unreviewed.contains_key(&tool.name) {
+                self.unreviewed.entry(tool.name.clone()).or_default().extend(&parts);
             }
             changes.tools.push(ToolChange { tool: tool.name.clone(), parts });
         }
-        let mut known = sorted(now.into_iter());
-        let is_gone = |was: &&Known| known.binary_search_by_key(&was.name, |known| known.name).is_err();
-        let mut gone: Vec<Known> = before.iter().filter(is_gone).copied().collect();
+        let mut known = sort_by_name(now.into_iter());
+        let is_gone = |was: &&KnownTool| known.binary_search_by_key(&was.name, |known| known.name).is_err();
+        let mut gone: Vec<KnownTool> = before.iter().filter(is_gone).copied().collect();
         // Tools of the previous list take precedence over those removed earlier.
         gone.sort_by_key(|was| !was.listed);
-        known.extend(gone.into_iter().take(MOST_GONE).map(|was| Known { listed: false, ..was }));
-        self.known = Some(sorted(known.into_iter()));
+        known.extend(gone.into_iter().take(MAX_REMOVED).map(|was| KnownTool { listed: false, ..was }));
+        self.known = Some(sort_by_name(known.into_iter()));
         changes
     }
 
     /// Returns the changes that the user has not reviewed yet.
-    pub(super) fn told(&self) -> Vec<ToolChange> {
+    pub(super) fn unreviewed(&self) -> Vec<ToolChange> {
         let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
             tool: tool.clone(),
             parts: parts.iter().copied().collect(),
         };
-        self.told.iter().map(change).collect()
+        self.unreviewed.iter().map(change).collect()
     }
 
     /// Marks all changes as reviewed.
-    pub(super) fn seen(&mut self) {
-        self.told.clear();
+    pub(super) fn mark_reviewed(&mut self) {
+        self.unreviewed.clear();
     }
 }
 
-fn sorted(known: impl Iterator<Item = Known>) -> Vec<Known> {
-    let mut known: Vec<Known> = known.collect();
+fn sort_by_name(known: impl Iterator<Item = KnownTool>) -> Vec<KnownTool> {
+    let mut known: Vec<KnownTool> = known.collect();
     known.sort_unstable_by_key(|known| known.name);
     known
 }
 
-impl Known {
-    fn of(key: Key, tool: &Tool) -> Self {
-        let text = |text: Option<&str>| text.map_or(0, |text| short(key.text(text)));
-        let json = |json: Option<&Json>| json.map_or(0, |json| short(value(key, json)));
+impl KnownTool {
+    fn of(key: HashKey, tool: &Tool) -> Self {
+        let text = |text: Option<&str>| text.map_or(0, |text| shorten(key.hash_text(text)));
+        let json = |json: Option<&Json>| json.map_or(0, |json| shorten(hash_value(key, json)));
         let annotations = tool.annotations.as_ref().and_then(|annotations| Json::from_value(annotations).ok());
         let parts = [
             text(tool.title.as_deref()),
@@ -183,56 +183,56 @@ impl Known {
             json(tool.output_schema.as_ref()),
             json(annotations.as_ref()),
         ];
-        Known { name: key.text(&tool.name), parts, listed: true }
+        KnownTool { name: key.hash_text(&tool.name), parts, listed: true }
     }
 
-    fn differs_from(&self, other: &Known) -> Vec<ToolPart> {
+    fn differs_from(&self, other: &KnownTool) -> Vec<ToolPart> {
         let pairs = PARTS.iter().zip(self.parts.iter().zip(&other.parts));
         pairs.filter(|(_, (one, other))| one != other).map(|(part, _)| *part).collect()
     }
 }
 
 /// Shortens a hash to 32 bits, which suffice because an attacker has only one attempt.
-fn short(hash: u64) -> u32 {
+fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
 /// Returns the hash of a JSON value. It ignores whitespace, escapes and the order of object members, because some
 /// servers change the order each time.
-fn value(key: Key, json: &Json) -> u64 {
+fn hash_value(key: HashKey, json: &Json) -> u64 {
     // Hash invalid JSON as plain text.
-    node(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.text(json.get()))
+    hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
 }
 
 /// Hashes the next value of the reader. The reader limits the recursion to 128 levels.
-fn node(key: Key, reader: &mut Reader<'_>) -> Result<u64> {
-    let mut hash = Hash::new(key);
+fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> Result<u64> {
+    let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {
         Some(b'{') => {
             // A sum is independent of the order of the members.
             let mut members = 0_u64;
             reader.members(&mut |name, reader| {
-                let mut member = Hash::new(key);
-                member.number(key.text(name));
-                member.number(node(key, reader)?);
+                let mut member = KeyedHasher::new(key);
+                member.write_u64(key.hash_text(name));
+                member.write_u64(hash_next(key, reader)?);
                 members = members.wrapping_add(member.finish());
                 Ok(())
             })?;
-            hash.bytes(b"{");
-            hash.number(members);
+            hash.write(b"{");
+            hash.write_u64(members);
         }
         Some(b'[') => {
-            hash.bytes(b"[");
+            hash.write(b"[");
             reader.elements(&mut |reader| {
-                hash.number(node(key, reader)?);
+                hash.write_u64(hash_next(key, reader)?);
                 Ok(())
             })?;
         }
         Some(b'"') => {
-            hash.bytes(b"\"");
-            hash.bytes(reader.string()?.as_bytes());
+            hash.write(b"\"");
+            hash.write(reader.string()?.as_bytes());
         }
-        _ => hash.bytes(reader.raw()?.as_bytes()),
+        _ => hash.write(reader.raw()?.as_bytes()),
     }
     Ok(hash.finish())
 }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn hash(text: &str) -> u64 {
-        value(Key::new(7), &Json::parse(text).unwrap())
+        hash_value(HashKey::new(7), &Json::parse(text).unwrap())
     }
 
     #[test]
@@ -265,6 +265,6 @@ mod tests {
     #[test]
     fn another_key_makes_another_hash() {
         let json = Json::parse("[1]").unwrap();
-        assert_ne!(value(Key::new(1), &json), value(Key::new(2), &json));
+        assert_ne!(hash_value(HashKey::new(1), &json), hash_value(HashKey::new(2), &json));
     }
 }

@@ -2,7 +2,7 @@
 
 mod definitions;
 mod filter;
-mod keyed;
+mod keyed_hash;
 mod names;
 
 use alloc::collections::BTreeMap;
@@ -15,14 +15,14 @@ pub use definitions::{ToolChange, ToolChanges, ToolPart};
 pub use filter::Filter;
 
 use self::definitions::Definitions;
-use self::keyed::Key;
-use self::names::Longest;
+use self::keyed_hash::HashKey;
+use self::names::NameLimit;
 use super::ServerId;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 
 /// Default length limit of exposed tool names, from the APIs of language models.
-const LONGEST_NAME: usize = 64;
+const DEFAULT_NAME_LIMIT: usize = 64;
 
 /// An immutable snapshot of all offered tools.
 ///
@@ -110,7 +110,7 @@ impl Catalogue {
     }
 
     fn find_exposed(&self, name: &str) -> Option<Offered<'_>> {
-        let slug = &name[..name.find(names::BORDER)?];
+        let slug = &name[..name.find(names::SEPARATOR)?];
         let found = self.sections.binary_search_by(|section| section.slug.as_str().cmp(slug)).ok()?;
         let section = &self.sections[found];
         let exposed = |place: &u32| section.entries[*place as usize].exposed.as_str();
@@ -126,10 +126,10 @@ impl fmt::Debug for Catalogue {
 }
 
 impl Section {
-    fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, longest: Longest) -> Self {
+    fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, limit: NameLimit) -> Self {
         let raw: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
         // Names are assigned before filtering, so that a change of the filter renames no tool.
-        let names = names::exposed(server, slug, &raw, longest);
+        let names = names::exposed_names(server, slug, &raw, limit);
         let mut entries: Vec<Entry> = (0..)
             .zip(names)
             .zip(&raw)
@@ -181,8 +181,8 @@ impl Section {
 /// ```
 #[derive(Debug)]
 pub struct CatalogueBuilder {
-    longest: Longest,
-    key: Key,
+    limit: NameLimit,
+    key: HashKey,
     members: BTreeMap<ServerId, Member>,
     /// Whether servers were added, removed or renamed, so that slugs must be assigned again.
     renamed: bool,
@@ -217,7 +217,7 @@ impl Default for CatalogueBuilder {
 impl CatalogueBuilder {
     /// Creates a builder without servers. Exposed names have at most 64 characters.
     pub fn new() -> Self {
-        CatalogueBuilder::with_longest_name(LONGEST_NAME)
+        CatalogueBuilder::with_longest_name(DEFAULT_NAME_LIMIT)
     }
 
     /// Creates a builder with another limit of exposed names, in characters.
@@ -225,8 +225,8 @@ impl CatalogueBuilder {
     /// The minimum is 40: a shorter name has no room for the hash that keeps tools apart.
     pub fn with_longest_name(longest: usize) -> Self {
         CatalogueBuilder {
-            longest: Longest::new(longest),
-            key: Key::new(0),
+            limit: NameLimit::new(longest),
+            key: HashKey::new(0),
             members: BTreeMap::new(),
             renamed: false,
             changed: false,
@@ -239,7 +239,7 @@ impl CatalogueBuilder {
     /// A server that knows the seed could change a tool unnoticed.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
-        self.key = Key::new(seed);
+        self.key = HashKey::new(seed);
         self
     }
 
@@ -292,7 +292,7 @@ impl CatalogueBuilder {
     /// has been seen.
     pub fn expect_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.definitions.expect(self.key, tools);
+            member.definitions.set_baseline(self.key, tools);
         }
     }
 
@@ -305,23 +305,23 @@ impl CatalogueBuilder {
 
     /// Returns up to 100 changed tools of a server that have not been marked by [`changes_seen`](Self::changes_seen).
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
-        self.members.get(&server).map(|member| member.definitions.told()).unwrap_or_default()
+        self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
     }
 
     /// Marks the changed tools of a server as reviewed.
     pub fn changes_seen(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.definitions.seen();
+            member.definitions.mark_reviewed();
         }
     }
 
     /// Returns the current catalogue. Rebuilds only the sections that changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         if self.renamed {
-            self.name_anew();
+            self.assign_slugs();
         }
         if self.changed {
-            self.collect();
+            self.rebuild();
         }
         Arc::clone(&self.current)
     }
@@ -330,9 +330,9 @@ impl CatalogueBuilder {
     /// before `__` is compared: the server need not have such a tool.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
         if self.renamed {
-            self.name_anew();
+            self.assign_slugs();
         }
-        let (slug, _) = exposed.split_once(names::BORDER)?;
+        let (slug, _) = exposed.split_once(names::SEPARATOR)?;
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
@@ -344,10 +344,10 @@ impl CatalogueBuilder {
         })
     }
 
-    fn name_anew(&mut self) {
+    fn assign_slugs(&mut self) {
         self.renamed = false;
         let names = self.members.iter().map(|(id, member)| (*id, member.name.as_str()));
-        for (id, slug) in names::slugs(names, self.longest) {
+        for (id, slug) in names::slugs(names, self.limit) {
             if let Some(member) = self.members.get_mut(&id)
                 && member.slug != slug
             {
@@ -357,12 +357,12 @@ impl CatalogueBuilder {
         }
     }
 
-    fn collect(&mut self) {
+    fn rebuild(&mut self) {
         self.changed = false;
         let mut sections = Vec::new();
         for (id, member) in &mut self.members {
             let Some(tools) = &member.tools else { continue };
-            let made = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.longest));
+            let made = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.limit));
             sections.push(Arc::clone(member.section.get_or_insert_with(made)));
         }
         sections.sort_unstable_by(|one, other| one.slug.cmp(&other.slug));

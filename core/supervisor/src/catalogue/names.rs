@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 use crate::ServerId;
 
 /// Separator between the slug and the tool name.
-pub(super) const BORDER: &str = "__";
+pub(super) const SEPARATOR: &str = "__";
 
 /// Minimum length limit: it leaves room for a slug, a tool name and a hash.
-const SHORTEST: usize = 40;
+const MIN_LIMIT: usize = 40;
 
 /// Number of hexadecimal digits that distinguish tools of one server: 40 bits.
 const TOOL_DIGITS: usize = 10;
@@ -26,15 +26,15 @@ const SLUG_DIGITS: usize = 6;
 
 /// Length limit of exposed names, in bytes. Names are ASCII.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Longest(usize);
+pub(super) struct NameLimit(usize);
 
-impl Longest {
+impl NameLimit {
     pub(super) fn new(bytes: usize) -> Self {
-        Longest(bytes.max(SHORTEST))
+        NameLimit(bytes.max(MIN_LIMIT))
     }
 
     fn slug(self) -> usize {
-        self.0 / 2 - BORDER.len()
+        self.0 / 2 - SEPARATOR.len()
     }
 }
 
@@ -42,7 +42,7 @@ impl Longest {
 /// run.
 pub(super) fn slugs<'a>(
     names: impl Iterator<Item = (ServerId, &'a str)>,
-    longest: Longest,
+    limit: NameLimit,
 ) -> BTreeMap<ServerId, String> {
     let mut wanted: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
     for (id, name) in names {
@@ -52,7 +52,7 @@ pub(super) fn slugs<'a>(
     // A short slug wanted by only one server is used unchanged.
     wanted.retain(|slug, ids| {
         let [id] = ids[..] else { return true };
-        if slug.len() > longest.slug() {
+        if slug.len() > limit.slug() {
             return true;
         }
         taken.insert(slug.clone(), id);
@@ -60,7 +60,7 @@ pub(super) fn slugs<'a>(
     });
     for (slug, mut ids) in wanted {
         ids.sort_unstable();
-        let kept = slug[..slug.len().min(longest.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
+        let kept = slug[..slug.len().min(limit.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
         for id in ids {
             for salt in 0.. {
                 let digits = hash(id, "", salt) >> (64 - 4 * SLUG_DIGITS);
@@ -78,7 +78,7 @@ pub(super) fn slugs<'a>(
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {
-        let c = if is_usual(c) { c.to_ascii_lowercase() } else { '_' };
+        let c = if is_allowed(c) { c.to_ascii_lowercase() } else { '_' };
         if c != '_' || !slug.ends_with('_') {
             slug.push(c);
         }
@@ -95,20 +95,20 @@ fn slug(name: &str) -> String {
 /// Returns the exposed names of a server's tools, in the order of `tools`.
 ///
 /// Names depend only on the server and its set of tools, not on their order or on other servers.
-pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: Longest) -> Vec<String> {
-    let room = longest.0.saturating_sub(slug.len() + BORDER.len());
-    let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_usual);
+pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
+    let room = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
+    let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_allowed);
     let mut names: Vec<String> = tools.iter().map(|_| String::new()).collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     // Valid names are used unchanged.
     for (name, tool) in names.iter_mut().zip(tools) {
         if fits(tool) {
-            *name = format!("{slug}{BORDER}{tool}");
+            *name = format!("{slug}{SEPARATOR}{tool}");
         }
     }
     let mut changed: Vec<(&'a str, String, usize)> = Vec::new();
     for (place, tool) in tools.iter().enumerate().filter(|(place, _)| names[*place].is_empty()) {
-        changed.push((tool, tool.chars().map(|c| if is_usual(c) { c } else { '_' }).collect(), place));
+        changed.push((tool, tool.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect(), place));
     }
     if changed.is_empty() {
         return names;
@@ -125,7 +125,7 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
     // Names without a hash are assigned first, then the others in alphabetical order.
     order.sort_unstable_by_key(|(tool, usual, _)| (!alone(usual), *tool));
     for (tool, usual, place) in order {
-        let plain = format!("{slug}{BORDER}{usual}");
+        let plain = format!("{slug}{SEPARATOR}{usual}");
         if alone(usual) && taken.insert(plain.clone()) {
             names[*place] = plain;
             continue;
@@ -133,7 +133,7 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
         let kept = &usual[..usual.len().min(room.saturating_sub(TOOL_DIGITS + 1))];
         for salt in 0.. {
             let digits = hash(id, tool, salt) >> (64 - 4 * TOOL_DIGITS);
-            let name = format!("{slug}{BORDER}{kept}_{digits:0TOOL_DIGITS$x}");
+            let name = format!("{slug}{SEPARATOR}{kept}_{digits:0TOOL_DIGITS$x}");
             if taken.insert(name.clone()) {
                 names[*place] = name;
                 break;
@@ -143,7 +143,7 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
     names
 }
 
-fn is_usual(c: char) -> bool {
+fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
@@ -181,9 +181,9 @@ mod tests {
 
     #[test]
     fn names_that_look_alike_are_told_apart_in_any_order() {
-        let longest = Longest::new(64);
-        let one = slugs([(A, "my server"), (B, "my.server")].into_iter(), longest);
-        let other = slugs([(B, "my.server"), (A, "my server")].into_iter(), longest);
+        let limit = NameLimit::new(64);
+        let one = slugs([(A, "my server"), (B, "my.server")].into_iter(), limit);
+        let other = slugs([(B, "my.server"), (A, "my server")].into_iter(), limit);
         assert_eq!(one, other);
         assert_ne!(one[&A], one[&B]);
         assert!(one[&A].starts_with("my_server_") && one[&A].len() == "my_server_".len() + SLUG_DIGITS);
@@ -191,11 +191,11 @@ mod tests {
 
     #[test]
     fn a_slug_that_is_another_ones_with_its_hash_is_left_to_it() {
-        let longest = Longest::new(64);
-        let first = slugs([(A, "x"), (B, "X!")].into_iter(), longest);
+        let limit = NameLimit::new(64);
+        let first = slugs([(A, "x"), (B, "X!")].into_iter(), limit);
         let c = ServerId::from_u128(0xc);
         let taken = first[&A].clone();
-        let three = slugs([(A, "x"), (B, "X!"), (c, taken.as_str())].into_iter(), longest);
+        let three = slugs([(A, "x"), (B, "X!"), (c, taken.as_str())].into_iter(), limit);
         assert_eq!(three[&c], taken);
         assert_ne!(three[&A], taken);
         assert_eq!(three.len(), 3);

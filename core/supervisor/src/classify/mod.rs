@@ -1,21 +1,21 @@
 //! Classifies failures: from the evidence to the error for the user and the decision to retry.
 
-mod engine;
-mod tables;
-mod telling;
+mod core_errors;
+mod known_messages;
+mod stderr;
 
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
-use self::telling::telling;
+use self::stderr::error_line;
 use super::{ErrorCode, ErrorContract, Failure, PackageKind, Retry};
 use mcpwire_core::RpcError;
 use mcpwire_core::printable;
 
 /// Maximum length of quoted server output, in bytes: about one log line, without a stack trace.
-const QUOTED: usize = 300;
+const MAX_QUOTE: usize = 300;
 
 /// The stage at which a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -136,34 +136,36 @@ impl<'a> Evidence<'a> {
     /// Classifies the failure: the error to show and whether to retry. The result depends only on the evidence.
     pub fn classify(&self) -> Failure {
         match &self.cause {
-            Cause::Spawn(fault) => self.not_spawned(fault),
-            Cause::Exit { .. } | Cause::Closed if self.stage.is_start() => self.said().unwrap_or_else(|| self.exited()),
-            Cause::Exit { .. } | Cause::Closed => self.exited(),
-            Cause::Timeout(after) => self.timed_out(*after),
-            Cause::Http { status, retry_after } => http(*status, *retry_after),
+            Cause::Spawn(fault) => self.spawn_failure(fault),
+            Cause::Exit { .. } | Cause::Closed if self.stage.is_start() => {
+                self.stderr_failure().unwrap_or_else(|| self.exit_failure())
+            }
+            Cause::Exit { .. } | Cause::Closed => self.exit_failure(),
+            Cause::Timeout(after) => self.timeout_failure(*after),
+            Cause::Http { status, retry_after } => http_failure(*status, *retry_after),
             Cause::Network(text) => {
                 let what = if self.stage.is_start() { "Connection failed" } else { "Connection lost" };
-                Failure::new(ErrorContract::network("transport", format!("{what}: {}", quoted(text))), Retry::Backoff)
+                Failure::new(ErrorContract::network("transport", format!("{what}: {}", quote(text))), Retry::Backoff)
             }
-            Cause::Rpc { code, message } => self.refused(*code, message),
+            Cause::Rpc { code, message } => self.rpc_failure(*code, message),
             Cause::NoCommonVersion(versions) => {
-                let text = format!("Unsupported protocol version (server: {})", quoted(versions));
+                let text = format!("Unsupported protocol version (server: {})", quote(versions));
                 Failure::new(ErrorContract::unavailable(text).at("protocol_version"), Retry::Never)
             }
             Cause::Unreadable(text) => {
-                let text = format!("the MCP server's answer cannot be read: {}", quoted(text));
+                let text = format!("the MCP server's answer cannot be read: {}", quote(text));
                 Failure::new(ErrorContract::unavailable(text), Retry::Backoff)
             }
             // A failed tool says nothing about the health of the server.
             Cause::Tool(text) => {
-                let text = if text.is_empty() { "the tool failed and says nothing".into() } else { quoted(text) };
+                let text = if text.is_empty() { "the tool failed and says nothing".into() } else { quote(text) };
                 Failure::new(ErrorContract::unavailable(text), Retry::Never)
             }
             Cause::Cancelled => Failure::new(ErrorContract::conflict("", "it was cancelled"), Retry::Never),
         }
     }
 
-    fn not_spawned(&self, fault: &SpawnFault<'_>) -> Failure {
+    fn spawn_failure(&self, fault: &SpawnFault<'_>) -> Failure {
         let field = if self.kind.runner().is_some() { "package.package_type" } else { "package.identifier" };
         let program = match self.kind.runner() {
             Some(runner) => format!("`{runner}`"),
@@ -182,7 +184,7 @@ impl<'a> Evidence<'a> {
                 ErrorContract::validation(field, format!("{program} is nothing that can be executed"))
             }
             SpawnFault::Other(text) => {
-                let text = format!("the MCP server could not be started: {}", quoted(text));
+                let text = format!("the MCP server could not be started: {}", quote(text));
                 return Failure::new(ErrorContract::unavailable(text), Retry::Backoff);
             }
         };
@@ -190,21 +192,21 @@ impl<'a> Evidence<'a> {
     }
 
     /// Classifies the failure by known messages on standard error.
-    fn said(&self) -> Option<Failure> {
-        tables::look_up(self.kind, self.stderr).or_else(|| {
-            let name = telling::missing_credential(self.stderr)?;
+    fn stderr_failure(&self) -> Option<Failure> {
+        known_messages::look_up(self.kind, self.stderr).or_else(|| {
+            let name = stderr::missing_credential(self.stderr)?;
             Some(Failure::missing_credentials([name]))
         })
     }
 
-    fn exited(&self) -> Failure {
+    fn exit_failure(&self) -> Failure {
         let what: Cow<'_, str> = match self.cause {
             Cause::Exit { code: Some(code), .. } => format!("MCP server exited (code {code})").into(),
             Cause::Exit { signal: Some(signal), .. } => format!("MCP server exited (signal {signal})").into(),
             Cause::Exit { .. } => "MCP server exited".into(),
             _ => "the MCP server closed the connection".into(),
         };
-        let said = telling(self.stderr).map_or_else(|| "no stderr captured".into(), quoted);
+        let said = error_line(self.stderr).map_or_else(|| "no stderr captured".into(), quote);
         let text = format!("{what}: {said}");
         let (error, retry) = match self.cause {
             Cause::Exit { code: Some(127), .. } if self.stage.is_start() => {
@@ -218,7 +220,7 @@ impl<'a> Evidence<'a> {
         Failure::new(error, retry)
     }
 
-    fn timed_out(&self, after: Duration) -> Failure {
+    fn timeout_failure(&self, after: Duration) -> Failure {
         let what = match self.stage {
             Stage::Launch => "Start timed out",
             Stage::Negotiate => "Handshake timed out",
@@ -229,17 +231,17 @@ impl<'a> Evidence<'a> {
         let mut text = format!("{what} after {}s", after.as_secs_f32());
         // A package manager without network reports the problem on standard error long before it exits.
         if self.stage.is_start()
-            && let Some(line) = telling(self.stderr)
+            && let Some(line) = error_line(self.stderr)
         {
             text.push_str(": ");
-            text.push_str(&quoted(line));
+            text.push_str(&quote(line));
         }
         Failure::new(ErrorContract::network("timeout", text), Retry::Backoff)
     }
 
-    fn refused(&self, code: i64, message: &str) -> Failure {
+    fn rpc_failure(&self, code: i64, message: &str) -> Failure {
         let text =
-            if message.is_empty() { format!("the MCP server answered with error {code}") } else { quoted(message) };
+            if message.is_empty() { format!("the MCP server answered with error {code}") } else { quote(message) };
         let in_call = self.stage == Stage::Call;
         match code {
             UNSUPPORTED_VERSION => {
@@ -261,7 +263,7 @@ impl<'a> Evidence<'a> {
 /// Error code of the specification (version 2026-07-28, basic/versioning).
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
-fn http(status: u16, retry_after: Option<Duration>) -> Failure {
+fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
     let (error, retry) = match status {
         401 | 403 => {
             let text = format!("Missing required credentials: authorization required (HTTP {status})");
@@ -285,10 +287,10 @@ fn http(status: u16, retry_after: Option<Duration>) -> Failure {
 }
 
 /// Quotes foreign text: truncated, on one line, and without control characters.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let mut out = String::new();
     for c in format!("{}", printable(text.trim())).chars() {
-        if out.len() + c.len_utf8() > QUOTED {
+        if out.len() + c.len_utf8() > MAX_QUOTE {
             out.push('…');
             break;
         }
@@ -297,6 +299,6 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn found(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
+fn failure_at(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
     Failure::new(ErrorContract::new(code, text).at(field), retry)
 }

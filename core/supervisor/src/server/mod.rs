@@ -21,11 +21,12 @@ mod attempt;
 mod commands;
 mod events;
 mod io;
+mod pending_commands;
+mod probes;
+mod refreshes;
 mod restarts;
 mod state;
 mod timeouts;
-mod upkeep;
-mod waiting;
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -34,10 +35,11 @@ use alloc::sync::Arc;
 pub use io::{Command, CommandId, Effect, Event, Generation};
 pub use state::{Detail, State, Status};
 
-use self::attempt::{Stopping, Then};
+use self::attempt::{AfterStop, StopProgress};
+use self::pending_commands::PendingCommands;
+use self::probes::Probes;
+use self::refreshes::Refreshes;
 use self::restarts::Restarts;
-use self::upkeep::{Probes, Refreshes};
-use self::waiting::Waiting;
 use super::{ErrorContract, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
@@ -78,43 +80,43 @@ pub struct Server {
     state: State,
     since: Timestamp,
     generation: Generation,
-    life: Life,
+    process: ProcessState,
     /// Set only in [`State::Stopping`].
-    stopping: Option<Stopping>,
+    stopping: Option<StopProgress>,
     /// Timeout of the current state.
     deadline: Option<Timestamp>,
     restarts: Restarts,
-    waiting: Waiting,
+    pending: PendingCommands,
     refreshes: Refreshes,
     probes: Probes,
     /// The current tool list, or the last known one of a server that does not run.
     tools: Option<Arc<ToolList>>,
     /// Whether the tools stay visible although the server does not run: it sleeps, goes to sleep or wakes up.
-    dozes: bool,
+    is_dormant: bool,
     /// The tool list that the last [`Effect::ToolsChanged`] announced.
-    shown: Option<Arc<ToolList>>,
+    announced: Option<Arc<ToolList>>,
     /// Whether this configuration has completed a negotiation before. If not, its package may still have to be
     /// downloaded.
-    proven: bool,
+    has_negotiated: bool,
     /// Whether the host is shutting down.
-    closing: bool,
+    host_closing: bool,
     pid: Option<u32>,
     version: Option<String>,
     error: Option<ErrorContract>,
     calls_in_flight: u32,
     calls: u64,
     /// When the last call ended or reserved the server.
-    called: Timestamp,
+    last_call: Timestamp,
     effects: VecDeque<Effect>,
 }
 
 /// Whether the current generation has a process or connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
+enum ProcessState {
     None,
     /// [`Effect::Launch`] was sent and its result is pending.
-    Ordered,
-    Alive,
+    Launching,
+    Running,
 }
 
 impl Server {
@@ -128,37 +130,37 @@ impl Server {
             state: if enabled { State::Stopped } else { State::Disabled },
             since: now,
             generation: Generation(0),
-            life: Life::None,
+            process: ProcessState::None,
             stopping: None,
             deadline: None,
             restarts: Restarts::new(seed),
-            waiting: Waiting::default(),
+            pending: PendingCommands::default(),
             refreshes: Refreshes::default(),
             probes: Probes::default(),
             tools: None,
-            dozes: false,
-            shown: None,
-            proven: false,
-            closing: false,
+            is_dormant: false,
+            announced: None,
+            has_negotiated: false,
+            host_closing: false,
             pid: None,
             version: None,
             error: None,
             calls_in_flight: 0,
             calls: 0,
-            called: now,
+            last_call: now,
             effects: VecDeque::new(),
         }
     }
 
     /// Sets the generation that the first attempt follows.
-    pub(crate) fn begin_after(&mut self, generation: Generation) {
+    pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
 
     /// Handles a command. The answer is an [`Effect::Reply`] with the same `id`.
     pub fn command(&mut self, id: CommandId, command: Command, now: Timestamp) {
-        self.obey(id, command, now);
-        self.show_tools();
+        self.handle_command(id, command, now);
+        self.announce_tools();
     }
 
     /// Handles an event.
@@ -166,8 +168,8 @@ impl Server {
     /// The server ignores events of earlier generations, except that it kills a process reported by a cancelled launch.
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.generation {
-            self.take_in(event, now);
-            self.show_tools();
+            self.handle_event(event, now);
+            self.announce_tools();
         } else if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation });
         }
@@ -185,13 +187,13 @@ impl Server {
 
     /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.deadline, self.waiting.deadline(), self.upkeep_deadline()].into_iter().flatten().min()
+        [self.deadline, self.pending.deadline(), self.maintenance_deadline()].into_iter().flatten().min()
     }
 
     /// Handles the timeouts that have expired. A call before the deadline has no effect.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        self.pass_time(now);
-        self.show_tools();
+        self.handle_expired(now);
+        self.announce_tools();
     }
 
     /// Returns the id of the server.
@@ -217,7 +219,7 @@ impl Server {
     /// Returns the tools that can be called: those of a running server, or of a lazy server that sleeps, goes to sleep
     /// or wakes up. `None` in every other state.
     pub fn tools(&self) -> Option<&Arc<ToolList>> {
-        if self.state == State::Running || self.dozes { self.tools.as_ref() } else { None }
+        if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
 
     /// Sets the tools of the last run, for example from a cache on disk.
@@ -227,7 +229,7 @@ impl Server {
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
-            self.show_tools();
+            self.announce_tools();
         }
     }
 
@@ -235,7 +237,7 @@ impl Server {
     /// new one arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
-            self.refreshes.touched(&self.policy, now);
+            self.refreshes.refresh_if_expired(&self.policy, now);
         }
     }
 
@@ -268,7 +270,7 @@ impl Server {
     /// Returns whether the last attempt failed for lack of a login, even while that attempt is still being stopped.
     pub(crate) fn wants_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
-        self.state == State::NeedsAuth || then == Some(Then::Rest(State::NeedsAuth))
+        self.state == State::NeedsAuth || then == Some(AfterStop::Rest(State::NeedsAuth))
     }
 
     /// Returns a detailed snapshot for diagnostics.
@@ -303,14 +305,14 @@ impl Server {
         self.effects.push_back(Effect::Reply { command, result });
     }
 
-    fn show_tools(&mut self) {
-        let same = match (self.tools(), &self.shown) {
-            (Some(tools), Some(shown)) => Arc::ptr_eq(tools, shown),
+    fn announce_tools(&mut self) {
+        let same = match (self.tools(), &self.announced) {
+            (Some(tools), Some(announced)) => Arc::ptr_eq(tools, announced),
             (None, None) => true,
             _ => false,
         };
         if !same {
-            self.shown = self.tools().cloned();
+            self.announced = self.tools().cloned();
             self.effects.push_back(Effect::ToolsChanged);
         }
     }

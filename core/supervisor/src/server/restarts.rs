@@ -7,10 +7,10 @@ use crate::{Policy, Restart, Retry};
 use mcpwire_core::Timestamp;
 
 /// Upper limit of [`Budget::restarts`](crate::Budget::restarts), because every restart within the window is stored.
-const MOST_REMEMBERED: u32 = 1_000;
+const MAX_RESTARTS: u32 = 1_000;
 
 /// Longest delay accepted from a server's `Retry-After`. 1 h: a wrong header must not disable a server for good.
-const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
 /// Counts the restarts of a server across attempts.
 #[derive(Clone, Debug)]
@@ -25,13 +25,13 @@ pub(super) struct Restarts {
 
 /// The decision about a failed server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum RestartDecision {
     /// Restart after this delay.
     After(Duration),
     /// Do not restart: the server has failed too often.
     CrashLoop,
     /// Do not restart: a restart would not help, or the policy forbids it.
-    No,
+    GiveUp,
 }
 
 impl Restarts {
@@ -42,13 +42,13 @@ impl Restarts {
     }
 
     /// Resets the counters when a user starts or restarts the server.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn reset(&mut self) {
         self.attempt = 0;
         self.granted.clear();
     }
 
     /// Resets the number of consecutive failures.
-    pub(super) fn recovered(&mut self) {
+    pub(super) fn reset_attempts(&mut self) {
         self.attempt = 0;
     }
 
@@ -60,27 +60,27 @@ impl Restarts {
         self.total
     }
 
-    pub(super) fn begun(&mut self) {
+    pub(super) fn count_restart(&mut self) {
         self.total += 1;
     }
 
-    pub(super) fn after_failure(&mut self, retry: Retry, policy: &Policy, now: Timestamp) -> Verdict {
+    pub(super) fn after_failure(&mut self, retry: Retry, policy: &Policy, now: Timestamp) -> RestartDecision {
         self.attempt = self.attempt.saturating_add(1);
         if !retry.is_automatic() || policy.restart == Restart::Never {
-            return Verdict::No;
+            return RestartDecision::GiveUp;
         }
         let budget = &policy.budget;
         while self.granted.front().is_some_and(|at| now.duration_since(*at) >= budget.within) {
             self.granted.pop_front();
         }
         let many = u32::try_from(self.granted.len()).unwrap_or(u32::MAX);
-        if many >= budget.restarts.min(MOST_REMEMBERED) || self.attempt >= budget.attempts {
-            return Verdict::CrashLoop;
+        if many >= budget.restarts.min(MAX_RESTARTS) || self.attempt >= budget.attempts {
+            return RestartDecision::CrashLoop;
         }
         self.granted.push_back(now);
         let wait = self.wait(policy);
-        Verdict::After(match retry {
-            Retry::After(least) => wait.max(least.min(LONGEST_ASKED)),
+        RestartDecision::After(match retry {
+            Retry::After(least) => wait.max(least.min(MAX_RETRY_AFTER)),
             _ => wait,
         })
     }
@@ -116,7 +116,8 @@ mod tests {
         let mut restarts = Restarts::new(7);
         for attempt in 0..20 {
             let base = Duration::from_secs(1 << attempt.min(10)).min(policy.longest_backoff);
-            let Verdict::After(wait) = restarts.after_failure(Retry::Backoff, &policy, Timestamp::ORIGIN) else {
+            let RestartDecision::After(wait) = restarts.after_failure(Retry::Backoff, &policy, Timestamp::ORIGIN)
+            else {
                 panic!("attempt {attempt} is refused");
             };
             assert!(wait >= base * 4 / 5 && wait <= base * 6 / 5, "{attempt}: {wait:?}");
@@ -126,9 +127,9 @@ mod tests {
     #[test]
     fn what_the_other_side_asks_for_is_the_least() {
         let policy = Policy::new(PackageKind::Http);
-        let asked = Retry::After(Duration::from_secs(90));
-        let verdict = Restarts::new(1).after_failure(asked, &policy, Timestamp::ORIGIN);
-        assert_eq!(verdict, Verdict::After(Duration::from_secs(90)));
+        let requested = Retry::After(Duration::from_secs(90));
+        let verdict = Restarts::new(1).after_failure(requested, &policy, Timestamp::ORIGIN);
+        assert_eq!(verdict, RestartDecision::After(Duration::from_secs(90)));
     }
 
     #[test]
@@ -138,7 +139,7 @@ mod tests {
         let mut granted = 0;
         for hour in 0..100 {
             let now = Timestamp::from_origin(Duration::from_secs(hour * 3_600));
-            if let Verdict::After(_) = restarts.after_failure(Retry::Backoff, &policy, now) {
+            if let RestartDecision::After(_) = restarts.after_failure(Retry::Backoff, &policy, now) {
                 granted += 1;
             }
         }

@@ -8,7 +8,7 @@ use crate::{Command, CommandId, ErrorCode, ErrorContract, ServerId};
 use mcpwire_core::Timestamp;
 
 #[derive(Debug, Default)]
-pub(super) struct Boot {
+pub(super) struct BootProgress {
     left: usize,
     ready: usize,
     failed: usize,
@@ -16,7 +16,7 @@ pub(super) struct Boot {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Closing {
+pub(super) struct ShutdownProgress {
     commands: Vec<CommandId>,
     left: usize,
 }
@@ -31,15 +31,15 @@ impl Supervisor {
         // One extra count is held until all commands are sent, so that early replies do not complete the boot.
         self.boot.get_or_insert_default().left += ids.len() + 1;
         for id in ids {
-            self.give(id, Command::Boot, Origin::Boot, now);
+            self.send_command(id, Command::Boot, Origin::Boot, now);
         }
         if let Some(boot) = &mut self.boot {
             boot.left -= 1;
         }
-        self.tell_booted();
+        self.report_boot();
     }
 
-    pub(super) fn booted(&mut self, result: &Result<(), ErrorContract>) {
+    pub(super) fn server_booted(&mut self, result: &Result<(), ErrorContract>) {
         let Some(boot) = &mut self.boot else { return };
         boot.left -= 1;
         match result {
@@ -47,11 +47,11 @@ impl Supervisor {
             Err(error) if error.code == ErrorCode::Conflict => boot.cancelled += 1,
             Err(_) => boot.failed += 1,
         }
-        self.tell_booted();
+        self.report_boot();
     }
 
-    fn tell_booted(&mut self) {
-        if let Some(&Boot { left: 0, ready, failed, cancelled }) = self.boot.as_ref() {
+    fn report_boot(&mut self) {
+        if let Some(&BootProgress { left: 0, ready, failed, cancelled }) = self.boot.as_ref() {
             self.boot = None;
             self.actions.push_back(Action::Booted { ready, failed, cancelled });
         }
@@ -69,12 +69,12 @@ impl Supervisor {
         // One extra count is held until all commands are sent.
         closing.left += ids.len() + 1;
         for id in ids {
-            self.give(id, Command::Shutdown { by }, Origin::Closing, now);
+            self.send_command(id, Command::Shutdown { by }, Origin::Closing, now);
         }
-        self.one_closed();
+        self.server_closed();
     }
 
-    pub(super) fn one_closed(&mut self) {
+    pub(super) fn server_closed(&mut self) {
         let Some(closing) = &mut self.closing else { return };
         closing.left -= 1;
         if closing.left == 0 {

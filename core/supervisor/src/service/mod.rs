@@ -2,8 +2,8 @@
 
 mod boot;
 mod calls;
-mod gate;
 mod routing;
+mod start_queue;
 mod toggle;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,9 +14,9 @@ use core::time::Duration;
 
 pub use calls::Refusal;
 
-use self::boot::{Boot, Closing};
-use self::gate::Gate;
+use self::boot::{BootProgress, ShutdownProgress};
 use self::routing::Origin;
+use self::start_queue::StartQueue;
 use self::toggle::Toggle;
 use super::{
     Catalogue, CatalogueBuilder, Command, CommandId, Detail, Effect, ErrorContract, Event, Filter, Generation, Policy,
@@ -174,17 +174,17 @@ pub struct Supervisor {
     /// Server names in lower case, for the uniqueness check.
     names: BTreeMap<String, ServerId>,
     catalogue: CatalogueBuilder,
-    catalogue_told: bool,
+    catalogue_announced: bool,
     timers: BTreeSet<(Timestamp, ServerId)>,
-    gate: Gate,
+    start_queue: StartQueue,
     /// Senders of the pending commands, by the internal id of each command.
     origins: BTreeMap<CommandId, Origin>,
     next_command: u64,
     /// The highest generation of the deleted servers. New servers continue from there, so that late events of a deleted
     /// server are ignored.
     last_generation: Generation,
-    boot: Option<Boot>,
-    closing: Option<Closing>,
+    boot: Option<BootProgress>,
+    closing: Option<ShutdownProgress>,
     /// Whether the host is shutting down or has shut down.
     closed: bool,
     actions: VecDeque<Action>,
@@ -217,9 +217,9 @@ impl Supervisor {
             seed,
             servers: BTreeMap::new(),
             names: BTreeMap::new(),
-            catalogue_told: false,
+            catalogue_announced: false,
             timers: BTreeSet::new(),
-            gate: Gate::default(),
+            start_queue: StartQueue::default(),
             origins: BTreeMap::new(),
             next_command: 0,
             last_generation: Generation(0),
@@ -242,9 +242,9 @@ impl Supervisor {
             return Err(ErrorContract::conflict("id", alloc::format!("an MCP with this id exists: {id}")));
         }
         let key = self.check_name(&spec.name, id)?;
-        let seed = self.seed ^ fold(id);
+        let seed = self.seed ^ seed_of(id);
         let mut server = Server::new(id, spec.policy, spec.enabled, seed, now);
-        server.begin_after(self.last_generation);
+        server.continue_after(self.last_generation);
         self.catalogue.add(id, &spec.name, spec.filter.clone());
         self.names.insert(key.clone(), id);
         let managed = Managed {
@@ -284,14 +284,14 @@ impl Supervisor {
         if replaced {
             self.catalogue.expect_others(id);
         }
-        self.tell_catalogue();
+        self.announce_catalogue();
         if !spec.enabled && was {
-            self.give(id, Command::Disable, Origin::Nobody, now);
+            self.send_command(id, Command::Disable, Origin::Internal, now);
         }
-        self.give(id, Command::Configure { policy: spec.policy.into(), replaced }, Origin::Nobody, now);
+        self.send_command(id, Command::Configure { policy: spec.policy.into(), replaced }, Origin::Internal, now);
         if spec.enabled && !was {
-            self.give(id, Command::Enable, Origin::Nobody, now);
-            self.give(id, Command::Boot, Origin::Nobody, now);
+            self.send_command(id, Command::Enable, Origin::Internal, now);
+            self.send_command(id, Command::Boot, Origin::Internal, now);
         }
         Ok(())
     }
@@ -302,7 +302,7 @@ impl Supervisor {
     /// becomes unknown as soon as its process is gone.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
-            self.give(id, command, Origin::Embedder(command_id), now);
+            self.send_command(id, command, Origin::Embedder(command_id), now);
         } else {
             self.reply(command_id, Err(ErrorContract::unknown_server(id)));
         }
@@ -312,7 +312,7 @@ impl Supervisor {
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.event(generation, event, now);
-            self.pump(id, now);
+            self.drain_effects(id, now);
         } else if matches!(event, Event::Launched { .. }) {
             self.actions.push_back(Action::Perform { server: id, effect: Effect::Kill { generation } });
         }
@@ -322,7 +322,7 @@ impl Supervisor {
     pub fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front();
         if action == Some(Action::CatalogueChanged) {
-            self.catalogue_told = false;
+            self.catalogue_announced = false;
         }
         if self.actions.is_empty() {
             self.actions.shrink_to(64);
@@ -333,7 +333,7 @@ impl Supervisor {
     /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let first = self.timers.first().map(|(at, _)| *at);
-        [first, self.gate.deadline()].into_iter().flatten().min()
+        [first, self.start_queue.deadline()].into_iter().flatten().min()
     }
 
     /// Handles the timeouts that have expired. A call before the deadline has no effect.
@@ -342,17 +342,17 @@ impl Supervisor {
         for id in due {
             if let Some(managed) = self.servers.get_mut(&id) {
                 managed.server.handle_timeout(now);
-                self.pump(id, now);
+                self.drain_effects(id, now);
             }
         }
-        self.open_gate(now);
+        self.start_queued(now);
     }
 
     /// Sets the tools of a server's last run, for example from a cache; see [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.remember(tools);
-            self.pump(id, now);
+            self.drain_effects(id, now);
         }
     }
 
@@ -379,7 +379,7 @@ impl Supervisor {
         for id in ids {
             if let Some(managed) = self.servers.get_mut(&id) {
                 managed.server.touch(now);
-                self.pump(id, now);
+                self.drain_effects(id, now);
             }
         }
     }
@@ -452,7 +452,7 @@ impl Supervisor {
     }
 }
 
-fn fold(id: ServerId) -> u64 {
+fn seed_of(id: ServerId) -> u64 {
     let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default();
     half(id.as_u128() >> 64) ^ half(id.as_u128()).rotate_left(29)
 }

@@ -58,9 +58,9 @@ impl Supervisor {
             self.actions.push_back(Action::Persist { server: id, enabled, revision });
         } else if enabled {
             managed.toggle = Some(Toggle::Starting { command, revision: None });
-            self.switch_on(id, now);
+            self.enable_and_start(id, now);
         } else {
-            self.give(id, Command::Disable, Origin::Embedder(command), now);
+            self.send_command(id, Command::Disable, Origin::Embedder(command), now);
         }
     }
 
@@ -75,15 +75,15 @@ impl Supervisor {
                 managed.enabled = enabled;
                 if enabled {
                     managed.toggle = Some(Toggle::Starting { command, revision: Some(revision) });
-                    self.switch_on(id, now);
+                    self.enable_and_start(id, now);
                 } else {
-                    self.give(id, Command::Disable, Origin::Embedder(command), now);
+                    self.send_command(id, Command::Disable, Origin::Embedder(command), now);
                 }
             }
             (Toggle::Reverting { command, error }, Ok(revision)) => {
                 managed.revision = revision;
                 managed.enabled = false;
-                self.give(id, Command::Disable, Origin::Reverted { command, error }, now);
+                self.send_command(id, Command::Disable, Origin::Reverted { command, error }, now);
             }
             // The configuration changed meanwhile or cannot be written, so the flag stays.
             (Toggle::Reverting { command, error }, Err(_)) => self.reply(command, Err(error)),
@@ -92,13 +92,13 @@ impl Supervisor {
         }
     }
 
-    fn switch_on(&mut self, id: ServerId, now: Timestamp) {
-        self.give(id, Command::Enable, Origin::Nobody, now);
-        self.give(id, Command::Start, Origin::Toggle, now);
+    fn enable_and_start(&mut self, id: ServerId, now: Timestamp) {
+        self.send_command(id, Command::Enable, Origin::Internal, now);
+        self.send_command(id, Command::Start, Origin::Toggle, now);
     }
 
     /// Completes `set_enabled` after the start, and restores the flag if the start failed.
-    pub(super) fn toggled(&mut self, id: ServerId, result: Result<(), ErrorContract>) {
+    pub(super) fn finish_set_enabled(&mut self, id: ServerId, result: Result<(), ErrorContract>) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         let Some(Toggle::Starting { command, revision }) = managed.toggle.take() else { return };
         let Err(error) = result else { return self.reply(command, Ok(())) };

@@ -1,9 +1,9 @@
-//! Finds the most informative line of standard error.
+//! Extracts error lines and missing variables from standard error.
 
 /// Returns the last line that looks like an error, or else the last line.
 ///
 /// The search runs backwards, because programs print stack traces and package managers print advice after the error.
-pub(super) fn telling(stderr: &str) -> Option<&str> {
+pub(super) fn error_line(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| is_error(line)).or_else(|| lines().find(|line| !is_trace(line))).or_else(|| lines().next())
 }
@@ -67,7 +67,7 @@ mod tests {
             ),
             ("thread 'main' panicked at src/main.rs:1:1:\nboom", Some("thread 'main' panicked at src/main.rs:1:1:")),
         ] {
-            assert_eq!(telling(stderr), expected, "{stderr}");
+            assert_eq!(error_line(stderr), expected, "{stderr}");
         }
     }
 

@@ -4,7 +4,7 @@
 
 use alloc::format;
 
-use super::{found, quoted};
+use super::{failure_at, quote};
 use crate::ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use crate::{ErrorCode, Failure, PackageKind, Retry};
 
@@ -13,7 +13,7 @@ const RUNNER: &str = "package.package_type";
 
 struct Rule {
     /// Substrings that one line must contain, in lower case. The comparison ignores case.
-    says: &'static [&'static str],
+    contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
     /// The message for the user. The matching line is appended after a colon.
@@ -22,13 +22,13 @@ struct Rule {
 }
 
 const fn rule(
-    says: &'static [&'static str],
+    contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
     text: &'static str,
     retry: Retry,
 ) -> Rule {
-    Rule { says, code, field, text, retry }
+    Rule { contains, code, field, text, retry }
 }
 
 const NO_PACKAGE: &str = "Package not found";
@@ -214,7 +214,7 @@ pub(super) fn look_up(kind: PackageKind, stderr: &str) -> Option<Failure> {
     own.iter().chain(ANY).find_map(|rule| {
         // ASCII lower case keeps the byte length.
         let line =
-            lower.lines().zip(stderr.lines()).find(|(line, _)| rule.says.iter().all(|part| line.contains(part)))?.1;
-        Some(found(rule.code, rule.field, format!("{}: {}", rule.text, quoted(line)), rule.retry))
+            lower.lines().zip(stderr.lines()).find(|(line, _)| rule.contains.iter().all(|part| line.contains(part)))?.1;
+        Some(failure_at(rule.code, rule.field, format!("{}: {}", rule.text, quote(line)), rule.retry))
     })
 }
