@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use crate::Policy;
 use mcpwire_core::Timestamp;
+use mcpwire_core::backoff::exponential;
 
 /// Number of automatic retries after a failed refresh. Later retries need a trigger: a change, or a reader of an
 /// expired list.
@@ -97,8 +98,8 @@ impl Refreshes {
             self.failures = self.failures.saturating_add(1);
             self.stale_at = Some(now + policy.longest_backoff);
             if changed || self.failures <= MAX_RETRIES {
-                let wait = policy.first_backoff.saturating_mul(1 << self.failures.min(5));
-                self.schedule(now + wait.min(policy.longest_backoff), policy);
+                let wait = exponential(policy.first_backoff, policy.longest_backoff, self.failures.min(5));
+                self.schedule(now + wait, policy);
             }
         }
     }

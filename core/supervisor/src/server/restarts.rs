@@ -5,6 +5,8 @@ use core::time::Duration;
 
 use crate::{Policy, Restart, Retry};
 use mcpwire_core::Timestamp;
+use mcpwire_core::backoff::exponential;
+use mcpwire_core::random::XorShift64;
 
 /// Upper limit of [`Budget::restarts`](crate::Budget::restarts), because every restart within the window is stored.
 const MAX_RESTARTS: u32 = 1_000;
@@ -20,7 +22,7 @@ pub(super) struct Restarts {
     /// Times of the restarts within the budget window, oldest first.
     granted: VecDeque<Timestamp>,
     total: u64,
-    entropy: u64,
+    random: XorShift64,
 }
 
 /// The decision about a failed server.
@@ -36,9 +38,7 @@ pub(super) enum RestartDecision {
 
 impl Restarts {
     pub(super) fn new(seed: u64) -> Self {
-        // Zero would stay zero.
-        let entropy = (seed ^ 0x9e37_79b9_7f4a_7c15) | 1;
-        Restarts { attempt: 0, granted: VecDeque::new(), total: 0, entropy }
+        Restarts { attempt: 0, granted: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
     }
 
     /// Resets the counters when a user starts or restarts the server.
@@ -88,18 +88,9 @@ impl Restarts {
     /// Returns the next delay. It doubles with each attempt and varies by 20 %, so that servers that failed together do
     /// not restart together.
     fn wait(&mut self, policy: &Policy) -> Duration {
-        let doublings = self.attempt.saturating_sub(1).min(16);
-        let wait = policy.first_backoff.saturating_mul(1 << doublings).min(policy.longest_backoff);
+        let wait = exponential(policy.first_backoff, policy.longest_backoff, self.attempt.saturating_sub(1));
         let fifth = u64::try_from((wait / 5).as_millis()).unwrap_or(u64::MAX / 4);
-        wait.saturating_sub(wait / 5).saturating_add(Duration::from_millis(self.below(2 * fifth + 1)))
-    }
-
-    /// Xorshift.
-    fn below(&mut self, bound: u64) -> u64 {
-        self.entropy ^= self.entropy << 13;
-        self.entropy ^= self.entropy >> 7;
-        self.entropy ^= self.entropy << 17;
-        (self.entropy >> 11) % bound.max(1)
+        wait.saturating_sub(wait / 5).saturating_add(Duration::from_millis(self.random.below(2 * fifth + 1)))
     }
 }
 

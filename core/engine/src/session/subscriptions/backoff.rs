@@ -3,6 +3,8 @@
 use core::time::Duration;
 
 use super::changes::SubscriptionEnd;
+use crate::backoff::exponential;
+use crate::random::SplitMix64;
 use crate::time::Timestamp;
 
 /// Which ends of a subscription are not taken for the last word. What was never acknowledged is not opened again, and
@@ -53,7 +55,7 @@ const MOST: u32 = 10;
 #[derive(Clone, Debug)]
 pub struct Relisten {
     reopen: Reopen,
-    random: u64,
+    random: SplitMix64,
     attempts: u32,
     /// Since when it is open, or was for the last time.
     open_since: Option<Timestamp>,
@@ -63,7 +65,7 @@ pub struct Relisten {
 impl Relisten {
     /// For a subscription that has not been acknowledged yet. Any seed will do; that of other clients should be another.
     pub fn new(reopen: Reopen, seed: u64) -> Self {
-        Relisten { reopen, random: seed, attempts: 0, open_since: None, is_open: false }
+        Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, open_since: None, is_open: false }
     }
 
     /// The server has acknowledged the subscription.
@@ -91,20 +93,10 @@ impl Relisten {
         if last_word || self.attempts == MOST {
             return None;
         }
-        let whole = FIRST.saturating_mul(1 << self.attempts).min(LONGEST);
+        let whole = exponential(FIRST, LONGEST, self.attempts);
         self.attempts += 1;
-        Some(now + whole / 2 + self.part_of(whole / 2))
-    }
-
-    /// A random part of a time: the generator is splitmix64.
-    fn part_of(&mut self, whole: Duration) -> Duration {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        let millis = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX).max(1);
-        Duration::from_millis(z % millis)
+        let half = u64::try_from((whole / 2).as_millis()).unwrap_or(u64::MAX);
+        Some(now + whole / 2 + Duration::from_millis(self.random.below(half)))
     }
 }
 
