@@ -8,6 +8,7 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::id::ServerId;
+use mcpwire_core::printable;
 
 /// The category of an error. The set is fixed; the wire format is upper case (`NOT_FOUND`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,7 +68,8 @@ impl fmt::Display for ErrorCode {
 /// );
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{code}: {}{}", printable(message), in_parentheses(field))]
 pub struct ErrorContract {
     /// The category of the error.
     pub code: ErrorCode,
@@ -131,14 +133,10 @@ impl ErrorContract {
     }
 }
 
-impl fmt::Display for ErrorContract {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, mcpwire_core::printable(&self.message))?;
-        if self.field.is_empty() { Ok(()) } else { write!(f, " ({})", mcpwire_core::printable(&self.field)) }
-    }
+/// Returns the field at fault for the end of a message; empty if no field is at fault.
+fn in_parentheses(field: &str) -> String {
+    if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
-
-impl core::error::Error for ErrorContract {}
 
 /// What has to happen before a retry can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -164,7 +162,8 @@ impl Retry {
 }
 
 /// A failure of a server: the error to show, and when to retry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
 pub struct Failure {
     /// The error for the user.
     pub error: ErrorContract,
@@ -194,14 +193,6 @@ impl Failure {
         Failure::new(ErrorContract::validation(field, message), Retry::Input)
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl core::error::Error for Failure {}
 
 #[cfg(test)]
 mod tests {

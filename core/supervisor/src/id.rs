@@ -97,16 +97,9 @@ impl<'de> Deserialize<'de> for ServerId {
 }
 
 /// The error of parsing an invalid [`ServerId`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id is a UUID: 32 hexadecimal digits, with hyphens or without")]
 pub struct NotAnId(());
-
-impl fmt::Display for NotAnId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an id is a UUID: 32 hexadecimal digits, with hyphens or without")
-    }
-}
-
-impl core::error::Error for NotAnId {}
 
 #[cfg(test)]
 mod tests {

@@ -47,7 +47,8 @@ pub struct RateLimiter {
 }
 
 /// The error of a call that exceeds the rate limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", rate_limit_error(*rate, *retry_after))]
 pub struct TooManyCalls {
     /// The rate limit.
     pub rate: Rate,
@@ -58,20 +59,14 @@ pub struct TooManyCalls {
 impl TooManyCalls {
     /// Returns the error to show to the user.
     pub fn contract(&self) -> ErrorContract {
-        let Rate { calls, per } = self.rate;
-        let wait = self.retry_after.as_millis().div_ceil(1_000);
-        let text = alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s");
-        ErrorContract::unavailable(text)
+        rate_limit_error(self.rate, self.retry_after)
     }
 }
 
-impl core::fmt::Display for TooManyCalls {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.contract().fmt(f)
-    }
+fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> ErrorContract {
+    let wait = retry_after.as_millis().div_ceil(1_000);
+    ErrorContract::unavailable(alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s"))
 }
-
-impl core::error::Error for TooManyCalls {}
 
 impl RateLimiter {
     /// Creates a rate limiter; `None` admits every call.
