@@ -1,4 +1,4 @@
-//! When a subscription that has ended is opened again.
+//! Backoff for reopening subscriptions.
 
 use core::time::Duration;
 
@@ -23,17 +23,17 @@ pub enum Reopen {
     Always,
 }
 
-/// How long is waited before the first attempt. 1 s: a server that was started anew has had the time to be there.
+/// Delay before the first attempt. 1 s gives a restarted server time to come up.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// The longest wait. 1 min: nobody wants to wait longer for news, and a request a minute harms no server.
+/// Maximum delay. 1 min: a longer delay would make notifications too late, and one request a minute burdens no server.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A subscription that held for so long begins anew with the first wait. 1 min: as long as the longest wait, so that even
-/// a server that ends each of them is not asked more often than that on average.
+/// Time after which an open subscription resets the backoff. 1 min, the longest delay, bounds the average rate of
+/// attempts even if the server ends each subscription.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// The most attempts in a row. 10: some seven minutes, and then somebody should know.
+/// Maximum number of consecutive attempts. 10 attempts take about seven minutes, after which the user should know.
 const MOST: u32 = 10;
 
 /// Says when to listen again. Pure: the time and a seed come in, a moment comes out.
