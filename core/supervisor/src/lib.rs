@@ -28,6 +28,6 @@ pub use id::{NotAnId, ServerId};
 pub use limits::{ResultLimits, Truncated, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
-pub use search::{Found, search_tools};
+pub use search::{ToolMatch, search_tools};
 pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
 pub use service::{Action, Refusal, Spec, Supervisor, SupervisorSettings};

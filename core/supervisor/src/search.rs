@@ -16,7 +16,7 @@ const MAX_DESCRIPTION: usize = 4_096;
 /// A search result.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Found<'a> {
+pub struct ToolMatch<'a> {
     /// The tool.
     pub offered: Offered<'a>,
     /// The relevance. Comparable only within the results of one query.
@@ -40,7 +40,7 @@ const DESCRIPTION: Weights = Weights { same: 6, start: 4, within: 1 };
 ///
 /// The search covers names, titles, descriptions and server slugs, ignoring case and word order. Rare words count more,
 /// and tools with more of the words rank first. The result is deterministic.
-pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<Found<'a>> {
+pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<ToolMatch<'a>> {
     let mut wanted: Vec<String> = Vec::new();
     words(query, &mut |word| {
         if wanted.len() < MAX_WORDS && !wanted.iter().any(|known| known == word) {
@@ -65,8 +65,8 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
         let words = u32::try_from(fit.iter().filter(|fit| **fit > 0).count()).unwrap_or(0);
         sum * words
     };
-    let mut found: Vec<Found<'a>> =
-        fits.into_iter().map(|(offered, fit)| Found { offered, score: score(fit) }).collect();
+    let mut found: Vec<ToolMatch<'a>> =
+        fits.into_iter().map(|(offered, fit)| ToolMatch { offered, score: score(fit) }).collect();
     // A stable sort keeps equal matches in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
