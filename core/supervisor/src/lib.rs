@@ -21,7 +21,7 @@ mod search;
 mod server;
 mod service;
 
-pub use catalogue::{Catalogue, CatalogueBuilder, Filter, Offered, ToolChange, ToolChanges, ToolPart};
+pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
 pub use classify::{Cause, Evidence, SpawnFault, Stage};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
 pub use id::{NotAnId, ServerId};

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{Catalogue, Offered};
+use super::{Catalogue, OfferedTool};
 use mcpwire_core::Tool;
 
 /// Maximum number of query words; further words are ignored.
@@ -18,7 +18,7 @@ const MAX_DESCRIPTION: usize = 4_096;
 #[non_exhaustive]
 pub struct ToolMatch<'a> {
     /// The tool.
-    pub offered: Offered<'a>,
+    pub offered: OfferedTool<'a>,
     /// The relevance. Comparable only within the results of one query.
     pub score: u32,
 }
@@ -48,7 +48,7 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
         }
     });
     let mut having = [0_u32; MAX_WORDS];
-    let mut fits: Vec<(Offered<'a>, [u8; MAX_WORDS])> = Vec::new();
+    let mut fits: Vec<(OfferedTool<'a>, [u8; MAX_WORDS])> = Vec::new();
     for offered in catalogue.tools() {
         let fit = fit(&offered, &wanted);
         for (having, fit) in having.iter_mut().zip(fit) {
@@ -74,7 +74,7 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
 }
 
 /// Returns the best score of each query word over all fields of a tool.
-fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MAX_WORDS] {
+fn fit(offered: &OfferedTool<'_>, wanted: &[String]) -> [u8; MAX_WORDS] {
     let Tool { name, title, description, annotations, .. } = offered.tool;
     let title = title.as_deref().or_else(|| annotations.as_ref()?.title.as_deref());
     let places = [

@@ -57,7 +57,7 @@ struct Entry {
 /// An offered tool, with its server and its exposed name.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Offered<'a> {
+pub struct OfferedTool<'a> {
     /// The unique name to show and call: `<slug>__<tool>`, made of letters, digits, `_` and `-`.
     pub exposed: &'a str,
     /// The server that provides the tool.
@@ -85,18 +85,18 @@ impl Catalogue {
     }
 
     /// Iterates over all tools, sorted by slug and name.
-    pub fn tools(&self) -> impl Iterator<Item = Offered<'_>> {
+    pub fn tools(&self) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
     /// Iterates over the tools of one server, sorted by name.
-    pub fn tools_of(&self, server: ServerId) -> impl Iterator<Item = Offered<'_>> {
+    pub fn tools_of(&self, server: ServerId) -> impl Iterator<Item = OfferedTool<'_>> {
         let section = self.sections.iter().find(|section| section.server == server);
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
     /// Finds a tool by its exposed name, or by its own name if only one server offers a tool of that name.
-    pub fn find(&self, name: &str) -> Option<Offered<'_>> {
+    pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
             let only = providers.next()?;
@@ -105,11 +105,11 @@ impl Catalogue {
     }
 
     /// Iterates over the tools that have this name on their servers.
-    pub fn providers(&self, tool: &str) -> impl Iterator<Item = Offered<'_>> {
+    pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
 
-    fn find_exposed(&self, name: &str) -> Option<Offered<'_>> {
+    fn find_exposed(&self, name: &str) -> Option<OfferedTool<'_>> {
         let slug = &name[..name.find(names::SEPARATOR)?];
         let found = self.sections.binary_search_by(|section| section.slug.as_str().cmp(slug)).ok()?;
         let section = &self.sections[found];
@@ -146,12 +146,12 @@ impl Section {
         self.tools.listed().items.get(entry.place as usize).map_or("", |tool| &tool.name)
     }
 
-    fn offer<'a>(&'a self, entry: &'a Entry) -> Option<Offered<'a>> {
+    fn offer<'a>(&'a self, entry: &'a Entry) -> Option<OfferedTool<'a>> {
         let tool = self.tools.listed().items.get(entry.place as usize)?;
-        Some(Offered { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
+        Some(OfferedTool { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
     }
 
-    fn get(&self, tool: &str) -> Option<Offered<'_>> {
+    fn get(&self, tool: &str) -> Option<OfferedTool<'_>> {
         let found = self.entries.binary_search_by(|entry| self.raw(entry).cmp(tool)).ok()?;
         self.offer(&self.entries[found])
     }
