@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// assert_eq!(id.to_string(), "67e55044-10b1-426f-9247-bb680e5fe0c8");
 /// assert_eq!(ServerId::from_u128(id.as_u128()), id);
 /// assert!("../67e55044".parse::<ServerId>().is_err());
-/// # Ok::<(), mcpwire_supervisor::NotAnId>(())
+/// # Ok::<(), mcpwire_supervisor::InvalidServerId>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(u128);
@@ -62,22 +62,22 @@ impl fmt::Debug for ServerId {
 }
 
 impl FromStr for ServerId {
-    type Err = NotAnId;
+    type Err = InvalidServerId;
 
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
+    fn from_str(text: &str) -> Result<Self, InvalidServerId> {
         let hyphens = text.len() == 36;
         if !hyphens && text.len() != 32 {
-            return Err(NotAnId(()));
+            return Err(InvalidServerId(()));
         }
         let mut bits = 0;
         for (place, byte) in text.bytes().enumerate() {
             if hyphens && matches!(place, 8 | 13 | 18 | 23) {
                 if byte != b'-' {
-                    return Err(NotAnId(()));
+                    return Err(InvalidServerId(()));
                 }
                 continue;
             }
-            let digit = char::from(byte).to_digit(16).ok_or(NotAnId(()))?;
+            let digit = char::from(byte).to_digit(16).ok_or(InvalidServerId(()))?;
             bits = (bits << 4) | u128::from(digit);
         }
         Ok(ServerId(bits))
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for ServerId {
 /// The error of parsing an invalid [`ServerId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id is a UUID: 32 hexadecimal digits, with hyphens or without")]
-pub struct NotAnId(());
+pub struct InvalidServerId(());
 
 #[cfg(test)]
 mod tests {

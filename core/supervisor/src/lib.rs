@@ -24,7 +24,7 @@ mod service;
 pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
 pub use classify::{Cause, Evidence, SpawnFault, Stage};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
-pub use id::{NotAnId, ServerId};
+pub use id::{InvalidServerId, ServerId};
 pub use limits::{ResultLimits, Truncated, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
