@@ -22,7 +22,7 @@ mod server;
 mod service;
 
 pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
-pub use classify::{Cause, Evidence, SpawnFault, Stage};
+pub use classify::{Cause, Evidence, SpawnFailure, Stage};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
 pub use id::{InvalidServerId, ServerId};
 pub use limits::{ResultLimits, Truncated, estimate_tokens};

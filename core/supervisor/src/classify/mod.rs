@@ -42,7 +42,7 @@ impl Stage {
 /// The reason why a process could not be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SpawnFault<'a> {
+pub enum SpawnFailure<'a> {
     /// The program does not exist (`ENOENT`).
     NotFound,
     /// The program is not executable for this user (`EACCES`).
@@ -58,7 +58,7 @@ pub enum SpawnFault<'a> {
 #[non_exhaustive]
 pub enum Cause<'a> {
     /// The process could not be started.
-    Spawn(SpawnFault<'a>),
+    Spawn(SpawnFailure<'a>),
     /// The process exited.
     Exit {
         /// Exit code, if the process exited by itself.
@@ -165,25 +165,25 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn spawn_failure(&self, fault: &SpawnFault<'_>) -> Failure {
+    fn spawn_failure(&self, fault: &SpawnFailure<'_>) -> Failure {
         let field = if self.kind.runner().is_some() { "package.package_type" } else { "package.identifier" };
         let program = match self.kind.runner() {
             Some(runner) => format!("`{runner}`"),
             None => "the program".into(),
         };
         let error = match fault {
-            SpawnFault::NotFound => {
+            SpawnFailure::NotFound => {
                 let what =
                     if self.kind.runner().is_some() { "is not installed, or not on the PATH" } else { "is not there" };
                 ErrorContract::not_found(field, format!("Package not found: {program} {what}"))
             }
-            SpawnFault::NotPermitted => {
+            SpawnFailure::NotPermitted => {
                 ErrorContract::validation(field, format!("{program} may not be executed: permission denied"))
             }
-            SpawnFault::NotExecutable => {
+            SpawnFailure::NotExecutable => {
                 ErrorContract::validation(field, format!("{program} is nothing that can be executed"))
             }
-            SpawnFault::Other(text) => {
+            SpawnFailure::Other(text) => {
                 let text = format!("the MCP server could not be started: {}", quote(text));
                 return Failure::new(ErrorContract::unavailable(text), Retry::Backoff);
             }
