@@ -7,7 +7,7 @@ use mcpwire_core::Timestamp;
 /// The reason why a call is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum CallRejection {
     /// The call is invalid: the server or tool does not exist.
     Error(ErrorContract),
     /// The rate limit of the server is reached.
@@ -19,13 +19,13 @@ pub enum Refusal {
     NotRunning,
 }
 
-impl Refusal {
+impl CallRejection {
     /// Returns the error to show to the user.
     pub fn contract(&self) -> ErrorContract {
         match self {
-            Refusal::Error(error) => error.clone(),
-            Refusal::TooManyCalls(error) => error.contract(),
-            Refusal::NotRunning => ErrorContract::unavailable("the MCP server is not running"),
+            CallRejection::Error(error) => error.clone(),
+            CallRejection::TooManyCalls(error) => error.contract(),
+            CallRejection::NotRunning => ErrorContract::unavailable("the MCP server is not running"),
         }
     }
 }
@@ -35,19 +35,19 @@ impl Supervisor {
     ///
     /// `tool` is the name that the server gives the tool. End every admitted call with [`end_call`](Self::end_call),
     /// whatever its outcome.
-    pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, Refusal> {
+    pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
-            return Err(Refusal::Error(ErrorContract::unknown_server(id)));
+            return Err(CallRejection::Error(ErrorContract::unknown_server(id)));
         };
         // The tools of a stopped server are unknown, so `NotRunning` is the more precise error.
-        let Some(tools) = managed.server.tools() else { return Err(Refusal::NotRunning) };
+        let Some(tools) = managed.server.tools() else { return Err(CallRejection::NotRunning) };
         if tools.get(tool).is_none() || !managed.filter.permits(tool) {
-            return Err(Refusal::Error(ErrorContract::unknown_tool(tool)));
+            return Err(CallRejection::Error(ErrorContract::unknown_tool(tool)));
         }
         if !managed.server.is_ready() {
-            return Err(Refusal::NotRunning);
+            return Err(CallRejection::NotRunning);
         }
-        managed.rate.take(now).map_err(Refusal::TooManyCalls)?;
+        managed.rate.take(now).map_err(CallRejection::TooManyCalls)?;
         let generation = managed.server.generation();
         self.event(id, generation, Event::CallStarted, now);
         Ok(generation)

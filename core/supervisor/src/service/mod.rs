@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use calls::Refusal;
+pub use calls::CallRejection;
 
 use self::boot::{BootProgress, ShutdownProgress};
 use self::routing::Origin;

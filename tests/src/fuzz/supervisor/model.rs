@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpwire_core::{Timestamp, ToolList};
 use mcpwire_supervisor::{
-    Command, Effect, ErrorContract, Event, Failure, Filter, Generation, PackageKind, Policy, Refusal, Restart, Retry,
-    ServerId, Spec, State, Status, SupervisorSettings,
+    CallRejection, Command, Effect, ErrorContract, Event, Failure, Filter, Generation, PackageKind, Policy, Restart,
+    Retry, ServerId, Spec, State, Status, SupervisorSettings,
 };
 
 use crate::sim::fleet::{Fleet, server_id, tools};
@@ -196,7 +196,7 @@ impl Model {
                 assert_eq!(state, State::Running);
                 self.calls.push((id, generation));
             }
-            Err(Refusal::NotRunning) => assert_ne!(state, State::Running),
+            Err(CallRejection::NotRunning) => assert_ne!(state, State::Running),
             Err(_) => {}
         }
         self.fleet.drain();
