@@ -25,7 +25,7 @@ pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange
 pub use classify::{Cause, Evidence, SpawnFailure, Stage};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
 pub use id::{InvalidServerId, ServerId};
-pub use limits::{ResultLimits, Truncated, estimate_tokens};
+pub use limits::{ResultLimits, Truncation, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
 pub use search::{ToolMatch, search_tools};

@@ -40,7 +40,7 @@ impl Default for ResultLimits {
 /// Reports that a result was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Truncated {
+pub struct Truncation {
     /// Original size, in bytes.
     pub bytes: usize,
     /// Size after truncation including the note, in bytes.
@@ -64,7 +64,7 @@ impl ResultLimits {
     ///
     /// Text is cut at a character boundary. Other blocks that do not fit are replaced by a note. Structured content
     /// that does not fit is dropped entirely, because half of it would be invalid JSON.
-    pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncated> {
+    pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);
         let over = self.bytes.is_some_and(|most| before > most);
         if !over && self.tokens.is_none_or(|most| tokens(result) <= most) {
@@ -77,7 +77,7 @@ impl ResultLimits {
             result.structured_content = None;
             result.meta = None;
             result.extra = Extra::default();
-            return Some(Truncated { bytes: before, kept: size(result) });
+            return Some(Truncation { bytes: before, kept: size(result) });
         }
         let mut left_out = None;
         if let Some(most) = self.bytes {
@@ -110,7 +110,7 @@ impl ResultLimits {
             let text = format!("[truncated: structured content of {len} bytes is left out]");
             result.content.push(text_block(text));
         }
-        Some(Truncated { bytes: before, kept: size(result) })
+        Some(Truncation { bytes: before, kept: size(result) })
     }
 
     /// Truncates a text to the limits. Returns a text within the limits unchanged.
