@@ -48,7 +48,7 @@ fn an_unknown_server_is_not_found() {
     let mut fleet = Fleet::default();
     let id = server_id(9);
     let by = fleet.now;
-    for command in [Command::Start, Command::Stop, Command::Restart, Command::Delete, Command::Reach { by }] {
+    for command in [Command::Start, Command::Stop, Command::Restart, Command::Delete, Command::PrepareCall { by }] {
         let command = fleet.command(id, command);
         assert_eq!(fleet.reply(command), Some(&Err(ErrorContract::unknown_server(id))));
     }

@@ -108,7 +108,7 @@ impl Shared {
                 Err(None) => return Err(hub_has_ended()),
                 Err(Some(CallRejection::NotRunning)) => {
                     let by = self.now() + total;
-                    self.command(id, Command::Reach { by }).await?;
+                    self.command(id, Command::PrepareCall { by }).await?;
                 }
                 Err(Some(refusal)) => return Err(refusal.contract()),
             }

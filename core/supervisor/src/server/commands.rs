@@ -20,7 +20,7 @@ impl Server {
             }
             Command::Boot => self.handle_start(id, now),
             Command::Restart => self.handle_restart(id, now),
-            Command::Reach { by } => self.handle_reach(id, by, now),
+            Command::PrepareCall { by } => self.handle_prepare_call(id, by, now),
             Command::Enable => {
                 match &mut self.stopping {
                     Some(stopping) if stopping.then == AfterStop::Disabled => stopping.then = AfterStop::Stopped,
@@ -77,7 +77,7 @@ impl Server {
         self.wait_until_running(id, None, now);
     }
 
-    fn handle_reach(&mut self, id: CommandId, by: Timestamp, now: Timestamp) {
+    fn handle_prepare_call(&mut self, id: CommandId, by: Timestamp, now: Timestamp) {
         let soon = now + self.policy.call_wait_start;
         match self.state {
             State::Running => {

@@ -53,7 +53,7 @@ pub enum Command {
     ///
     /// Fails at once if the server neither runs nor sleeps. A starting server is awaited for at most
     /// [`Policy::call_wait_start`].
-    Reach {
+    PrepareCall {
         /// Latest time at which the caller needs the answer.
         by: Timestamp,
     },

@@ -246,7 +246,7 @@ impl Server {
         self.refreshes.stale_at().filter(|_| self.state == State::Running)
     }
 
-    /// Returns whether a call may be sent now. Use [`Command::Reach`] to wait for a server that is not ready.
+    /// Returns whether a call may be sent now. Use [`Command::PrepareCall`] to wait for a server that is not ready.
     pub fn is_ready(&self) -> bool {
         self.state == State::Running
     }

@@ -14,7 +14,7 @@ pub enum CallRejection {
     TooManyCalls(TooManyCalls),
     /// The server does not run.
     ///
-    /// Send [`Command::Reach`](crate::Command::Reach) to wait for the server or to get the reason. After a successful
+    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server or to get the reason. After a successful
     /// reply, try again.
     NotRunning,
 }

@@ -26,7 +26,7 @@ impl Supervisor {
     pub(super) fn send_command(&mut self, id: ServerId, command: Command, origin: Origin, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         managed.urgent = match command {
-            Command::Start | Command::Restart | Command::Reach { .. } => true,
+            Command::Start | Command::Restart | Command::PrepareCall { .. } => true,
             Command::Boot => false,
             _ => managed.urgent,
         };

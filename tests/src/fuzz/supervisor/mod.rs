@@ -70,7 +70,7 @@ fn command(model: &mut Model, input: &mut Bytes<'_>) {
         9 => Command::Enable,
         10 => Command::Disable,
         11 => Command::Delete,
-        12 | 13 => Command::Reach { by: model.in_time(Duration::from_millis(u64::from(input.byte()) * 100)) },
+        12 | 13 => Command::PrepareCall { by: model.in_time(Duration::from_millis(u64::from(input.byte()) * 100)) },
         14 => Command::Configure { policy: Model::policy(input.byte()).into(), replaced: input.byte() & 1 == 0 },
         _ if what > 240 => Command::Shutdown { by: model.in_time(Duration::from_secs(5)) },
         _ => Command::Start,
