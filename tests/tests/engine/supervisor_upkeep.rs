@@ -237,7 +237,7 @@ fn a_server_that_is_busy_or_was_just_heard_is_not_asked() {
     fleet.supervisor.end_call(id, generation, fleet.now);
     for _ in 0..100 {
         fleet.pass(59 * SECOND);
-        fleet.event(id, generation, Event::Heard);
+        fleet.event(id, generation, Event::MessageReceived);
     }
     assert!(fleet.open.is_empty());
 }

@@ -96,7 +96,7 @@ impl Server {
                 self.probes.received(now);
                 self.refreshes.changed(&self.policy, now);
             }
-            Event::Heard | Event::Probed => self.probes.received(now),
+            Event::MessageReceived | Event::Probed => self.probes.received(now),
             Event::ProbeFailed => self.probe_failed(now),
             Event::Doubted => self.probes.probe_now(now),
             Event::CallStarted => {

@@ -107,7 +107,7 @@ pub enum Event {
     /// The server did not answer [`Effect::Probe`].
     ProbeFailed,
     /// A message arrived from the server. Postpones the next health probe; need not be reported for every message.
-    Heard,
+    MessageReceived,
     /// The connection may be dead, for example after the machine slept. The server probes it at once.
     Doubted,
     /// A tool call was sent.

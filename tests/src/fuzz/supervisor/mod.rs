@@ -94,7 +94,7 @@ fn foreign(model: &mut Model, input: &mut Bytes<'_>) {
         5 | 6 => Event::ListChanged,
         7 => Event::Probed,
         8 => Event::ProbeFailed,
-        9 => Event::Heard,
+        9 => Event::MessageReceived,
         10 => Event::Doubted,
         _ => Event::CallEnded,
     };
