@@ -247,7 +247,7 @@ fn a_jump_of_time_is_a_reason_to_ask() {
     let (mut fleet, id) = one();
     fleet.run(id, &tools(["a"]));
     let generation = fleet.generation(id);
-    fleet.event(id, generation, Event::Doubted);
+    fleet.event(id, generation, Event::ConnectionSuspect);
     fleet.pass(Duration::ZERO);
     assert!(matches!(fleet.next_open().1, Effect::Probe { .. }));
     fleet.event(id, generation, Event::ProbeFailed);

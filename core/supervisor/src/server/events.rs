@@ -98,7 +98,7 @@ impl Server {
             }
             Event::MessageReceived | Event::Probed => self.probes.received(now),
             Event::ProbeFailed => self.probe_failed(now),
-            Event::Doubted => self.probes.probe_now(now),
+            Event::ConnectionSuspect => self.probes.probe_now(now),
             Event::CallStarted => {
                 self.calls_in_flight = self.calls_in_flight.saturating_add(1);
                 self.calls += 1;

@@ -109,7 +109,7 @@ pub enum Event {
     /// A message arrived from the server. Postpones the next health probe; need not be reported for every message.
     MessageReceived,
     /// The connection may be dead, for example after the machine slept. The server probes it at once.
-    Doubted,
+    ConnectionSuspect,
     /// A tool call was sent.
     CallStarted,
     /// A tool call ended, with any outcome. Report it exactly once for each [`Event::CallStarted`].

@@ -95,7 +95,7 @@ fn foreign(model: &mut Model, input: &mut Bytes<'_>) {
         7 => Event::Probed,
         8 => Event::ProbeFailed,
         9 => Event::MessageReceived,
-        10 => Event::Doubted,
+        10 => Event::ConnectionSuspect,
         _ => Event::CallEnded,
     };
     model.event(server, generation, event);
