@@ -303,13 +303,13 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Returns up to 100 changed tools of a server that have not been marked by [`changes_seen`](Self::changes_seen).
+    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
         self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
     }
 
     /// Marks the changed tools of a server as reviewed.
-    pub fn changes_seen(&mut self, server: ServerId) {
+    pub fn acknowledge_changes(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions.mark_reviewed();
         }

@@ -363,14 +363,14 @@ impl Supervisor {
         self.catalogue.expect_tools(id, tools);
     }
 
-    /// Returns up to 100 changed tools of a server that have not been marked by [`changes_seen`](Self::changes_seen).
+    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
     pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
         self.catalogue.changes(id)
     }
 
     /// Marks the changed tools of a server as reviewed.
-    pub fn changes_seen(&mut self, id: ServerId) {
-        self.catalogue.changes_seen(id);
+    pub fn acknowledge_changes(&mut self, id: ServerId) {
+        self.catalogue.acknowledge_changes(id);
     }
 
     /// Reports that the tools are being read, which refreshes expired lists; see [`Server::touch`].
