@@ -186,10 +186,10 @@ fn a_restart_and_a_crash_forget_nothing() {
 #[test]
 fn what_was_known_before_the_host_began_counts_until_it_is_known_better() {
     let mut host = Host::new();
-    host.0.expect_tools(host.1, &list(&json!([{"name": "a"}])));
+    host.0.set_known_tools(host.1, &list(&json!([{"name": "a"}])));
     let told = host.start(&json!([{"name": "a", "annotations": {"destructiveHint": true}}]));
     assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a (annotations)"]);
-    host.0.expect_tools(host.1, &list(&json!([{"name": "a", "title": "A"}])));
+    host.0.set_known_tools(host.1, &list(&json!([{"name": "a", "title": "A"}])));
     assert!(host.start(&json!([{"name": "a", "annotations": {"destructiveHint": true}}])).is_empty());
 }
 

@@ -290,14 +290,14 @@ impl CatalogueBuilder {
 
     /// Sets the tools of an earlier run as the baseline for detecting changed definitions. Has no effect once a list
     /// has been seen.
-    pub fn expect_tools(&mut self, server: ServerId, tools: &ToolList) {
+    pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions.set_baseline(self.key, tools);
         }
     }
 
     /// Discards the known definitions of a server that now runs another program.
-    pub fn expect_others(&mut self, server: ServerId) {
+    pub fn forget_definitions(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions = Definitions::default();
         }

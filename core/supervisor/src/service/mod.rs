@@ -282,7 +282,7 @@ impl Supervisor {
         let was = core::mem::replace(&mut managed.enabled, spec.enabled);
         self.catalogue.add(id, &spec.name, spec.filter);
         if replaced {
-            self.catalogue.expect_others(id);
+            self.catalogue.forget_definitions(id);
         }
         self.announce_catalogue();
         if !spec.enabled && was {
@@ -359,8 +359,8 @@ impl Supervisor {
     /// Sets the baseline for detecting changed tool definitions ([`Action::ToolsRedefined`]).
     ///
     /// Has no effect once the server has listed its tools. [`remember`](Self::remember) implies it.
-    pub fn expect_tools(&mut self, id: ServerId, tools: &ToolList) {
-        self.catalogue.expect_tools(id, tools);
+    pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
+        self.catalogue.set_known_tools(id, tools);
     }
 
     /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
