@@ -159,7 +159,7 @@ fn package_managers_are_started_two_at_a_time() {
 #[test]
 fn a_server_stopped_before_its_turn_is_not_started() {
     let mut settings = SupervisorSettings::default();
-    settings.starts = 1;
+    settings.max_starts = 1;
     let mut fleet = Fleet::new(settings);
     for n in 1..=2 {
         fleet.supervisor.add(server_id(n), spec(&format!("s{n}")), fleet.now).expect("it is new");

@@ -31,19 +31,24 @@ use mcpwire_core::ToolList;
 pub struct SupervisorSettings {
     /// Maximum number of servers that start at the same time, during boot or automatic restarts. Servers started by a
     /// user do not wait. 8 by default.
-    pub starts: usize,
+    pub max_starts: usize,
     /// Maximum number of simultaneous starts per package manager, because package managers lock their caches. 2 by
     /// default.
-    pub starts_of_a_kind: usize,
+    pub max_starts_per_kind: usize,
     /// Time after which a slow start no longer counts against these limits. 10 s by default.
-    pub slot_for: Duration,
+    pub slot_timeout: Duration,
     /// Maximum length of exposed tool names. 64 characters by default.
     pub longest_name: usize,
 }
 
 impl Default for SupervisorSettings {
     fn default() -> Self {
-        SupervisorSettings { starts: 8, starts_of_a_kind: 2, slot_for: Duration::from_secs(10), longest_name: 64 }
+        SupervisorSettings {
+            max_starts: 8,
+            max_starts_per_kind: 2,
+            slot_timeout: Duration::from_secs(10),
+            longest_name: 64,
+        }
     }
 }
 

@@ -41,7 +41,8 @@ impl StartQueue {
 
     fn is_free(&self, kind: PackageKind, settings: &SupervisorSettings) -> bool {
         let alike = || self.slots.values().filter(|slot| slot.kind == kind).count();
-        self.slots.len() < settings.starts.max(1) && (!kind.is_fetched() || alike() < settings.starts_of_a_kind.max(1))
+        self.slots.len() < settings.max_starts.max(1)
+            && (!kind.is_fetched() || alike() < settings.max_starts_per_kind.max(1))
     }
 
     fn take_next(&mut self, settings: &SupervisorSettings, now: Timestamp) -> Option<QueuedStart> {
@@ -51,7 +52,7 @@ impl StartQueue {
         self.slots.retain(|_, slot| slot.until > now);
         let next = self.queued.iter().position(|queued| self.is_free(queued.kind, settings))?;
         let queued = self.queued.remove(next)?;
-        self.slots.insert(queued.server, Slot { kind: queued.kind, until: now + settings.slot_for });
+        self.slots.insert(queued.server, Slot { kind: queued.kind, until: now + settings.slot_timeout });
         Some(queued)
     }
 

@@ -35,8 +35,8 @@ pub(super) fn failure(retry: Retry) -> Failure {
 impl Model {
     pub(super) fn open(setup: u8) -> Self {
         let mut settings = SupervisorSettings::default();
-        settings.starts = 1 + usize::from(setup & 3);
-        settings.starts_of_a_kind = 1;
+        settings.max_starts = 1 + usize::from(setup & 3);
+        settings.max_starts_per_kind = 1;
         let mut model = Model {
             fleet: Fleet::new(settings),
             lists: [
