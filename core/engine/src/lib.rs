@@ -89,6 +89,9 @@ extern crate alloc;
 extern crate std;
 
 mod any;
+/// Exponential backoff, for the crates of this workspace. Not part of the public API.
+#[doc(hidden)]
+pub mod backoff;
 mod cache;
 mod client;
 mod ending;
@@ -100,6 +103,9 @@ mod header_params;
 #[cfg(feature = "http")]
 pub mod http;
 mod json;
+/// Random numbers for delays, for the crates of this workspace. Not part of the public API.
+#[doc(hidden)]
+pub mod random;
 mod request_check;
 mod rpc;
 mod session;

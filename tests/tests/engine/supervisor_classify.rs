@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::{ConnectError, RpcError};
-use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
+use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use PackageKind::{Binary, Docker, Http, Npm, Pypi};
@@ -252,11 +252,11 @@ fn a_process_that_ran_has_crashed_whatever_it_says() {
 #[test]
 fn a_program_that_cannot_be_started() {
     for (kind, fault, code, field) in [
-        (Npm, SpawnFault::NotFound, NotFound, "package.package_type"),
-        (Docker, SpawnFault::NotFound, NotFound, "package.package_type"),
-        (Binary, SpawnFault::NotFound, NotFound, "package.identifier"),
-        (Binary, SpawnFault::NotPermitted, ValidationError, "package.identifier"),
-        (Binary, SpawnFault::NotExecutable, ValidationError, "package.identifier"),
+        (Npm, SpawnFailure::NotFound, NotFound, "package.package_type"),
+        (Docker, SpawnFailure::NotFound, NotFound, "package.package_type"),
+        (Binary, SpawnFailure::NotFound, NotFound, "package.identifier"),
+        (Binary, SpawnFailure::NotPermitted, ValidationError, "package.identifier"),
+        (Binary, SpawnFailure::NotExecutable, ValidationError, "package.identifier"),
     ] {
         let failure = Evidence::new(kind, Stage::Launch, Cause::Spawn(fault)).classify();
         assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, Retry::Never));
@@ -264,7 +264,7 @@ fn a_program_that_cannot_be_started() {
             assert!(failure.error.message.starts_with("Package not found"), "{failure}");
         }
     }
-    let busy = Cause::Spawn(SpawnFault::Other("Resource temporarily unavailable (os error 11)".into()));
+    let busy = Cause::Spawn(SpawnFailure::Other("Resource temporarily unavailable (os error 11)".into()));
     assert_eq!(Evidence::new(Binary, Stage::Launch, busy).classify().retry, Retry::Backoff);
 }
 

@@ -84,7 +84,7 @@ impl Shared {
             let before = if is_compared { None } else { kept::read(&settings.layout, &config) };
             shared.act(|core, now| {
                 if let Some(tools) = before {
-                    core.supervisor.expect_tools(id, &tools);
+                    core.supervisor.set_known_tools(id, &tools);
                 }
                 let event = match launch {
                     Ok(launch) => {

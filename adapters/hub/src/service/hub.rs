@@ -135,8 +135,8 @@ impl Hub {
     }
 
     /// Notes that somebody has looked at [`StatusDetail::changed_tools`] of a server: they are not shown there any more.
-    pub fn changes_seen(&self, id: Uuid) {
-        self.shared().lock().supervisor.changes_seen(server_id(id));
+    pub fn acknowledge_changes(&self, id: Uuid) {
+        self.shared().lock().supervisor.acknowledge_changes(server_id(id));
     }
 
     fn shared(&self) -> &Arc<Shared> {

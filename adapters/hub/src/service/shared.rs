@@ -232,7 +232,7 @@ impl Shared {
         self.act(|core, now| {
             for id in core.order.clone() {
                 if let Some(detail) = core.supervisor.detail(id) {
-                    core.supervisor.event(id, detail.generation, Event::Doubted, now);
+                    core.supervisor.event(id, detail.generation, Event::ConnectionSuspect, now);
                 }
             }
         });

@@ -1,4 +1,4 @@
-//! Evidence from the errors of this crate's engines.
+//! Conversions from the errors of `mcpwire-core` to a [`Cause`].
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -29,8 +29,10 @@ impl<'a> From<&'a ConnectError> for Cause<'a> {
 }
 
 impl<'a> From<&'a CallError> for Cause<'a> {
-    /// A tool that is not there is not among the causes: show
-    /// [`ErrorContract::unknown_tool`](crate::ErrorContract::unknown_tool) for it.
+    /// Converts a call error.
+    ///
+    /// Do not convert the error of an unknown tool: show
+    /// [`ErrorContract::unknown_tool`](crate::ErrorContract::unknown_tool) instead.
     fn from(error: &'a CallError) -> Self {
         match error {
             CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {
@@ -53,7 +55,7 @@ impl<'a> From<&'a CallError> for Cause<'a> {
 impl<'a> From<&'a HttpError> for Cause<'a> {
     fn from(error: &'a HttpError) -> Self {
         match error {
-            // What came was a page, or nothing: nobody speaks MCP there.
+            // The response is a web page or empty, so the address is no MCP endpoint.
             HttpError::ContentType { .. } => Cause::Unreadable(format!("{error}").into()),
             HttpError::NoAnswer { .. } => Cause::Network(format!("{error}").into()),
             error => match error.status() {

@@ -1,8 +1,9 @@
-//! The line of standard error that tells the most.
+//! Extracts error lines and missing variables from standard error.
 
-/// The last line that says that it is an error, or else the last line of all. Programs put where they were after what went
-/// wrong, and package managers put advice there.
-pub(super) fn telling(stderr: &str) -> Option<&str> {
+/// Returns the last line that looks like an error, or else the last line.
+///
+/// The search runs backwards, because programs print stack traces and package managers print advice after the error.
+pub(super) fn error_line(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| is_error(line)).or_else(|| lines().find(|line| !is_trace(line))).or_else(|| lines().next())
 }
@@ -13,13 +14,15 @@ fn is_error(line: &str) -> bool {
     MARKS.iter().any(|mark| line.contains(mark)) && !is_trace(line)
 }
 
-/// Where it was, and not what it is.
+/// Returns whether the line is part of a stack trace.
 fn is_trace(line: &str) -> bool {
     line.starts_with("at ") || line.starts_with("Node.js v") || matches!(line, "}" | "{" | "^")
 }
 
-/// The name of an environment variable that standard error calls missing. It has to look like one that holds a secret, and
-/// the line has to say that it is missing: to ask a user for something that is not needed is worse than to say less.
+/// Returns the environment variable that standard error reports as missing.
+///
+/// The name must look like a secret and the line must call it missing. Asking the user for an unneeded value is worse
+/// than a vague error.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     const ENDS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
     const WORDS: [&str; 11] = [
@@ -64,7 +67,7 @@ mod tests {
             ),
             ("thread 'main' panicked at src/main.rs:1:1:\nboom", Some("thread 'main' panicked at src/main.rs:1:1:")),
         ] {
-            assert_eq!(telling(stderr), expected, "{stderr}");
+            assert_eq!(error_line(stderr), expected, "{stderr}");
         }
     }
 

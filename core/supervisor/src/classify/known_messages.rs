@@ -1,9 +1,10 @@
-//! What package managers and programs say when they fail, and what it means. Recorded from npm 11, uv and docker 28; their
-//! older spellings are here as well.
+//! Tables of known error messages of package managers and programs, with their meaning.
+//!
+//! Recorded from npm 11, uv and docker 28, with the spellings of older versions.
 
 use alloc::format;
 
-use super::{found, quoted};
+use super::{failure_at, quote};
 use crate::ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use crate::{ErrorCode, Failure, PackageKind, Retry};
 
@@ -11,29 +12,29 @@ const IDENTIFIER: &str = "package.identifier";
 const RUNNER: &str = "package.package_type";
 
 struct Rule {
-    /// A line with all of these. Upper and lower case are the same.
-    says: &'static [&'static str],
+    /// Substrings that one line must contain, in lower case. The comparison ignores case.
+    contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
-    /// What a host shows; the line follows after a colon.
+    /// The message for the user. The matching line is appended after a colon.
     text: &'static str,
     retry: Retry,
 }
 
 const fn rule(
-    says: &'static [&'static str],
+    contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
     text: &'static str,
     retry: Retry,
 ) -> Rule {
-    Rule { says, code, field, text, retry }
+    Rule { contains, code, field, text, retry }
 }
 
 const NO_PACKAGE: &str = "Package not found";
 const NO_REGISTRY: &str = "the package registry cannot be reached";
 
-/// `npm error`, or `npm ERR!` as it was up to version 9.
+/// Messages of npm, which start with `npm error`, or with `npm ERR!` up to version 9.
 const NPM: &[Rule] = &[
     rule(&["npm err", "404 not found"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["npm err", "code e404"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -187,7 +188,7 @@ const DOCKER: &[Rule] = &[
     ),
 ];
 
-/// The program that an interpreter was to run is not there.
+/// Messages of interpreters whose script or module does not exist.
 const BINARY: &[Rule] = &[
     rule(&["can't open file"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["error: cannot find module"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -199,8 +200,8 @@ const ANY: &[Rule] = &[
     rule(&["address already in use"], ServiceUnavailable, "", "the MCP server's port is taken", Retry::Backoff),
 ];
 
-/// What the first rule says that has a line. The rules are in the order of what they mean and not of the lines: a cause
-/// comes before what it leads to.
+/// Returns the failure of the first rule that matches a line. Rules are ordered by meaning, causes before consequences,
+/// so the order of the lines does not matter.
 pub(super) fn look_up(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let own = match kind {
         PackageKind::Npm => NPM,
@@ -211,9 +212,9 @@ pub(super) fn look_up(kind: PackageKind, stderr: &str) -> Option<Failure> {
     };
     let lower = stderr.to_ascii_lowercase();
     own.iter().chain(ANY).find_map(|rule| {
-        // Lower case has the same length, byte for byte.
+        // ASCII lower case keeps the byte length.
         let line =
-            lower.lines().zip(stderr.lines()).find(|(line, _)| rule.says.iter().all(|part| line.contains(part)))?.1;
-        Some(found(rule.code, rule.field, format!("{}: {}", rule.text, quoted(line)), rule.retry))
+            lower.lines().zip(stderr.lines()).find(|(line, _)| rule.contains.iter().all(|part| line.contains(part)))?.1;
+        Some(failure_at(rule.code, rule.field, format!("{}: {}", rule.text, quote(line)), rule.retry))
     })
 }
