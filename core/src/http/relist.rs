@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use super::engine::Engine;
 use super::exchange::{ExchangeId, Verb};
 use super::open::{Asked, Purpose};
-use crate::json::Json;
 use crate::json::scan::{member, text};
 use crate::rpc::RpcError;
 use crate::rpc::decode::{self, Answer};
@@ -37,7 +36,7 @@ pub(super) fn mismatch(message: &[u8], id: u64) -> Option<RpcError> {
         return None;
     }
     member(message, "error")?;
-    match decode::answer::<Json>(message, id) {
+    match decode::answer_skipped(message, id) {
         Ok(Answer::Error(error)) if error.code == RpcError::HEADER_MISMATCH => Some(error),
         _ => None,
     }

@@ -1,14 +1,11 @@
 //! The reader as serde wants it: any type that can be deserialised is read from the text directly.
 
-use alloc::string::String;
-
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use super::hand_over::Rest;
+use super::SERDE_RAW;
 use super::number;
 use super::read::{ReadError, Reader, Result, Text};
-use super::{HAND_OVER, RAW, SERDE_RAW};
 
 /// Reads a complete text into any type that serde knows.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
@@ -23,8 +20,8 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.token()? {
-            Token::Borrowed(text) => visitor.visit_borrowed_str(text),
-            Token::Unescaped(text) => visitor.visit_string(text),
+            Token::Text(Text::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            Token::Text(Text::Unescaped(text)) => visitor.visit_string(text),
             Token::Object => {
                 let value = visitor.visit_map(Elements { reader: self, first: true })?;
                 self.leave(b'}')?;
@@ -52,15 +49,13 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
 
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value> {
-        match name {
-            RAW => visitor.visit_borrowed_str(self.raw()?),
-            HAND_OVER => visitor.visit_seq(Rest { reader: self }),
-            SERDE_RAW => {
-                let raw = self.raw()?;
-                visitor.visit_map(SerdeRaw { raw: Some(raw) })
-            }
-            _ => visitor.visit_newtype_struct(self),
+        if name != SERDE_RAW {
+            return visitor.visit_newtype_struct(self);
         }
+        self.next_byte();
+        let start = self.at;
+        let raw = self.raw()?;
+        visitor.visit_map(RawText { text: Some(raw) }).map_err(|error| error.located(start))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -95,27 +90,23 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// A value, or the beginning of one.
-enum Token<'de> {
+/// A scalar, or the beginning of an array or object.
+pub(super) enum Token<'de> {
     Null,
     Bool(bool),
     Unsigned(u64),
     Signed(i64),
     Float(f64),
-    Borrowed(&'de str),
-    Unescaped(String),
+    Text(Text<'de>),
     Array,
     Object,
 }
 
 impl<'de> Reader<'de> {
-    /// Reads what needs no visitor. There is one of it in a program, where there is a `deserialize_any` for each visitor.
-    fn token(&mut self) -> Result<Token<'de>> {
+    /// Reads a scalar, or enters an array or object. Compiled once, where `deserialize_any` is compiled for each visitor.
+    pub(super) fn token(&mut self) -> Result<Token<'de>> {
         match self.next_byte() {
-            Some(b'"') => Ok(match self.string()? {
-                Text::Borrowed(text) => Token::Borrowed(text),
-                Text::Unescaped(text) => Token::Unescaped(text),
-            }),
+            Some(b'"') => self.string().map(Token::Text),
             Some(b'{') => self.enter().map(|()| Token::Object),
             Some(b'[') => self.enter().map(|()| Token::Array),
             Some(b'-' | b'0'..=b'9') => {
@@ -142,8 +133,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// The next key of an object, if there is one.
-    fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
+    /// Reads the next key of an object. Returns `None` at its end.
+    pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
         if !self.has_next(first, b'}')? {
             return Ok(None);
         }
@@ -222,23 +213,23 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Raw text in the form in which `serde_json::value::RawValue` takes it.
-struct SerdeRaw<'de> {
-    raw: Option<&'de str>,
+/// The text of a value, in the form in which `serde_json::value::RawValue` takes it: an object of one member.
+struct RawText<'de> {
+    text: Option<&'de str>,
 }
 
-impl<'de> de::MapAccess<'de> for SerdeRaw<'de> {
+impl<'de> de::MapAccess<'de> for RawText<'de> {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
-        match self.raw {
+        match self.text {
             Some(_) => seed.deserialize(StrDeserializer::new(SERDE_RAW)).map(Some),
             None => Ok(None),
         }
     }
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value> {
-        seed.deserialize(BorrowedStrDeserializer::new(self.raw.take().unwrap_or("null")))
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        seed.deserialize(BorrowedStrDeserializer::new(self.text.take().unwrap_or("null")))
     }
 }
 
@@ -247,6 +238,7 @@ mod tests {
     use alloc::boxed::Box;
     use alloc::collections::BTreeMap;
     use alloc::format;
+    use alloc::string::String;
     use alloc::vec::Vec;
 
     use serde::Deserialize;

@@ -9,10 +9,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Deserializer;
+use serde::de::{Deserializer, Error as _};
 
 use super::read::{ReadError, Reader, Result as ReadResult};
-use super::{Json, hand_over, number};
+use super::{Json, number, transcode};
 
 /// Why a value is not of the expected type.
 #[derive(Debug)]
@@ -52,10 +52,23 @@ pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
     T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED))
 }
 
-/// Reads a value that must be a `T` from any deserializer.
+/// Reads a value that must be a `T` from any deserializer of a self-describing format.
 pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    hand_over::deserialize(deserializer, strict::<T>)
+    let text = transcode::text_of(deserializer)?;
+    strict(&mut Reader::new(&text)).map_err(D::Error::custom)
 }
+
+/// Implements `serde::Deserialize` for types that implement [`FromJson`].
+macro_rules! impl_deserialize {
+    ($Type:ident) => {
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::json::from_json::deserialize(deserializer)
+            }
+        }
+    };
+}
+pub(crate) use impl_deserialize;
 
 #[cold]
 #[inline(never)]

@@ -4,7 +4,6 @@ pub(crate) mod append;
 mod de;
 mod error;
 pub(crate) mod from_json;
-pub(crate) mod hand_over;
 mod lex;
 pub(crate) mod number;
 pub(crate) mod path;
@@ -13,6 +12,7 @@ pub(crate) mod scan;
 pub(crate) mod serialize;
 mod skip;
 pub(crate) mod string;
+mod transcode;
 
 pub(crate) use de::from_str;
 pub use number::Number;
@@ -22,22 +22,19 @@ use alloc::string::String;
 use core::fmt;
 use core::mem::{self, ManuallyDrop};
 
-use serde::de::{DeserializeOwned, Visitor};
+use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::text::excerpt;
-
-/// The name by which [`Json`] asks for raw text.
-const RAW: &str = "$mcpwire::Json";
-
-/// The name by which a type that reads itself asks for the reader.
-const HAND_OVER: &str = "$mcpwire::HandOver";
 
 /// The name by which `serde_json::value::RawValue` asks for raw text, and gives it. It is private to `serde_json`; a test fails
 /// if it changes.
 const SERDE_RAW: &str = "$serde_json::private::RawValue";
+
+/// The name by which a number of `serde_json` gives its text, with the feature `arbitrary_precision`. It is private to
+/// `serde_json`; a test fails if it changes.
+const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// One JSON value, kept as the text it came in.
 ///
@@ -99,6 +96,11 @@ impl Json {
         from_str(self.get()).map_err(JsonError::new)
     }
 
+    /// Reads a value of any type, `null` included.
+    pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
+        reader.raw().map(Json::trusted)
+    }
+
     /// Whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.get().starts_with('{')
@@ -150,8 +152,11 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// As what it is, if the serialiser is this crate's or that of `serde_json`.
+    /// Writes the text as it is with `serde_json`, and value by value with any other serializer.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !transcode::takes_raw::<S>() {
+            return transcode::serialize(self.get(), serializer);
+        }
         let mut raw = serializer.serialize_struct(SERDE_RAW, 1)?;
         raw.serialize_field(SERDE_RAW, self.get())?;
         raw.end()
@@ -159,24 +164,9 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
+    /// Takes the text as it is from `serde_json`, and writes it anew from any other deserializer of a self-describing format.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct JsonVisitor;
-        impl<'de> Visitor<'de> for JsonVisitor {
-            type Value = Json;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value")
-            }
-
-            fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<Json, E> {
-                Ok(Json::of(raw))
-            }
-
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-                Box::<RawValue>::deserialize(deserializer).map(|raw| Json::of(raw.get()))
-            }
-        }
-        deserializer.deserialize_newtype_struct(RAW, JsonVisitor)
+        transcode::text_of(deserializer).map(Json::of)
     }
 }
 

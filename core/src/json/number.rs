@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::Json;
 use super::from_json::{FromJson, Mismatch, type_mismatch};
@@ -92,11 +92,7 @@ impl FromJson for Number {
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        super::from_json::deserialize(deserializer)
-    }
-}
+super::from_json::impl_deserialize!(Number);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -2,8 +2,6 @@
 
 use alloc::string::String;
 
-use serde::Deserialize;
-
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RpcError, WireId};
 use crate::json::from_json::{FromJson, Mismatch, strict};
@@ -22,17 +20,18 @@ pub(crate) enum Answer<R> {
 /// compiled once, whatever the part is.
 type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
-/// Reads the response to our request `id`, its result as an `R`.
-pub(crate) fn answer<'de, R: Deserialize<'de>>(message: &'de [u8], id: u64) -> Result<Answer<R>, PeerError> {
-    answer_with(message, id, |reader| R::deserialize(reader))
-}
-
-/// The same for a type of the protocol, without the way through serde.
-pub(crate) fn answer_of<R: FromJson>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
+/// Reads the response to this client's request `id`, with its result as an `R`.
+pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
-fn answer_with<'de, R>(
+/// Checks the response to this client's request `id`. The result is skipped.
+pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<Answer<()>, PeerError> {
+    answer_with(message, id, Reader::skip)
+}
+
+/// Reads the response to this client's request `id`, with its result as `read` reads it.
+pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
     read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
@@ -213,10 +212,12 @@ fn code(raw: &str) -> i64 {
 mod tests {
     use alloc::string::ToString;
 
+    use serde::Deserialize;
+
     use super::*;
 
     fn read(text: &str) -> Result<Answer<Json>, PeerError> {
-        answer::<Json>(text.as_bytes(), 1)
+        answer_with(text.as_bytes(), 1, Json::read)
     }
 
     #[test]
@@ -267,7 +268,7 @@ mod tests {
     #[test]
     fn depth_beyond_the_limit_fails_this_message_only() {
         let deep = alloc::format!(r#"{{"id":1,"result":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
-        assert!(answer::<serde_json::Value>(deep.as_bytes(), 1).is_err());
+        assert!(answer_with(deep.as_bytes(), 1, |reader| serde_json::Value::deserialize(reader)).is_err());
         assert!(answer::<Json>(deep.as_bytes(), 1).is_err());
     }
 

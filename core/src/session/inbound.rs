@@ -343,7 +343,7 @@ fn params<P: FromJson>(bytes: &[u8]) -> Option<P> {
 
 /// Reads the answer to one of the two requests that open a connection.
 fn opened<R: FromJson>(bytes: &[u8], id: u64) -> Outcome<R> {
-    match decode::answer_of::<R>(bytes, id) {
+    match decode::answer::<R>(bytes, id) {
         Ok(Answer::Result(result)) => Ok(result),
         Ok(Answer::Error(error)) => Err(Refusal::Error(error)),
         Err(error) => Err(Refusal::Invalid(error)),

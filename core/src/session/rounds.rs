@@ -154,7 +154,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) {
         let (key, method) = (waiting.key, waiting.method.clone());
-        let error = match decode::answer_of::<InputRequiredResult>(message, id) {
+        let error = match decode::answer::<InputRequiredResult>(message, id) {
             Ok(Answer::Result(wanted)) => match self.begin_round(waiting, wanted, now, out) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },

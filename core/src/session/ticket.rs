@@ -53,7 +53,7 @@ impl<M: Method> Ticket<M> {
     pub fn decode_mut(self, reply: &mut Reply) -> Result<M::Result, CallError> {
         match &reply.outcome {
             Outcome::Answered { message, id } if reply.key == self.key => {
-                match decode::answer::<M::Result>(message, *id) {
+                match decode::answer_with(message, *id, M::read) {
                     Ok(Answer::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
                     Ok(Answer::Result(result)) => Ok(result),
                     Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),

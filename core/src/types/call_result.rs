@@ -3,8 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{CallToolResult, ContentBlock, Extra};
 use crate::json::Json;
@@ -56,11 +56,7 @@ fn undeclared(kind: &str) -> ReadError {
     ReadError::new(alloc::format!("a result of type {kind:?}, which was not declared as understood"))
 }
 
-impl<'de> Deserialize<'de> for CallToolResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(CallToolResult);
 
 /// A result that is a bare value: not what the specification says, and still all that the tool answered.
 fn bare(value: Json) -> CallToolResult {

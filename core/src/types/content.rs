@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::kind::Kind;
 use super::object::object;
@@ -269,11 +269,7 @@ impl FromJson for ContentBlock {
     }
 }
 
-impl<'de> Deserialize<'de> for ContentBlock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(ContentBlock);
 
 impl Members {
     fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {

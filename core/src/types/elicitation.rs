@@ -4,7 +4,7 @@
 
 use alloc::string::String;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::FormSchema;
 use super::elicitation_check::FormError;
@@ -135,11 +135,7 @@ impl FromJson for ElicitParams {
     }
 }
 
-impl<'de> Deserialize<'de> for ElicitParams {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(ElicitParams);
 
 impl Serialize for ElicitParams {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

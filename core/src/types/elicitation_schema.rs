@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::object::object;
 use super::words::words;
@@ -69,7 +69,7 @@ impl FromJson for FormFields {
         // Of a name that comes twice, the last counts; the first has the place.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         reader.members(&mut |name, reader| {
-            let schema = FieldSchema::read(reader)?;
+            let schema = FieldSchema::of(reader.raw()?);
             if let Some(field) = places.get(name).and_then(|at| fields.get_mut(*at)) {
                 field.schema = schema;
             } else {
@@ -335,10 +335,9 @@ impl FieldSchema {
         }
     }
 
-    /// Reads the schema of a field. Any value is one: what is none that is known is kept.
-    fn read(reader: &mut Reader<'_>) -> read::Result<FieldSchema> {
-        let raw = reader.raw()?;
-        Ok(FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw))))
+    /// Reads the schema of a field from JSON text. A schema of no known kind is kept as it is.
+    fn of(raw: &str) -> FieldSchema {
+        FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }
 
     fn known(raw: &str) -> Option<FieldSchema> {
@@ -368,11 +367,15 @@ fn json_of(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }
 
-impl<'de> Deserialize<'de> for FieldSchema {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::json::hand_over::deserialize(deserializer, FieldSchema::read)
+impl FromJson for FieldSchema {
+    const EXPECTED: &'static str = "a schema";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        Ok(Ok(FieldSchema::of(reader.raw()?)))
     }
 }
+
+from_json::impl_deserialize!(FieldSchema);
 
 impl Serialize for FieldSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -4,7 +4,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde::{Deserialize, Deserializer};
 
 use super::Extra;
 use crate::json::Json;
@@ -114,11 +113,7 @@ fn inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Resu
     })
 }
 
-impl<'de> Deserialize<'de> for InputRequiredResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(InputRequiredResult);
 
 impl Serialize for InputRequiredResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

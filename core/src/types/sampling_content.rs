@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 
 use serde::ser::SerializeSeq;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::object::object;
 use super::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
@@ -55,22 +55,18 @@ impl FromJson for SamplingContents {
             Some(b'[') => {
                 let mut blocks = Vec::new();
                 reader.elements(&mut |reader| {
-                    blocks.push(SamplingContent::read(reader)?);
+                    blocks.extend(SamplingContent::from_json(reader)?.ok());
                     Ok(())
                 })?;
                 Ok(Ok(SamplingContents(blocks)))
             }
-            Some(b'{') => Ok(Ok(SamplingContent::read(reader)?.into())),
+            Some(b'{') => Ok(SamplingContent::from_json(reader)?.map(SamplingContents::from)),
             _ => from_json::skip_mismatch(reader).map(Err),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for SamplingContents {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(SamplingContents);
 
 impl Serialize for SamplingContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -165,8 +161,12 @@ impl SamplingContent {
             _ => None,
         }
     }
+}
 
-    fn read(reader: &mut Reader<'_>) -> read::Result<Self> {
+impl FromJson for SamplingContent {
+    const EXPECTED: &'static str = "a content block";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let raw = reader.raw()?;
         let json = Json::trusted(raw);
         let kind: String = json.member_text("type").and_then(from_json::from_str).unwrap_or_default();
@@ -181,15 +181,11 @@ impl SamplingContent {
             },
             _ => None,
         };
-        Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json })))
+        Ok(Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json }))))
     }
 }
 
-impl<'de> Deserialize<'de> for SamplingContent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::json::hand_over::deserialize(deserializer, SamplingContent::read)
-    }
-}
+from_json::impl_deserialize!(SamplingContent);
 
 impl Serialize for SamplingContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -18,12 +18,8 @@ use serde::ser::{self, Serializer};
 
 use self::compound::Compound;
 use self::place::{Place, Value};
-use super::SERDE_RAW;
 use super::append::{push_number, push_signed, push_string};
-
-/// The name by which a number of `serde_json`'s gives its text, with the feature `arbitrary_precision`. It is theirs; a test
-/// notices if it changes.
-const SERDE_NUMBER: &str = "$serde_json::private::Number";
+use super::{SERDE_NUMBER, SERDE_RAW};
 
 /// Appends `value` as JSON. On failure a part of it is there.
 pub(crate) fn append<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {

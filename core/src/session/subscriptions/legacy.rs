@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 
 use super::changes::SubscriptionEnd;
 use super::{Stage, common};
-use crate::json::Json;
 use crate::method::{Method, Subscribe, Unsubscribe};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::write::{self, Meta};
@@ -108,8 +107,8 @@ impl Session {
             return false;
         };
         let method = || Subscribe::NAME.into();
-        *watch = match decode::answer::<Json>(message, id) {
-            Ok(Answer::Result(_)) => Watch::Agreed,
+        *watch = match decode::answer_skipped(message, id) {
+            Ok(Answer::Result(())) => Watch::Agreed,
             Ok(Answer::Error(error)) => Watch::Refused(Failure::new(CallError::Server { method: method(), error })),
             Err(error) => Watch::Refused(Failure::new(CallError::Invalid { method: method(), error })),
         };

@@ -4,8 +4,6 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::de::IgnoredAny;
-
 use super::following::{About, Following, Source};
 use crate::json::append::{push_raw, push_string};
 use crate::rpc::decode::{self, Answer};
@@ -94,7 +92,7 @@ impl Session {
                 Ok(Answer::Error(error)) => Some(server(error)),
                 Err(error) => Some(invalid(error)),
             },
-            About::Result => match decode::answer::<IgnoredAny>(&message, id) {
+            About::Result => match decode::answer_skipped(&message, id) {
                 Ok(Answer::Error(error)) if !followed.task.is_final() => Some(server(error)),
                 // It is what the call would have answered, an error as well as a result ("Result Retrieval").
                 Ok(_) => {
@@ -103,8 +101,8 @@ impl Session {
                 }
                 Err(error) => Some(invalid(error)),
             },
-            About::Update => match decode::answer::<IgnoredAny>(&message, id) {
-                Ok(Answer::Result(_)) => {
+            About::Update => match decode::answer_skipped(&message, id) {
+                Ok(Answer::Result(())) => {
                     followed.task.updated(now);
                     None
                 }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::{Task, TaskForm, TaskHandle};
 use crate::json::Json;
@@ -85,11 +85,7 @@ impl FromJson for CreateTaskResult {
     }
 }
 
-impl<'de> Deserialize<'de> for CreateTaskResult {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(CreateTaskResult);
 
 impl Serialize for CreateTaskResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -133,18 +129,14 @@ impl FromJson for CallToolOutcome {
     }
 }
 
-impl<'de> Deserialize<'de> for CallToolOutcome {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        from_json::deserialize(deserializer)
-    }
-}
+from_json::impl_deserialize!(CallToolOutcome);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::types::TaskStatus;
 
-    fn read<T: for<'de> Deserialize<'de>>(text: &str) -> T {
+    fn read<T: serde::de::DeserializeOwned>(text: &str) -> T {
         Json::parse(text).unwrap().decode().unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
