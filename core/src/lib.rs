@@ -131,7 +131,7 @@ pub use method::{
     Params, Ping, PingParams, Raw, ReadResource, RootsListChanged, SetLevel, Subscribe, SubscriptionsListen,
     Unsubscribe, UpdateTask,
 };
-pub use pages::{PagedList, Pages, PagesTime};
+pub use pages::{Pages, PagesTime};
 pub use session::{
     Ask, AskKey, AskRequest, CallError, Closed, Config, ConnectError, Deadline, Event, InputError, Message, Negotiate,
     Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions, SendError,

@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use super::mirror::{self, Mirrored};
 use crate::json::scan::{self, key_text, member};
-use crate::types::{Listed, Rejected, Tool};
+use crate::types::{Listed, Tool};
 
 /// The most tools of which something is remembered. Ten times what the largest servers have; of more, nothing is known.
 const MAX_TOOLS: usize = 10_000;
@@ -87,24 +87,8 @@ fn read(tool: &[u8]) -> Known {
 /// Leaves out the tools whose `x-mcp-header` annotations are invalid, and says why (2026-07-28,
 /// basic/transports/streamable-http, "Schema Extension").
 pub(crate) fn reject_unmirrorable(tools: &mut Listed<Tool>) {
-    // The places of entries that were left out before are in their order.
-    let mut taken = tools.rejected.iter().map(|rejected| rejected.index).peekable();
-    let mut index = 0;
-    let mut bad = Vec::new();
-    tools.items.retain(|tool| {
-        while taken.next_if_eq(&index).is_some() {
-            index += 1;
-        }
-        let place = index;
-        index += 1;
-        match mirror::annotations(tool.input_schema.get().as_bytes()) {
-            Ok(_) => true,
-            Err(reason) => {
-                bad.push(Rejected { index: place, name: Some(tool.name.clone()), reason });
-                false
-            }
-        }
+    tools.reject(|tool| {
+        let reason = mirror::annotations(tool.input_schema.get().as_bytes()).err()?;
+        Some((tool.name.clone(), reason))
     });
-    tools.rejected.append(&mut bad);
-    tools.rejected.sort_by_key(|rejected| rejected.index);
 }
