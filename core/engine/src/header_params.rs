@@ -9,7 +9,7 @@ use memchr::memmem;
 
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::{self, key_text};
-use crate::types::{Listed, Rejected, Tool};
+use crate::types::{Listed, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
@@ -55,26 +55,10 @@ pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
 /// Rejects the tools whose `x-mcp-header` annotations are invalid (2026-07-28, basic/transports/streamable-http,
 /// "Schema Extension").
 pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
-    // The entries that were rejected before are in order of their index.
-    let mut taken = tools.rejected.iter().map(|rejected| rejected.index).peekable();
-    let mut index = 0;
-    let mut bad = Vec::new();
-    tools.items.retain(|tool| {
-        while taken.next_if_eq(&index).is_some() {
-            index += 1;
-        }
-        let place = index;
-        index += 1;
-        match header_params(tool.input_schema.get().as_bytes()) {
-            Ok(_) => true,
-            Err(reason) => {
-                bad.push(Rejected { index: place, name: Some(tool.name.clone()), reason });
-                false
-            }
-        }
+    tools.reject(|tool| {
+        let reason = header_params(tool.input_schema.get().as_bytes()).err()?;
+        Some((tool.name.clone(), reason))
     });
-    tools.rejected.append(&mut bad);
-    tools.rejected.sort_by_key(|rejected| rejected.index);
 }
 
 /// Whether a text can be the name of a header: a token (RFC 9110, section 5.6.2).

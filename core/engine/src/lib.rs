@@ -130,8 +130,7 @@ pub mod json_reader {
 pub use any::AnyEngine;
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use client::{
-    CacheHints, KnownTools, PageWalk, PagedList, Pages, RequestError, Searched, Step, ToolCall, ToolList, ToolListing,
-    ToolSearch,
+    CacheHints, KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolList, ToolListing, ToolSearch,
 };
 pub use ending::Ending;
 pub use error::{PeerError, PeerErrorKind, RpcError};
