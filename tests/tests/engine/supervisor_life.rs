@@ -351,7 +351,7 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     fleet.refuse(resolve, transient("no luck"));
     assert_eq!(fleet.state(id), State::Backoff);
     let failed = fleet.command(id, Command::PrepareCall { by });
-    says(&fleet, failed, "is started again in a moment: no luck");
+    says(&fleet, failed, "failed and restarts soon: no luck");
     fleet.command(id, Command::Start);
     let resolve = fleet.next_open();
     fleet.refuse(resolve, Failure::new(ErrorContract::unavailable("no program"), Retry::Never));

@@ -153,15 +153,15 @@ impl<'a> Evidence<'a> {
                 Failure::new(ErrorContract::unavailable(text).at("protocol_version"), Retry::Never)
             }
             Cause::Unreadable(text) => {
-                let text = format!("the MCP server's answer cannot be read: {}", quote(text));
+                let text = format!("the MCP server sent an invalid message: {}", quote(text));
                 Failure::new(ErrorContract::unavailable(text), Retry::Backoff)
             }
             // A failed tool says nothing about the health of the server.
             Cause::Tool(text) => {
-                let text = if text.is_empty() { "the tool failed and says nothing".into() } else { quote(text) };
+                let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
                 Failure::new(ErrorContract::unavailable(text), Retry::Never)
             }
-            Cause::Cancelled => Failure::new(ErrorContract::conflict("", "it was cancelled"), Retry::Never),
+            Cause::Cancelled => Failure::new(ErrorContract::conflict("", "the operation was cancelled"), Retry::Never),
         }
     }
 
@@ -173,15 +173,18 @@ impl<'a> Evidence<'a> {
         };
         let error = match fault {
             SpawnFailure::NotFound => {
-                let what =
-                    if self.kind.runner().is_some() { "is not installed, or not on the PATH" } else { "is not there" };
+                let what = if self.kind.runner().is_some() {
+                    "is not installed, or not on the PATH"
+                } else {
+                    "does not exist"
+                };
                 ErrorContract::not_found(field, format!("Package not found: {program} {what}"))
             }
             SpawnFailure::NotPermitted => {
-                ErrorContract::validation(field, format!("{program} may not be executed: permission denied"))
+                ErrorContract::validation(field, format!("{program} cannot be executed: permission denied"))
             }
             SpawnFailure::NotExecutable => {
-                ErrorContract::validation(field, format!("{program} is nothing that can be executed"))
+                ErrorContract::validation(field, format!("{program} is not an executable file"))
             }
             SpawnFailure::Other(text) => {
                 let text = format!("the MCP server could not be started: {}", quote(text));
@@ -225,7 +228,7 @@ impl<'a> Evidence<'a> {
             Stage::Launch => "Start timed out",
             Stage::Negotiate => "Handshake timed out",
             Stage::List => "Listing tools timed out",
-            Stage::Run => "No answer came",
+            Stage::Run => "No response",
             Stage::Call => "Tool call timed out",
         };
         let mut text = format!("{what} after {}s", after.as_secs_f32());
@@ -270,16 +273,16 @@ fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
             (ErrorContract::validation("authorization", text), Retry::Login)
         }
         404 | 410 => {
-            let text = format!("Package not found: nothing is at this address (HTTP {status})");
+            let text = format!("Package not found: no MCP server at this address (HTTP {status})");
             (ErrorContract::not_found("package.identifier", text), Retry::Never)
         }
-        407 => (ErrorContract::network("transport", "the proxy wants a login (HTTP 407)"), Retry::Never),
+        407 => (ErrorContract::network("transport", "the proxy requires a login (HTTP 407)"), Retry::Never),
         408 | 425 | 429 | 500..=599 => {
             let text = format!("the MCP server is not available (HTTP {status})");
             (ErrorContract::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {
-            let text = format!("the address does not take MCP (HTTP {status})");
+            let text = format!("the address is not an MCP endpoint (HTTP {status})");
             (ErrorContract::validation("transport", text), Retry::Never)
         }
     };

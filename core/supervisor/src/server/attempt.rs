@@ -79,9 +79,7 @@ impl Server {
         let then = match (verdict, failure.retry) {
             (RestartDecision::After(wait), _) if !self.host_closing => AfterStop::Backoff(wait),
             (RestartDecision::CrashLoop, _) => {
-                error.message.push_str(
-                    "; it has failed too often (crash loop), and is not started again until somebody asks for it",
-                );
+                error.message.push_str("; it failed too often (crash loop). Start it again manually.");
                 AfterStop::Rest(State::Failed)
             }
             (_, Retry::Login) => AfterStop::Rest(State::NeedsAuth),

@@ -98,7 +98,10 @@ impl Server {
     /// Queues a command until the server runs, and starts the server if necessary.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
         if !self.pending.wait_for_start(id, by) {
-            return self.reply(id, Err(ErrorContract::unavailable("too many wait for the MCP server to start")));
+            return self.reply(
+                id,
+                Err(ErrorContract::unavailable("too many requests are waiting for the MCP server to start")),
+            );
         }
         match &mut self.stopping {
             Some(stopping) => {
@@ -162,7 +165,7 @@ impl Server {
                 State::Stopped | State::Disabled | State::Deleted => {}
                 _ if self.host_closing => {}
                 State::Running | State::Launching | State::Negotiating | State::Listing => {
-                    let error = ErrorContract::unavailable("the MCP server is started anew with another configuration");
+                    let error = ErrorContract::unavailable("the MCP server restarts with a new configuration");
                     self.stop_attempt(AfterStop::Start, &error, now);
                 }
                 _ => self.start(now),
@@ -189,10 +192,9 @@ impl Server {
             (State::Disabled, _) => ErrorContract::disabled(),
             // The user has to supply the missing value, so the error of the start is shown unchanged.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
-            (State::Backoff, Some(error)) => ErrorContract::unavailable(alloc::format!(
-                "the MCP server has failed, and is started again in a moment: {}",
-                error.message
-            )),
+            (State::Backoff, Some(error)) => {
+                ErrorContract::unavailable(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
+            }
             (State::Failed, Some(error)) => ErrorContract::unavailable(alloc::format!(
                 "the MCP server has failed; start it again first: {}",
                 error.message

@@ -32,7 +32,7 @@ impl Server {
             State::Stopping => return self.escalate_stop(now),
             State::Launching => "Start timed out",
             State::Negotiating => "Handshake timed out",
-            State::Listing => "Listing its tools timed out",
+            State::Listing => "Listing tools timed out",
             _ => return,
         };
         let error = ErrorContract::network("timeout", format!("{what} after {after:?}"));
@@ -50,7 +50,7 @@ impl Server {
 
     fn maintain(&mut self, now: Timestamp) {
         if self.sleep_deadline().is_some_and(|at| at <= now) {
-            let error = ErrorContract::unavailable("the MCP server is put to sleep");
+            let error = ErrorContract::unavailable("the MCP server is idle and is being stopped");
             return self.stop_attempt(AfterStop::Sleep, &error, now);
         }
         if self.refreshes.is_due(&self.policy, now) {
@@ -76,7 +76,7 @@ impl Server {
         if self.probes.count_miss() < self.policy.health.misses.max(1) {
             return self.probes.probe_now(now);
         }
-        let error = ErrorContract::network("transport", "Connection lost: the server does not answer any more");
+        let error = ErrorContract::network("transport", "Connection lost: the server no longer responds");
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 }
