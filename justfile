@@ -17,6 +17,10 @@ fmt:
 format:
     bash .ci/run format
 
+# The modules of the pure crates keep to their layers, without circles.
+graph:
+    bash .ci/run graph
+
 # Clippy, warnings are errors.
 lint:
     bash .ci/run lint
