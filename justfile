@@ -37,6 +37,10 @@ no-std:
 features:
     bash .ci/run features
 
+# It compiles for macOS and Windows, and the tool runs under Wine.
+platforms:
+    bash .ci/run platforms
+
 # The tests with serde_json as other crates of an application may have set it.
 json:
     bash .ci/run json

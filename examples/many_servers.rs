@@ -33,7 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let starts: usize = env::args().nth(2).map_or(Ok(8), |starts| starts.parse())?;
     let directory = tempfile::tempdir()?;
     let mut settings = SupervisorSettings::default();
-    settings.starts = starts;
+    settings.max_starts = starts;
     let hub = Hub::open(HubOptions::new(Layout::below(directory.path())).supervisor(settings)).await?;
     let program = match env::args().nth(3) {
         Some(program) => program,

@@ -6,6 +6,7 @@ use mcpwire_core::{
     Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
     ElicitUrl, Json, ListRootsResult, Root, RpcError,
 };
+use mcpwire_process::{HandlerError, PanicSource, Panics, catch_panic};
 
 /// Answers any request of the server's.
 type Answerer = Box<dyn FnMut(&Ask) -> Result<Json, RpcError> + Send>;
@@ -29,11 +30,17 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// The answer to a request, or what to refuse it with.
-    pub(crate) fn answer(&mut self, ask: &Ask) -> Result<Json, RpcError> {
-        let answer = self.find(ask);
+    /// The answer to a request, or why there is none.
+    pub(crate) fn answer(&mut self, ask: &Ask, panics: &Panics) -> Result<Json, HandlerError> {
+        let answer = match catch_panic(|| self.find(ask)) {
+            Ok(answer) => answer.map_err(HandlerError::Refused),
+            Err(message) => {
+                panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());
+                Err(HandlerError::Panicked(message))
+            }
+        };
         if let (Err(error), Some(on_error)) = (&answer, &mut self.on_error) {
-            on_error(ask, error);
+            panics.catch(PanicSource::OnAnswerError, || on_error(ask, &error.to_rpc_error(ask)));
         }
         answer
     }

@@ -3,14 +3,19 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, Ask, Event, KnownTools, Notification, Phase, Reply, RequestKey, RequestOptions, RpcError,
-    SubscriptionEvent, SubscriptionKey, Timestamp,
+    AnyEngine, Ask, Event, KnownTools, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent,
+    SubscriptionKey, Timestamp,
 };
-use mcpwire_process::{Next, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer};
+use mcpwire_process::{
+    Next, PanicSource, Panics, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer,
+    finish_ask,
+};
 
 use crate::answers::Answers;
 use crate::cancel::Canceller;
@@ -26,6 +31,10 @@ pub(crate) struct Connection {
     pub(crate) listener: Option<Listener>,
     pub(crate) answers: Answers,
     pub(crate) trace_context: Option<TraceSource>,
+    /// The callbacks for panics in the program's code.
+    pub(crate) panics: Panics,
+    /// Why this side could not go on, if that is how the connection ended.
+    pub(crate) failure: Option<Arc<str>>,
     pub(crate) clock: Clock,
     /// The time, if it has been asked for a moment ago, on the way into the wait for an answer.
     asked: Option<Timestamp>,
@@ -64,6 +73,8 @@ impl Connection {
             listener: None,
             answers: Answers::default(),
             trace_context: None,
+            panics: Panics::default(),
+            failure: None,
             clock,
             asked: None,
             canceller: None,
@@ -76,9 +87,12 @@ impl Connection {
         self.clock.now()
     }
 
-    /// The options of a request that is sent from here, within the trace that the program is in.
+    /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
+    /// no trace to give.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.trace_context.as_ref().map_or(Cow::Borrowed(options), |source| source.options(options))
+        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
+        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
+        traced.unwrap_or(Cow::Borrowed(options))
     }
 
     /// Tells the next wait for an answer the time, as far as it is known: it need not ask for it again.
@@ -128,7 +142,14 @@ impl Connection {
                         }
                         return Ok(Some(reply));
                     }
-                    other => self.event(other, Some(key), on_report),
+                    other => {
+                        let event = || self.event(other, Some(key), on_report);
+                        if let Err(panic) = catch_unwind(AssertUnwindSafe(event)) {
+                            // It is the caller's own callback. The panic is the caller's, and the request nobody's.
+                            self.cancel(key);
+                            resume_unwind(panic);
+                        }
+                    }
                 }
             }
             if !self.engine.session().is_waiting(key) {
@@ -142,6 +163,15 @@ impl Connection {
                 self.turn(None)?;
             }
         }
+    }
+
+    /// Gives up a request. The server is told.
+    pub(crate) fn cancel(&mut self, key: RequestKey) {
+        let now = self.now();
+        self.engine.calls().cancel(key, None, now);
+        // Its reply is of no interest any more.
+        let _ = self.wait(key, &mut |_| {});
+        self.flush();
     }
 
     /// Drives the engine until a subscription has something to tell; `Ok(None)` if that takes longer than `until`, `Err` of
@@ -294,6 +324,7 @@ impl Connection {
         successor.listener = self.listener.take();
         successor.answers = std::mem::take(&mut self.answers);
         successor.trace_context = self.trace_context.take();
+        successor.panics = std::mem::take(&mut self.panics);
         Ok(())
     }
 
@@ -326,21 +357,15 @@ impl Connection {
             _ => {}
         }
         if let Some(listener) = &mut self.listener {
-            listener(&event);
+            self.panics.catch(PanicSource::OnEvent, || listener(&event));
         }
     }
 
     fn answer(&mut self, ask: &Ask) {
-        let answer = self.answers.answer(ask);
+        let answer = self.answers.answer(ask, &self.panics);
         // Whoever answered may have taken a while.
         let now = self.clock.now();
-        let answer = answer.and_then(|result| match self.engine.calls().answer(ask.key, &result, now) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
-        });
-        if let Err(error) = answer {
-            self.engine.calls().refuse(ask.key, &error, now);
-        }
+        finish_ask(&mut self.engine.calls(), ask, answer, now);
     }
 
     fn split(&mut self) -> (&mut dyn Transport, &mut AnyEngine, Surroundings<'_>) {
@@ -351,6 +376,8 @@ impl Connection {
             process: self.process.as_mut(),
             stderr: &mut self.stderr,
             tracer: self.tracer.as_mut(),
+            panics: &self.panics,
+            failure: &mut self.failure,
         };
         (&mut *self.transport, &mut self.engine, around)
     }

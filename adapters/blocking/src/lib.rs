@@ -46,8 +46,8 @@ pub use cancel::Canceller;
 pub use client::{McpClient, with_client};
 pub use mcpwire_core as core;
 pub use mcpwire_process::{
-    Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
-    SpawnError, SpawnErrorKind, TraceSource, inherited_names,
+    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
+    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, inherited_names,
 };
 pub use options::ConnectOptions;
 pub use subscription::{Changes, Subscription};

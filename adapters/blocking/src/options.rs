@@ -8,7 +8,7 @@ use mcpwire_core::{
     Json, Root, RpcError,
 };
 
-use mcpwire_process::{Follower, TraceSource, Watcher};
+use mcpwire_process::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
 
 use crate::answers::Answers;
 
@@ -29,6 +29,25 @@ pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;
 ///     }
 /// }));
 /// ```
+///
+/// # Panics
+///
+/// A panic in a handler or callback of the program is caught, and the call that waits goes on. The handler or callback is
+/// called again the next time.
+///
+/// | what panics | what follows |
+/// |---|---|
+/// | a handler of a server's request (legacy) | the server is answered with the error -32603, "Internal error" |
+/// | a handler of an input that a server wants for a request or a task (2026-07-28) | that call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which has the message |
+/// | [`ConnectOptions::on_answer_error`], `on_event`, `stderr`, `trace` | the one event, line or message is left out |
+/// | `trace_context` | the request is sent outside of any trace |
+/// | a stream of [`McpClient::over`](crate::McpClient::over) | the connection ends; calls in flight fail with [`Closed::Failed`](mcpwire_core::Closed::Failed), which has the message |
+/// | a token provider or an HTTP client | the calls whose requests it was to make fail with the message |
+/// | a callback of a call, such as [`Call::on_progress`](crate::Call::on_progress) | the call is cancelled, and the panic reaches its caller; the client can be used as before |
+///
+/// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller learns of anyway. The
+/// server never sees the message of a panic. The panic hook of the standard library runs as ever. A program that is built
+/// with `panic = "abort"` ends at a panic: nothing can be caught there.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct ConnectOptions {
@@ -51,6 +70,8 @@ pub struct ConnectOptions {
     pub(crate) answers: Answers,
     /// Called with each event that is no reply, in order, by the thread that waits for an answer.
     pub on_event: Option<Listener>,
+    /// The callbacks of [`ConnectOptions::on_panic`].
+    pub(crate) panics: Panics,
 }
 
 impl ConnectOptions {
@@ -153,10 +174,23 @@ impl ConnectOptions {
         self
     }
 
-    /// Says who is told of requests that could not be answered: what a handler answered did not fit, or it refused. The
-    /// server has been told the same.
+    /// Says who is told of requests that could not be answered: what a handler answered did not fit, it refused, or it
+    /// panicked. The server is told the same, but nothing of a panic's message.
     pub fn on_answer_error(mut self, f: impl FnMut(&Ask, &RpcError) + Send + 'static) -> Self {
         self.answers.on_error = Some(Box::new(f));
+        self
+    }
+
+    /// Adds a callback for panics in the program's own handlers and callbacks: see [above](ConnectOptions#panics). It may
+    /// be called by any thread. A panic in it is ignored.
+    ///
+    /// ```
+    /// use mcpwire_blocking::ConnectOptions;
+    ///
+    /// let options = ConnectOptions::default().on_panic(|panic| eprintln!("{panic}"));
+    /// ```
+    pub fn on_panic(mut self, f: impl Fn(&CallbackPanic) + Send + Sync + 'static) -> Self {
+        self.panics.add(f);
         self
     }
 }

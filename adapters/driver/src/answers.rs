@@ -4,7 +4,8 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcpwire_core::{Ask, AskKey, Json, RpcError};
+use mcpwire_core::{Ask, Json, RpcError};
+use mcpwire_process::{HandlerError, PanicSource, catch_panic, finish_ask};
 
 use crate::handlers::unknown;
 use crate::shared::Shared;
@@ -34,14 +35,17 @@ pub trait Answer: Send + Sync + 'static {
     /// The future may borrow what it likes of `self`. It is polled by the task that drives the connection, beside
     /// everything else: it may take its time, and call the client, but must not block the thread. It is dropped if the
     /// server gives its request up or the connection ends.
+    ///
+    /// If it panics, the server is refused with an internal error, and everything else goes on:
+    /// see [`ConnectOptions`](crate::ConnectOptions#panics).
     fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Json, RpcError>> + Send;
 }
 
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
-/// The answers that are being thought about.
+/// The requests of the server whose handlers have not answered yet.
 #[derive(Default)]
-pub(crate) struct Answers(Vec<(AskKey, Answering)>);
+pub(crate) struct Answers(Vec<(Ask, Answering)>);
 
 impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
@@ -51,28 +55,27 @@ impl Answers {
         }
         for asked in asks {
             match asked {
-                Asked::Asks(ask) => {
-                    let key = ask.key;
-                    let answering = match &shared.handlers {
-                        Some(handlers) => handlers.begin(ask),
-                        None => Box::pin(ready(Err(unknown()))),
+                Asked::Asks(mut ask) => {
+                    let handlers = shared.handlers.as_ref();
+                    let begun = match handlers {
+                        Some(handlers) => catch_panic(|| handlers.begin(&ask)),
+                        None => Ok(Box::pin(ready(Err(unknown()))) as Answering),
                     };
-                    self.0.push((key, answering));
+                    match begun {
+                        Ok(answering) => {
+                            // The handler has a copy. Only the callback for errors needs another.
+                            let is_needed = handlers.is_some_and(|handlers| handlers.on_error.is_some());
+                            ask.params = ask.params.filter(|_| is_needed);
+                            self.0.push((ask, answering));
+                        }
+                        Err(message) => finish(shared, &ask, Err(HandlerError::Panicked(message))),
+                    }
                 }
-                Asked::GivesUp(key) => self.0.retain(|(open, _)| *open != key),
+                Asked::GivesUp(key) => self.0.retain(|(ask, _)| ask.key != key),
             }
         }
-        for (key, answer) in self.poll(cx) {
-            let now = shared.clock.now();
-            shared.tell(|state| {
-                let answered = answer.and_then(|result| match state.engine.calls().answer(key, &result, now) {
-                    Ok(_) => Ok(()),
-                    Err(error) => Err(RpcError::new(RpcError::INTERNAL_ERROR, error.to_string())),
-                });
-                if let Err(error) = answered {
-                    state.engine.calls().refuse(key, &error, now);
-                }
-            });
+        for (ask, answer) in self.poll(cx) {
+            finish(shared, &ask, answer);
         }
     }
 
@@ -81,15 +84,34 @@ impl Answers {
     }
 
     /// Lets all of them go on. Those that are there are taken out.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(AskKey, Result<Json, RpcError>)> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(Ask, Result<Json, HandlerError>)> {
         let mut there = Vec::new();
-        self.0.retain_mut(|(key, answering)| match answering.as_mut().poll(cx) {
-            Poll::Ready(answer) => {
-                there.push((*key, answer));
-                false
-            }
-            Poll::Pending => true,
-        });
+        let mut at = 0;
+        while let Some((_, answering)) = self.0.get_mut(at) {
+            let answer = match catch_panic(|| answering.as_mut().poll(cx)) {
+                Ok(Poll::Pending) => {
+                    at += 1;
+                    continue;
+                }
+                Ok(Poll::Ready(answer)) => answer.map_err(HandlerError::Refused),
+                Err(message) => Err(HandlerError::Panicked(message)),
+            };
+            there.push((self.0.remove(at).0, answer));
+        }
         there
     }
+}
+
+/// Tells the program of a handler that did not answer, and the server what the handler has come to.
+fn finish(shared: &Shared, ask: &Ask, answer: Result<Json, HandlerError>) {
+    if let Err(error) = &answer {
+        if let HandlerError::Panicked(message) = error {
+            shared.panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());
+        }
+        if let Some(on_error) = shared.handlers.as_ref().and_then(|handlers| handlers.on_error.as_ref()) {
+            shared.panics.catch(PanicSource::OnAnswerError, || on_error(ask, &error.to_rpc_error(ask)));
+        }
+    }
+    let now = shared.clock.now();
+    shared.tell(|state| finish_ask(&mut state.engine.calls(), ask, answer, now));
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use mcpwire_core::{
     AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
     Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
-use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport, StderrLines, Tracer};
+use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport};
 use serde::Serialize;
 
 use crate::call::Call;
@@ -20,7 +21,7 @@ use crate::notifications::Notifications;
 use crate::options::ConnectOptions;
 use crate::pending::Pending;
 use crate::runtime::{Clock, Runtime, Streams, Timer};
-use crate::shared::{Lives, RestartAttempt, Shared, Watchers};
+use crate::shared::{Lives, RestartAttempt, Shared};
 use crate::state::{Opened, State, Wish};
 use crate::tools::{self, Boxed, Tools};
 
@@ -392,15 +393,13 @@ fn assemble(
     definition: Option<Arc<McpServerDef>>,
     process: Option<Process>,
     streams: Streams,
-    options: ConnectOptions,
+    mut options: ConnectOptions,
     clock: Clock,
     timer: Box<dyn Timer>,
 ) -> (Lives, Driver) {
-    let ConnectOptions { config, patience, stderr: follower, trace, trace_context, handlers, .. } = options;
     let Streams { reader, writer, stderr, exit } = streams;
-    let state = State::new(AnyEngine::stream(config), Some(writer), process);
-    let watchers = Watchers { lines: StderrLines::new(follower), tracer: trace.map(Tracer::new) };
-    let shared = Arc::new(Shared::new(definition, patience, clock, handlers, trace_context, state, watchers));
+    let engine = AnyEngine::stream(mem::take(&mut options.config));
+    let shared = Shared::new(definition, clock, State::new(engine, Some(writer), process), options);
     let driver = Loop::new(Arc::clone(&shared), Some(reader), stderr, exit, timer).into_driver();
     (Lives::of(shared), driver)
 }

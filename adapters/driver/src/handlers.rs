@@ -20,7 +20,7 @@ const LIST_ROOTS: &str = "roots/list";
 /// What reads the parameters and checks the answer is part of the handler, so a program has it for what it answers only.
 pub(crate) type Handler = Box<dyn Fn(&Ask) -> Result<Option<Answering>, RpcError> + Send + Sync>;
 
-type OnError = Arc<dyn Fn(&Ask, &RpcError) + Send + Sync>;
+type OnError = Box<dyn Fn(&Ask, &RpcError) + Send + Sync>;
 
 /// All who answer. Those that answer one thing go before those that answer anything.
 #[derive(Default)]
@@ -38,16 +38,8 @@ pub(crate) struct Handlers {
 
 impl Handlers {
     /// The future of the answer to a request, or of what to refuse it with.
-    pub(crate) fn begin(&self, ask: Ask) -> Answering {
-        let answering = self.find(&ask).unwrap_or_else(|error| Box::pin(ready(Err(error))));
-        let Some(on_error) = self.on_error.clone() else { return answering };
-        Box::pin(async move {
-            let answer = answering.await;
-            if let Err(error) = &answer {
-                on_error(&ask, error);
-            }
-            answer
-        })
+    pub(crate) fn begin(&self, ask: &Ask) -> Answering {
+        self.find(ask).unwrap_or_else(|error| Box::pin(ready(Err(error))))
     }
 
     /// Changes the roots.

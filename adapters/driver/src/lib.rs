@@ -50,8 +50,8 @@ pub use driver::Driver;
 pub use mcpwire_core as core;
 pub use mcpwire_process as process;
 pub use mcpwire_process::{
-    Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, ProcessReport, ShutdownReport,
-    SpawnError, SpawnErrorKind, TraceSource, inherited_names,
+    CallbackPanic, Direction, EnvPolicy, Error, ErrorKind, Exit, HttpSetupError, McpServerDef, PanicSource,
+    ProcessReport, ShutdownReport, SpawnError, SpawnErrorKind, TraceSource, inherited_names,
 };
 pub use notifications::Notifications;
 pub use options::ConnectOptions;

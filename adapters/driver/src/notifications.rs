@@ -58,10 +58,13 @@ impl Notifications {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Notification>> {
         let mut over = false;
+        // Dropped without the lock: it may be the last that holds a task.
+        let mut former = None;
         let next = self.take(|queue| {
             over = queue.over;
-            queue.waker = Some(cx.waker().clone());
+            former = replace(&mut queue.waker, cx.waker());
         });
+        drop(former);
         if next.is_none() && !over { Poll::Pending } else { Poll::Ready(next) }
     }
 
@@ -77,6 +80,16 @@ impl Notifications {
             driver.wake();
         }
         notification
+    }
+}
+
+impl Drop for Notifications {
+    fn drop(&mut self) {
+        // The driver may hold the queue too, and drop it with the lock of the connection. No waker may be in it then.
+        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let wakers = (queue.waker.take(), queue.room.take());
+        drop(queue);
+        drop(wakers);
     }
 }
 
@@ -131,6 +144,15 @@ impl Queue {
 
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keeps the waker of a task. Returns the one that was there before, if it is another.
+#[must_use = "it is to be dropped without any lock"]
+fn replace(kept: &mut Option<Waker>, waker: &Waker) -> Option<Waker> {
+    match kept {
+        Some(former) if former.will_wake(waker) => None,
+        kept => kept.replace(waker.clone()),
+    }
 }
 
 fn may_be_missed(notification: &Notification) -> bool {
@@ -197,14 +219,15 @@ impl Subscribers {
         self.crowded
     }
 
-    /// Whether it still is so. Then `driver` is woken when it has caught up.
-    pub(crate) fn wait_for_room(&mut self, driver: &Waker) -> bool {
+    /// Whether it still is so. Then `driver` is woken when it has caught up. Wakers that are of no use any more are added
+    /// to `former`, to be dropped without the lock.
+    pub(crate) fn wait_for_room(&mut self, driver: &Waker, former: &mut Vec<Waker>) -> bool {
         self.crowded = false;
         for queue in self.listeners.iter().filter_map(Weak::upgrade) {
             let mut queue = lock(&queue);
             if queue.is_crowded() {
                 self.crowded = true;
-                queue.room = Some(driver.clone());
+                former.extend(replace(&mut queue.room, driver));
             }
         }
         self.crowded

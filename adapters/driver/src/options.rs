@@ -9,7 +9,7 @@ use mcpwire_core::{
     Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
     RpcError,
 };
-use mcpwire_process::{Follower, TraceSource, Watcher};
+use mcpwire_process::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
 
 use crate::answers::Answer;
 use crate::handlers::{self, Handlers};
@@ -18,6 +18,25 @@ use crate::handlers::{self, Handlers};
 ///
 /// What is called here is called by the task that drives the connection, in order, with no lock held. It should be quick:
 /// nothing of the connection moves meanwhile.
+///
+/// # Panics
+///
+/// A panic in a handler or callback of the program is caught, and the connection goes on for everybody. The handler or
+/// callback is called again the next time.
+///
+/// | what panics | what follows |
+/// |---|---|
+/// | a handler of a server's request (legacy) | the server is answered with the error -32603, "Internal error" |
+/// | a handler of an input that a server wants for a request or a task (2026-07-28) | that call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which has the message |
+/// | [`ConnectOptions::on_answer_error`], `stderr`, `trace` | the one line or message is left out |
+/// | `trace_context` | the request is sent outside of any trace |
+/// | a stream, a timer or a clock of the program or its runtime | the connection ends; calls in flight fail with [`Closed::Failed`](mcpwire_core::Closed::Failed), which has the message |
+/// | a token provider or an HTTP client | the calls whose requests it was to make fail with the message |
+/// | a callback of a call, such as [`Call::on_progress`](crate::Call::on_progress) | the panic reaches the task that awaits the call; the call is cancelled when that task drops it |
+///
+/// [`ConnectOptions::on_panic`] is called for each of them except the last two, which the caller learns of anyway. The
+/// server never sees the message of a panic. The panic hook of the standard library runs as ever. A program that is built
+/// with `panic = "abort"` ends at a panic: nothing can be caught there.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct ConnectOptions {
@@ -38,6 +57,8 @@ pub struct ConnectOptions {
     pub http: crate::http::HttpOptions,
     /// Who answers what the server asks for.
     pub(crate) handlers: Option<Arc<Handlers>>,
+    /// The callbacks of [`ConnectOptions::on_panic`].
+    pub(crate) panics: Panics,
 }
 
 impl ConnectOptions {
@@ -129,10 +150,23 @@ impl ConnectOptions {
         self
     }
 
-    /// Says who is told of requests that could not be answered: what a handler answered did not fit, or it refused. The
-    /// server is told the same.
+    /// Says who is told of requests that could not be answered: what a handler answered did not fit, it refused, or it
+    /// panicked. The server is told the same, but nothing of a panic's message.
     pub fn on_answer_error(mut self, f: impl Fn(&Ask, &RpcError) + Send + Sync + 'static) -> Self {
-        self.add(|handlers| handlers.on_error = Some(Arc::new(f)));
+        self.add(|handlers| handlers.on_error = Some(Box::new(f)));
+        self
+    }
+
+    /// Adds a callback for panics in the program's own handlers and callbacks: see [above](ConnectOptions#panics). It may
+    /// be called by any thread. A panic in it is ignored.
+    ///
+    /// ```
+    /// use mcpwire_driver::ConnectOptions;
+    ///
+    /// let options = ConnectOptions::default().on_panic(|panic| eprintln!("{panic}"));
+    /// ```
+    pub fn on_panic(mut self, f: impl Fn(&CallbackPanic) + Send + Sync + 'static) -> Self {
+        self.panics.add(f);
         self
     }
 

@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{CallError, RequestError, RequestOptions, SendError, ServerInfo};
-use mcpwire_process::{Error, McpServerDef, ShutdownReport, StderrLines, TraceSource, Tracer};
+use mcpwire_process::{
+    Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
+};
 
 use crate::handlers::Handlers;
+use crate::options::ConnectOptions;
 use crate::runtime::Clock;
 use crate::state::{Opened, State, Wish, wait};
 
@@ -25,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) handlers: Option<Arc<Handlers>>,
     /// Who knows where in a trace the program is.
     pub(crate) trace_context: Option<TraceSource>,
+    /// The callbacks for panics in the program's code.
+    pub(crate) panics: Panics,
     pub(crate) server: OnceLock<Arc<ServerInfo>>,
     state: Mutex<State>,
     /// Those who watch, while no driver has them.
@@ -38,23 +44,35 @@ pub(crate) struct Watchers {
     pub(crate) tracer: Option<Tracer>,
 }
 
+impl Watchers {
+    fn new(stderr: Option<Follower>, trace: Option<Watcher>, panics: &Panics) -> Self {
+        Watchers {
+            lines: StderrLines::new(stderr.map(|follower| panics.guard_follower(follower))),
+            tracer: trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher))),
+        }
+    }
+}
+
 impl Shared {
+    /// A connection with these options, but for those that made the state.
     pub(crate) fn new(
         definition: Option<Arc<McpServerDef>>,
-        patience: Patience,
         clock: Clock,
-        handlers: Option<Arc<Handlers>>,
-        trace_context: Option<TraceSource>,
         state: State,
-        watchers: Watchers,
-    ) -> Self {
-        let (state, watchers) = (Mutex::new(state), Mutex::new(watchers));
-        Shared { definition, patience, clock, handlers, trace_context, server: OnceLock::new(), state, watchers }
+        options: ConnectOptions,
+    ) -> Arc<Self> {
+        let ConnectOptions { patience, stderr, trace, trace_context, handlers, panics, .. } = options;
+        let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
+        let (server, state) = (OnceLock::new(), Mutex::new(state));
+        Arc::new(Shared { definition, patience, clock, handlers, trace_context, panics, server, state, watchers })
     }
 
-    /// The options of a request that is sent from here, within the trace that the program is in.
+    /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has
+    /// no trace to give.
     pub(crate) fn traced<'o>(&self, options: &'o RequestOptions) -> Cow<'o, RequestOptions> {
-        self.trace_context.as_ref().map_or(Cow::Borrowed(options), |source| source.options(options))
+        let Some(source) = &self.trace_context else { return Cow::Borrowed(options) };
+        let traced = self.panics.catch(PanicSource::TraceContext, || source.options(options));
+        traced.unwrap_or(Cow::Borrowed(options))
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -188,6 +206,9 @@ impl Shared {
     }
 
     fn send_error(&self, state: &mut State, error: SendError) -> Error {
+        if let (SendError::Closed, Some(why)) = (&error, &state.failure) {
+            return Error::Io { server: self.name().into(), error: io::Error::other(&**why) };
+        }
         let process = match &error {
             SendError::Closed => state.process_report(),
             _ => None,

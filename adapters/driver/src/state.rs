@@ -9,7 +9,7 @@ use mcpwire_core::{
     AnyEngine, Ask, AskKey, Closed, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
     SubscriptionKey, Timestamp,
 };
-use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail};
+use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
 
 use crate::notifications::Subscribers;
 use crate::runtime::Writer;
@@ -46,6 +46,10 @@ pub(crate) struct State {
     /// What the server has asked for, and whether it still wants to know, for the driver to take.
     pub(crate) asks: Vec<Asked>,
     pub(crate) wish: Wish,
+    /// The message of a panic in the writer, for the driver, which ends the connection with it.
+    pub(crate) writer_panic: Option<String>,
+    /// Why this side could not go on, if that is how the connection ended.
+    pub(crate) failure: Option<Arc<str>>,
     /// How it ended, once the driver has done its work.
     pub(crate) report: Option<ShutdownReport>,
     pub(crate) ended: Vec<Waker>,
@@ -135,6 +139,8 @@ impl State {
             subscriptions: Vec::new(),
             asks: Vec::new(),
             wish: Wish::Live,
+            writer_panic: None,
+            failure: None,
             report: None,
             ended: Vec::new(),
             traced: false,
@@ -152,6 +158,7 @@ impl State {
         self.process = Some(process);
         self.exit = None;
         self.stderr = StderrTail::default();
+        (self.writer_panic, self.failure) = (None, None);
         self.report = None;
         self.driver = None;
         self.armed = None;
@@ -251,6 +258,19 @@ impl State {
     pub(crate) fn write(
         &mut self,
         cx: &mut Context<'_>,
+        watch: impl FnMut(Direction, &[u8]),
+    ) -> Result<bool, std::io::Error> {
+        // The writer may be the program's own, and its panic is none of the caller's whose request is written.
+        catch_panic(|| self.write_some(cx, watch)).unwrap_or_else(|message| {
+            self.writer_panic = Some(message);
+            self.writer = None;
+            Err(std::io::ErrorKind::BrokenPipe.into())
+        })
+    }
+
+    fn write_some(
+        &mut self,
+        cx: &mut Context<'_>,
         mut watch: impl FnMut(Direction, &[u8]),
     ) -> Result<bool, std::io::Error> {
         let mut written = false;
@@ -346,6 +366,13 @@ impl State {
     fn opened(&mut self, opened: Opened, wakers: &mut Vec<Waker>) {
         self.opening.outcome = Some(opened);
         wakers.extend(mem::take(&mut self.opening.waiting));
+    }
+
+    /// Ends the connection because this side cannot go on.
+    #[cold]
+    pub(crate) fn fail(&mut self, why: Arc<str>) {
+        self.engine.close_failed(Arc::clone(&why));
+        self.failure = Some(why);
     }
 
     /// Ends the connection at once, as far as those are concerned who wait for something.

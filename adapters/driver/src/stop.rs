@@ -10,6 +10,10 @@ use mcpwire_process::{Next, ShutdownReport, Stopping};
 use crate::runtime::Writer;
 use crate::state::{State, Wish};
 
+/// How often a process that is ending is asked whether it has exited, where the system does not tell. 20 ms: it ends within
+/// seconds, and those who wait for that hardly notice so short a delay.
+pub(crate) const UNWATCHED_END: Duration = Duration::from_millis(20);
+
 pub(crate) enum Stop {
     /// A process is ended step by step.
     Process { stopping: Stopping, until: Timestamp },
@@ -39,10 +43,11 @@ impl Stop {
         }
     }
 
-    /// Does what is due. Ready when nothing is left.
+    /// Does what is due. Ready when nothing is left. With `is_watched`, the exit of the process wakes the driver.
     pub(crate) fn poll(
         &mut self,
         state: &mut State,
+        is_watched: bool,
         may_speak: bool,
         now: Timestamp,
         cx: &mut Context<'_>,
@@ -55,7 +60,7 @@ impl Stop {
                 match stopping.next(process, now) {
                     Next::CloseInput => state.writer = None,
                     Next::Wait(at) => {
-                        *until = at;
+                        *until = if is_watched { at } else { at.min(now + UNWATCHED_END) };
                         return Poll::Pending;
                     }
                     Next::Done(report) if may_speak => {

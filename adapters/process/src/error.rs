@@ -53,11 +53,11 @@ pub enum Error {
         /// What its process did, if that is why.
         process: Option<Box<ProcessReport>>,
     },
-    /// The operating system failed this side.
+    /// The operating system failed this side, or a stream of the program's own did.
     Io {
         /// What the server is called.
         server: String,
-        /// What it says.
+        /// What is wrong.
         error: io::Error,
     },
 }
@@ -203,7 +203,9 @@ impl fmt::Display for Error {
             Error::Connect { error, .. } => error.fmt(f)?,
             Error::Send { error, .. } => error.fmt(f)?,
             Error::Call { error, .. } => error.fmt(f)?,
-            Error::Io { error, .. } => write!(f, "this side failed: {error}")?,
+            Error::Io { error, .. } => {
+                write!(f, "this side failed: {}", mcpwire_core::printable(&error.to_string()))?;
+            }
         }
         match self.process() {
             Some(process) => process.fmt(f),

@@ -131,7 +131,14 @@ fn only_zombies(leader: rustix::process::Pid) -> bool {
     found
 }
 
-#[cfg(all(unix, not(target_os = "linux")))]
+/// macOS leaves out processes that have ended, and answers `EPERM` if it finds no other in the group. Processes of another user
+/// get the same answer, and could not be ended either.
+#[cfg(target_vendor = "apple")]
+fn only_zombies(leader: rustix::process::Pid) -> bool {
+    rustix::process::test_kill_process_group(leader) == Err(rustix::io::Errno::PERM)
+}
+
+#[cfg(all(unix, not(any(target_os = "linux", target_vendor = "apple"))))]
 fn only_zombies(_: rustix::process::Pid) -> bool {
     false
 }

@@ -13,12 +13,14 @@
 //! | [`Stopping`], [`ShutdownReport`] | ending it |
 //! | [`Stderr`], [`StderrTail`], [`StderrLines`], [`Tracer`] | what it writes, what goes over the wire |
 //! | [`TraceSource`] | where in a trace its requests belong |
+//! | [`Panics`], [`CallbackPanic`], [`catch_panic`] | panics in the program's own code |
 //! | [`Error`] | what went wrong, with the exit status and the last words of the server |
 
 mod definition;
 mod error;
 mod exit;
 mod group;
+mod panics;
 mod process;
 mod spawn;
 mod stderr;
@@ -29,6 +31,7 @@ mod trace_source;
 pub use definition::{EnvPolicy, McpServerDef, inherited_names};
 pub use error::{Error, ErrorKind, HttpSetupError, ProcessReport};
 pub use exit::Exit;
+pub use panics::{CallbackPanic, HandlerError, PanicSource, Panics, catch_panic, finish_ask};
 pub use process::{ExitHandle, Pipes, Process};
 pub use spawn::{SpawnError, SpawnErrorKind};
 pub use stderr::{Follower, Stderr, StderrLines, StderrTail};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mcpwire_driver::core::http::Exchange;
 use mcpwire_driver::http::{Begun, HttpClient};
+use mcpwire_driver::process::catch_panic;
 use mcpwire_http::Net;
 
 use crate::{EXECUTOR, Smol, spawn, start};
@@ -27,7 +28,8 @@ impl Background {
 
     /// Makes a request that nobody waits for, and gives it up after so long.
     pub fn detach(&self, exchange: Exchange, limit: Duration) {
-        let mut begun = self.0.begin(exchange);
+        // It is called where the client is dropped, by a thread that may be panicking already.
+        let Ok(mut begun) = catch_panic(|| self.0.begin(exchange)) else { return };
         let mut late = <Smol as Net>::sleep(limit);
         spawn(poll_fn(move |cx| match begun.as_mut().poll(cx) {
             Poll::Ready(_) => Poll::Ready(()),

@@ -1,17 +1,20 @@
-//! [`AnyEngine`]: that of a stream of bytes, or that of HTTP. What both do is asked for in the same words, so an adapter's code above
-//! it knows no difference.
+//! [`AnyEngine`]: the engine of a byte stream or of HTTP, behind one interface.
 
 use core::fmt;
 use core::time::Duration;
 
+#[cfg(feature = "http")]
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 #[cfg(feature = "http")]
 use crate::http;
 use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 
-/// The engine of a connection that an adapter carries in one way or the other. Without the feature `http` there is one kind of it, and
-/// nothing to be decided.
+/// An engine for either transport.
+///
+/// Adapter code above the transport uses this type for both. Without the feature `http` there is only one variant and
+/// no dispatch.
 #[cfg_attr(
     feature = "http",
     expect(
@@ -21,14 +24,14 @@ use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 )]
 #[non_exhaustive]
 pub enum AnyEngine {
-    /// Over a stream of bytes.
+    /// A connection over a byte stream.
     Stream(stdio::Engine),
-    /// By HTTP.
+    /// A connection over HTTP.
     #[cfg(feature = "http")]
     Http(Box<http::Engine>),
 }
 
-/// Does the same with either.
+/// Evaluates an expression with the inner engine of either variant.
 macro_rules! either {
     ($engine:expr, $inner:ident => $do:expr) => {
         match $engine {
@@ -39,7 +42,7 @@ macro_rules! either {
     };
 }
 
-/// Does something with that of a stream; for HTTP there is nothing of it.
+/// Evaluates an expression with the stream engine, or a default for HTTP.
 macro_rules! stream {
     ($engine:expr, $inner:ident => $do:expr, $none:expr) => {
         match $engine {
@@ -50,7 +53,7 @@ macro_rules! stream {
     };
 }
 
-/// What a stream has, and HTTP has not: there is nothing to be written, and no space for what is read.
+/// Methods of byte streams. For HTTP they do nothing and return empty buffers.
 impl AnyEngine {
     /// See [`stdio::Engine::space`].
     #[inline]
@@ -88,7 +91,8 @@ impl AnyEngine {
         stream!(self, engine => engine.transmitted(n), ());
     }
 
-    /// The engine of a server that is started once more; none where nothing is to be started. See [`stdio::Engine::restarted`].
+    /// Creates the engine for a restarted server; `None` for HTTP, which has no process to restart. See
+    /// [`stdio::Engine::restarted`].
     #[inline]
     pub fn restarted(&mut self, spent: Duration) -> Option<AnyEngine> {
         stream!(self, engine => Some(AnyEngine::Stream(engine.restarted(spent))), None)
@@ -96,15 +100,15 @@ impl AnyEngine {
 }
 
 impl AnyEngine {
-    /// An engine over a stream of bytes, which has sent nothing yet.
+    /// Creates an engine over a byte stream that has not sent anything yet.
     pub fn stream(config: Config) -> Self {
         AnyEngine::Stream(stdio::Engine::new(config))
     }
 }
 
-/// What HTTP has, and a stream has not.
+/// Methods of HTTP connections.
 impl AnyEngine {
-    /// The engine of HTTP, if it is one.
+    /// Returns the HTTP engine, or `None` for a byte stream.
     #[cfg(feature = "http")]
     pub fn http(&mut self) -> Option<&mut http::Engine> {
         match self {
@@ -113,7 +117,7 @@ impl AnyEngine {
         }
     }
 
-    /// Whether it is the engine of HTTP: then there are exchanges to be made, and no bytes to be moved.
+    /// Returns whether this is an HTTP connection, which carries exchanges instead of bytes.
     #[inline]
     pub fn is_http(&self) -> bool {
         stream!(self, _engine => false, true)
@@ -121,13 +125,13 @@ impl AnyEngine {
 }
 
 impl AnyEngine {
-    /// Returns the calls of the connection.
+    /// Returns the handle to send requests, notifications and responses.
     #[inline]
     pub fn calls(&mut self) -> Calls<'_> {
         either!(self, engine => engine.calls())
     }
 
-    /// Returns what is known of the connection.
+    /// Returns the state of the connection.
     #[inline]
     pub fn session(&self) -> &Session {
         either!(self, engine => engine.session())
@@ -167,6 +171,12 @@ impl AnyEngine {
     #[inline]
     pub fn close(&mut self) {
         either!(self, engine => engine.close());
+    }
+
+    /// See [`stdio::Engine::close_failed`].
+    #[inline]
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        either!(self, engine => engine.close_failed(why));
     }
 
     /// See [`stdio::Engine::is_idle`].

@@ -1,22 +1,22 @@
-//! When the stream to a server is at its end.
+//! Detects the end of a connection to a server process.
 //!
-//! A server's output, its input and its process end at different times, and not always all of them: a grandchild may hold
-//! the output open for ever, and a server may close its output and live on. What a server still says, and how its process
-//! ended, is worth a moment; neither is worth a wait without a bound.
+//! A server's stdout, stdin and process end at different times, and some may never end. A grandchild may hold stdout
+//! open, and a server may close stdout and keep running. Last messages and the exit status are worth a short wait, but
+//! not an unbounded one.
 
 use core::time::Duration;
 
 use crate::time::Timestamp;
 
-/// How long a server that has closed one of its streams may take to close the other and exit. 500 ms: a process that is
-/// about to exit does it in a few, also on a busy machine.
+/// How long to wait for the exit after the server closed a stream. 500 ms: an exiting process needs a few milliseconds,
+/// even on a busy machine.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
-/// How long output may still come after the exit. 500 ms: what the server wrote is there already, and what others who hold
-/// the pipe write is not waited for.
+/// How long to read stdout after the exit. 500 ms: the server's output is in the pipe already, and other writers are
+/// not awaited.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// Watches a stream come to its end.
+/// Tracks whether a connection has ended and when to stop waiting for the rest.
 ///
 /// ```
 /// use core::time::Duration;
@@ -39,53 +39,54 @@ pub struct Ending {
 }
 
 impl Ending {
-    /// How long what a server wrote on standard error may take to arrive after everything else. 100 ms: it was written
-    /// before the exit and is only to be read, unless others hold the pipe open.
+    /// How long to read stderr after everything else has ended. 100 ms: the output is in the pipe already, unless other
+    /// processes hold the pipe open.
     pub const LAST_WORDS: Duration = Duration::from_millis(100);
 
-    /// Of a server whose process is watched.
+    /// Creates a tracker for a server whose process is watched.
     pub fn of_process() -> Self {
         Ending { output_over: false, errors_over: false, exited: false, by: None }
     }
 
-    /// Of a pair of streams: the end of what is read is the end.
+    /// Creates a tracker for a pair of streams, which end with the input stream.
     pub fn of_streams() -> Self {
         Ending { exited: true, errors_over: true, ..Ending::of_process() }
     }
 
-    /// Takes in that nothing more can be read. May be told more than once, as all of these.
+    /// Reports the end of stdout. Like all reports, it may be repeated.
     pub fn output_ended(&mut self, now: Timestamp) {
         self.output_over = true;
         self.end_by(now + if self.exited { Self::LAST_WORDS } else { EXIT_GRACE });
     }
 
-    /// Takes in that nothing more can be read from standard error. It is no sign of the end: some servers close it.
+    /// Reports the end of stderr. It does not indicate the end of the connection, because some servers close stderr
+    /// early.
     pub fn errors_ended(&mut self) {
         self.errors_over = true;
     }
 
-    /// Takes in that nothing more can be written. Whether the server has ended, its output and its exit tell.
+    /// Reports that stdin is broken. The server gets a moment to close stdout and exit.
     pub fn input_broke(&mut self, now: Timestamp) {
         self.end_by(now + EXIT_GRACE);
     }
 
-    /// Takes in that the process has exited.
+    /// Reports that the process has exited.
     pub fn exited(&mut self, now: Timestamp) {
         self.exited = true;
         self.end_by(now + if self.output_over { Self::LAST_WORDS } else { DRAIN });
     }
 
-    /// Whether there is any sign of the end.
+    /// Returns whether any report indicates the end of the connection.
     pub fn is_near(&self) -> bool {
         self.by.is_some()
     }
 
-    /// By when it is over, whatever else happens.
+    /// Returns the time at which the connection counts as ended in any case.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.by
     }
 
-    /// Whether everything is known that there is to know.
+    /// Returns whether the connection has ended and nothing more is awaited.
     pub fn is_over(&self, now: Timestamp) -> bool {
         (self.output_over && self.exited && self.errors_over) || self.by.is_some_and(|at| at <= now)
     }

@@ -1,4 +1,4 @@
-//! From the answer of a tool to the text that a person or a language model reads.
+//! Extraction of the text from a tool result.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use crate::types::{CallToolResult, ContentBlock};
 
-/// The text of an answer, and where it is from.
+/// The text of a tool result, with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Extracted<'a> {
-    /// The text blocks, joined by newlines. Blocks of other kinds are left out; an empty list gives empty text.
+    /// The text blocks, joined by newlines. Other blocks are skipped; the text may be empty.
     Text(Cow<'a, str>),
-    /// The answer had no array of content: the whole result, as JSON.
+    /// The raw JSON of a result without a `content` array.
     RawJson(&'a str),
 }
 
 impl Extracted<'_> {
-    /// The text, wherever it is from.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         match self {
             Extracted::Text(text) => text,
@@ -26,7 +26,7 @@ impl Extracted<'_> {
         }
     }
 
-    /// The text, wherever it is from; allocates only if it has to.
+    /// Returns the text as an owned string. Allocates only if the text is borrowed.
     pub fn into_string(self) -> String {
         match self {
             Extracted::Text(text) => text.into_owned(),
@@ -36,14 +36,15 @@ impl Extracted<'_> {
 }
 
 impl fmt::Display for Extracted<'_> {
-    /// As the server sent it; pass it through [`printable`](crate::printable) before a terminal sees it.
+    /// Writes the text as the server sent it. Wrap it in [`printable`](crate::printable) before showing it in a
+    /// terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
 impl CallToolResult {
-    /// The text of the answer.
+    /// Returns the text of the result.
     ///
     /// ```
     /// use mcpwire_core::{CallToolResult, Extracted, Json};
@@ -70,14 +71,14 @@ impl CallToolResult {
         Extracted::Text(Cow::Owned(joined))
     }
 
-    /// The answer as an agent's loop wants it: [`ToolOutput`], or the text of the tool's failure.
+    /// Converts the result to [`ToolOutput`], or to [`ToolFailure`] if the tool reported an error.
     pub fn into_output(self) -> Result<ToolOutput, ToolFailure> {
         let text = self.text().into_string();
         if self.is_error { Err(ToolFailure { text }) } else { Ok(ToolOutput { output: text }) }
     }
 }
 
-/// A tool's success in the shape that agent loops hand to a model: `{"output": text}`.
+/// A successful tool result in the shape that agent loops pass to a model: `{"output": text}`.
 ///
 /// ```
 /// use mcpwire_core::{CallToolResult, Json};
@@ -89,14 +90,14 @@ impl CallToolResult {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolOutput {
-    /// The text of the answer.
+    /// The text of the result.
     pub output: String,
 }
 
-/// A tool ran and failed (`isError: true`).
+/// The error of a tool that ran and reported a failure (`isError: true`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolFailure {
-    /// What the tool says; may be empty.
+    /// The text of the result; may be empty.
     pub text: String,
 }
 

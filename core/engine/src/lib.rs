@@ -89,6 +89,9 @@ extern crate alloc;
 extern crate std;
 
 mod any;
+/// Exponential backoff, for the crates of this workspace. Not part of the public API.
+#[doc(hidden)]
+pub mod backoff;
 mod cache;
 mod client;
 mod ending;
@@ -96,8 +99,13 @@ mod error;
 mod extract;
 mod frame;
 #[cfg(feature = "http")]
+mod header_params;
+#[cfg(feature = "http")]
 pub mod http;
 mod json;
+/// Random numbers for delays, for the crates of this workspace. Not part of the public API.
+#[doc(hidden)]
+pub mod random;
 mod request_check;
 mod rpc;
 mod session;
@@ -107,7 +115,10 @@ pub mod stdio;
 mod structured;
 mod text;
 mod time;
+#[cfg(feature = "http")]
+mod transport_error;
 mod types;
+mod url;
 
 /// The JSON reader, for the crates of this workspace. Not part of the public API.
 #[doc(hidden)]
@@ -119,8 +130,7 @@ pub mod json_reader {
 pub use any::AnyEngine;
 pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
 pub use client::{
-    CacheHints, KnownTools, PageWalk, PagedList, Pages, RequestError, Searched, Step, ToolCall, ToolList, ToolListing,
-    ToolSearch,
+    CacheHints, KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolList, ToolListing, ToolSearch,
 };
 pub use ending::Ending;
 pub use error::{PeerError, PeerErrorKind, RpcError};

@@ -1,4 +1,4 @@
-//! How a server's process is ended: a ladder whose steps have deadlines (2026-07-28, basic/transports/stdio, "Shutdown").
+//! The shutdown sequence of a server process (2026-07-28, basic/transports/stdio, "Shutdown").
 //!
 //! ```text
 //! CloseInput ──3 s──▶ Terminate the group ──2 s──▶ Kill the group ──▶ Done
@@ -7,34 +7,34 @@
 //!   what is left of the group: Terminate ──2 s──▶ Kill ──▶ Done
 //! ```
 //!
-//! The ladder waits for nothing and signals nobody: it says which step is next and by when, and the adapter does the step.
-//! A process that exits may leave others of its group behind, so its exit is not the end.
+//! [`Ladder`] performs no I/O. It returns the next step and its deadline, and the adapter performs the step. A process
+//! that exits may leave other processes of its group behind, so the sequence continues until the group is empty.
 
 use core::time::Duration;
 
 use crate::time::Timestamp;
 
-/// What the adapter is to do.
+/// A step that the adapter has to perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Close the server's input: the polite way to ask it to end.
+    /// Close the server's stdin, which asks it to exit.
     CloseInput,
-    /// Ask the whole group to end (`SIGTERM`).
+    /// Terminate the process group (`SIGTERM`).
     Terminate,
-    /// End the whole group (`SIGKILL`).
+    /// Kill the process group (`SIGKILL`).
     Kill,
-    /// Nothing until the deadline, an exit, or the group is empty.
+    /// Wait for the deadline, an exit, or an empty process group.
     Wait,
-    /// Nothing more: nothing is left.
+    /// The shutdown is complete.
     Done,
 }
 
-/// How long each step is given.
+/// Grace periods of the shutdown steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// From closing the input to [`Step::Terminate`]. 3 s by default: what the official clients settled on.
+    /// Time from [`Step::CloseInput`] to [`Step::Terminate`]. 3 s by default, as in the official clients.
     pub after_close: Duration,
-    /// From there to [`Step::Kill`]. 2 s by default, so that the whole takes 5 s at most.
+    /// Time from [`Step::Terminate`] to [`Step::Kill`]. 2 s by default, so that the sequence takes at most 5 s.
     pub after_terminate: Duration,
 }
 
@@ -44,11 +44,11 @@ impl Default for Patience {
     }
 }
 
-/// How long the exit after a kill is waited for. 1 s: it takes milliseconds, or is in the hands of a driver of the kernel.
-const AFTER_KILL: Duration = Duration::from_secs(1);
+/// How long to wait for the exit after [`Step::Kill`]. 1 s: a kill takes milliseconds unless the kernel blocks it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rung {
+enum Progress {
     Start,
     Closed,
     Terminated,
@@ -56,7 +56,7 @@ enum Rung {
     Done,
 }
 
-/// The ladder.
+/// The state of one shutdown sequence: which step is next, and when.
 ///
 /// ```
 /// use core::time::Duration;
@@ -76,68 +76,68 @@ enum Rung {
 #[derive(Clone, Debug)]
 pub struct Ladder {
     patience: Patience,
-    rung: Rung,
+    progress: Progress,
     deadline: Option<Timestamp>,
-    exited: bool,
-    empty: bool,
+    has_exited: bool,
+    is_group_empty: bool,
 }
 
 impl Ladder {
-    /// A ladder on which no step has been taken.
+    /// Creates a sequence that starts with [`Step::CloseInput`].
     pub fn new(patience: Patience) -> Self {
-        Ladder { patience, rung: Rung::Start, deadline: None, exited: false, empty: false }
+        Ladder { patience, progress: Progress::Start, deadline: None, has_exited: false, is_group_empty: false }
     }
 
-    /// Takes in that the process itself has exited. Others of its group may live on.
+    /// Reports that the server process has exited. Other processes of its group may still run.
     pub fn exited(&mut self) {
-        self.exited = true;
+        self.has_exited = true;
     }
 
-    /// Takes in that no process of the group is left.
+    /// Reports that no process of the group is left.
     pub fn group_is_empty(&mut self) {
-        self.empty = true;
+        self.is_group_empty = true;
     }
 
-    /// The next step. After one that is not [`Step::Wait`], ask again once it is done.
+    /// Returns the next step. After every step except [`Step::Wait`], perform the step and call again.
     pub fn next(&mut self, now: Timestamp) -> Step {
-        if self.exited && self.empty {
-            self.rung = Rung::Done;
+        if self.has_exited && self.is_group_empty {
+            self.progress = Progress::Done;
             self.deadline = None;
             return Step::Done;
         }
         let due = self.deadline.is_none_or(|at| at <= now);
-        match self.rung {
-            // The process has gone, and left others behind: they get no input that could be closed.
-            Rung::Start | Rung::Closed if self.exited => self.terminate(now),
-            Rung::Start => {
-                self.rung = Rung::Closed;
+        match self.progress {
+            // The process exited and left children behind, which do not read its stdin.
+            Progress::Start | Progress::Closed if self.has_exited => self.terminate(now),
+            Progress::Start => {
+                self.progress = Progress::Closed;
                 self.deadline = Some(now + self.patience.after_close);
                 Step::CloseInput
             }
-            Rung::Closed if due => self.terminate(now),
-            Rung::Terminated if due => {
-                self.rung = Rung::Killed;
-                self.deadline = Some(now + AFTER_KILL);
+            Progress::Closed if due => self.terminate(now),
+            Progress::Terminated if due => {
+                self.progress = Progress::Killed;
+                self.deadline = Some(now + KILL_TIMEOUT);
                 Step::Kill
             }
-            Rung::Closed | Rung::Terminated => Step::Wait,
-            // Nothing survives a kill; what still shows has been given up by its parent, or is stuck in the kernel.
-            Rung::Killed if self.exited || due => {
-                self.rung = Rung::Done;
+            Progress::Closed | Progress::Terminated => Step::Wait,
+            // No process survives a kill. A process that is still listed is a zombie or stuck in the kernel.
+            Progress::Killed if self.has_exited || due => {
+                self.progress = Progress::Done;
                 Step::Done
             }
-            Rung::Killed => Step::Wait,
-            Rung::Done => Step::Done,
+            Progress::Killed => Step::Wait,
+            Progress::Done => Step::Done,
         }
     }
 
-    /// When the next step is due, if nothing happens before.
+    /// Returns when the next step is due, if a step is pending.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.deadline
     }
 
     fn terminate(&mut self, now: Timestamp) -> Step {
-        self.rung = Rung::Terminated;
+        self.progress = Progress::Terminated;
         self.deadline = Some(now + self.patience.after_terminate);
         Step::Terminate
     }

@@ -1,10 +1,12 @@
-//! [`Sorted`]: a map for few entries, in little code.
+//! [`Sorted`]: a small map with a small code size.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 
-/// A map whose entries lie in the order of their keys. To add an entry costs as much as there are entries behind it: it is
-/// for some hundreds of them, or for keys that grow. A tree's code weighs 20 times as much, for each type that it is for.
+/// A map backed by a sorted vector.
+///
+/// Inserting moves all entries behind the new one, so the map suits a few hundred entries or ascending keys. A
+/// `BTreeMap` needs 20 times the code for each key and value type.
 #[derive(Debug)]
 pub(crate) struct Sorted<K, V>(Vec<(K, V)>);
 
@@ -44,7 +46,7 @@ impl<K: Ord, V> Sorted<K, V> {
         self.place(key).ok().map(|at| &mut self.0[at].1)
     }
 
-    /// Adds an entry, in place of the one that had its key.
+    /// Inserts an entry, replacing the value of an equal key.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         match self.place(&key) {
             Ok(at) => self.0[at].1 = value,

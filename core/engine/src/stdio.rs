@@ -1,5 +1,6 @@
-//! [`Engine`]: a [`Session`] together with the bytes of a stream. What an adapter drives.
+//! [`Engine`]: a [`Session`] over a byte stream. Adapters drive it.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -8,18 +9,18 @@ use crate::json;
 use crate::session::{Calls, Closed, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
 
-/// The client's side of a byte stream: a child's pipes, a socket, anything that carries a message a line.
+/// The client side of a byte stream with one message per line, such as pipes or a socket.
 ///
-/// Bytes and time go in, bytes, events and the next deadline come out; see the [crate's page](crate) for the loop. Nothing
-/// in here waits, and each call does a bounded amount of work.
+/// Bytes and the time go in; bytes, events and the next deadline come out. See the [crate documentation](crate) for the
+/// loop. No call blocks, and each call does a bounded amount of work.
 #[derive(Debug)]
 pub struct Engine {
     session: Session,
     receive: Receive,
     transmit: Transmit,
     now: Timestamp,
-    /// The stream has ended; what it brought is still to be looked at.
-    ended: bool,
+    /// Whether the stream has ended. Received lines may still be pending.
+    has_ended: bool,
 }
 
 impl Message for Line<'_> {
@@ -33,7 +34,7 @@ impl Message for Line<'_> {
 }
 
 impl Engine {
-    /// An engine that has sent nothing yet.
+    /// Creates an engine that has not sent anything yet.
     pub fn new(config: Config) -> Self {
         Engine::of(Session::new(config))
     }
@@ -44,23 +45,23 @@ impl Engine {
             session,
             transmit: Transmit::default(),
             now: Timestamp::ORIGIN,
-            ended: false,
+            has_ended: false,
         }
     }
 
-    /// Where the next bytes of the stream go. Empty while lines wait to be polled and the buffer is full: do not read.
+    /// Returns the buffer for the next read. If the buffer is empty, poll events before reading on.
     pub fn space(&mut self) -> &mut [u8] {
         self.receive.space()
     }
 
-    /// Takes in that `n` bytes were read into [`Engine::space`].
+    /// Reports that `n` bytes were read into [`Engine::space`].
     pub fn filled(&mut self, n: usize, now: Timestamp) {
         self.now = self.now.max(now);
         self.receive.filled(n);
     }
 
-    /// Takes in bytes that lie elsewhere; tells how many of them were taken. Fewer than all means that events are to be
-    /// polled first.
+    /// Copies received bytes into the engine and returns the number of accepted bytes. If fewer than all were accepted,
+    /// poll events first.
     pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
         self.now = self.now.max(now);
         let mut taken = 0;
@@ -77,29 +78,29 @@ impl Engine {
         taken
     }
 
-    /// Takes in that the stream has ended. The events of what came before are still to be polled.
+    /// Reports the end of the stream. Keep polling: earlier messages may still produce events.
     pub fn receive_eof(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
-        self.ended = true;
+        self.has_ended = true;
     }
 
-    /// Lets time pass: what was due by `now` happens.
+    /// Handles all timeouts that have expired by `now`.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
         self.session.handle_timeout(self.now, self.transmit.buffer());
     }
 
-    /// What is to be written to the stream next.
+    /// Returns the bytes to write to the stream next.
     pub fn transmit(&self) -> &[u8] {
         self.transmit.pending()
     }
 
-    /// Takes in that `n` bytes of [`Engine::transmit`] were written.
+    /// Reports that `n` bytes of [`Engine::transmit`] were written.
     pub fn transmitted(&mut self, n: usize) {
         self.transmit.sent(n);
     }
 
-    /// The next event. Poll until there is none after each input; what the server sent is looked at here, line by line.
+    /// Returns the next event. After each input, poll until `None`: this call parses the received lines, one by one.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.session.poll_event() {
@@ -113,9 +114,9 @@ impl Engine {
                 Some(Input::Line(line)) => self.session.receive(line, now, out),
                 Some(Input::Overlong { head }) => self.session.receive_overlong(&head, now, out),
                 Some(Input::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
-                None if self.ended && self.session.phase() != Phase::Closed => {
-                    // A last line without its newline counts if it is whole; half a line is no answer.
-                    match self.receive.last().filter(|line| json::is_json(line.bytes())) {
+                None if self.has_ended && self.session.phase() != Phase::Closed => {
+                    // An unterminated last line counts only if it is complete JSON.
+                    match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
                         Some(line) => self.session.receive(line, now, out),
                         None => self.session.close(Closed::ByServer),
                     }
@@ -125,53 +126,63 @@ impl Engine {
         }
     }
 
-    /// Gives back a reply that has been read, whose memory may serve the next large message. Not needed, and it is at most
-    /// 2 MiB that is kept so; worth it where large results follow one another.
+    /// Returns the memory of a processed reply to the engine, for the next large message.
+    ///
+    /// Optional, and useful when large results follow one another. The engine keeps at most 2 MiB.
     pub fn recycle(&mut self, reply: Reply) {
         if let Some(bytes) = reply.into_message() {
             self.receive.recycle(bytes);
         }
     }
 
-    /// Gives back the buffers if nothing is under way: a connection that waits for something to do needs none. The next
-    /// [`Engine::space`] and the next request make them again, so it is worth it where many connections wait for long.
+    /// Frees the buffers if the connection is idle.
+    ///
+    /// The next read or request allocates them again. Use it for many connections that stay idle for long.
     pub fn shrink(&mut self) {
         if self.is_idle() {
             self.session.release_buffers();
-            self.receive.let_go();
+            self.receive.release_if_empty();
             self.transmit.let_go();
         }
     }
 
-    /// The next deadline: call [`Engine::handle_timeout`] then. Calling it earlier does no harm.
+    /// Returns the next deadline, at which to call [`Engine::handle_timeout`]. An earlier call has no effect.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.session.poll_timeout()
     }
 
-    /// Returns the calls of the connection: requests, notifications, subscriptions, answers.
+    /// Returns the handle to send requests, notifications and responses.
     pub fn calls(&mut self) -> Calls<'_> {
         Calls::new(&mut self.session, self.transmit.buffer(), &mut self.now, 0)
     }
 
-    /// Returns what is known of the connection.
+    /// Returns the state of the connection.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Ends the connection from this side: all requests end. What was not written yet is dropped.
+    /// Closes the connection and fails all pending requests. Unwritten bytes are dropped.
     pub fn close(&mut self) {
         self.transmit.clear();
         self.session.close(Closed::ByClient);
     }
 
-    /// An engine that opens the connection to a server that is started once more, after [`Event::Restart`], when `spent`
-    /// has passed since the opening began. It takes the configuration over.
+    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    pub fn close_failed(&mut self, why: Arc<str>) {
+        self.transmit.clear();
+        self.session.close(Closed::Failed(why));
+    }
+
+    /// Creates the engine for a restarted server, after [`Event::Restart`]. Takes over the configuration of this
+    /// engine.
+    ///
+    /// `spent` is the time since the connection attempt began; it counts against the connect timeout.
     #[must_use]
     pub fn restarted(&mut self, spent: Duration) -> Engine {
         Engine::of(self.session.restarted(spent))
     }
 
-    /// Whether nothing is under way: no request, nothing to send, nothing received that was not looked at.
+    /// Returns whether the connection is idle: no request is pending, and no bytes wait to be sent or parsed.
     pub fn is_idle(&self) -> bool {
         self.session.in_flight() == 0
             && self.transmit().is_empty()

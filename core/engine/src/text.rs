@@ -1,15 +1,15 @@
-//! Text that came from a server, made fit for a person to read.
+//! Makes text from servers safe to show to a person.
 
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-/// How much of a message an error quotes. Enough to recognise it, little enough for one line of a log.
-const EXCERPT: usize = 200;
+/// Maximum length of a quoted message in an error, in bytes: recognizable, and short enough for one log line.
+const MAX_EXCERPT: usize = 200;
 
-/// Text without anything that could drive a terminal.
+/// Wraps a text so that it displays without terminal control sequences.
 ///
-/// Escape sequences, control characters (but newline and tab) and the invisible characters that reorder text are left
-/// out or replaced by `\u{FFFD}`; all else is shown as it is.
+/// Escape sequences, control characters other than newline and tab, and invisible characters that reorder text are
+/// dropped or replaced by `\u{FFFD}`.
 ///
 /// ```
 /// use mcpwire_core::printable;
@@ -21,7 +21,7 @@ pub fn printable(text: &str) -> Printable<'_> {
     Printable { text }
 }
 
-/// What [`printable`] returns: displays its text without control characters.
+/// Displays a text without control characters; created by [`printable`].
 #[derive(Clone, Copy, Debug)]
 pub struct Printable<'a> {
     text: &'a str,
@@ -36,7 +36,7 @@ impl fmt::Display for Printable<'_> {
             match chars.next() {
                 Some('\u{1b}') => rest = after_escape(chars.as_str()),
                 Some('\u{9b}') => rest = after_csi(chars.as_str()),
-                // A carriage return before a newline is a line end; alone it would overwrite the line.
+                // Before a newline it is part of the line break; alone it would overwrite the line.
                 Some('\r') => rest = chars.as_str(),
                 Some(_) => {
                     f.write_char('\u{fffd}')?;
@@ -53,14 +53,14 @@ fn is_unprintable(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Marks that reorder, hide or split what is shown. Joiners are ordinary text: Persian, Hindi and emoji need them.
+        // Characters that reorder, hide or split text. Joiners stay: Persian, Hindi and emoji need them.
         '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
 }
 
-/// What follows an escape sequence whose ESC has been read.
+/// Returns the text after an escape sequence whose ESC has been read.
 fn after_escape(rest: &str) -> &str {
     let mut chars = rest.chars();
     match chars.next() {
@@ -92,7 +92,7 @@ fn after_escape(rest: &str) -> &str {
     }
 }
 
-/// What follows a control sequence whose introducer has been read.
+/// Returns the text after a control sequence whose introducer has been read.
 fn after_csi(rest: &str) -> &str {
     match rest.find(|c: char| !(' '..='?').contains(&c)) {
         Some(at) if matches!(rest.as_bytes()[at], b'@'..=b'~') => &rest[at + 1..],
@@ -101,13 +101,13 @@ fn after_csi(rest: &str) -> &str {
     }
 }
 
-/// The beginning of `bytes` as one printable line, marked where it was cut.
+/// Returns the start of `bytes` as one printable line, with an ellipsis if it was cut.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
-    let cut = bytes.len() > EXCERPT;
-    let shown = &bytes[..bytes.len().min(EXCERPT)];
+    let cut = bytes.len() > MAX_EXCERPT;
+    let shown = &bytes[..bytes.len().min(MAX_EXCERPT)];
     let mut out = String::with_capacity(shown.len() + 3);
     let lossy = String::from_utf8_lossy(shown);
-    // A character that the cut went through is not the server's fault.
+    // Drop the character that the cut split.
     let lossy = if cut { lossy.trim_end_matches('\u{fffd}') } else { &lossy };
     for c in lossy.chars() {
         match c {
@@ -156,7 +156,7 @@ mod tests {
     fn an_excerpt_is_one_bounded_line() {
         assert_eq!(excerpt(b"a\nb\x1bc"), "a b\u{fffd}c");
         let long = excerpt("ä".repeat(1000).as_bytes());
-        assert!(long.len() <= EXCERPT + 3, "{}", long.len());
+        assert!(long.len() <= MAX_EXCERPT + 3, "{}", long.len());
         assert!(long.ends_with("ä…"));
     }
 }

@@ -1,13 +1,13 @@
-//! Time, as the engine sees it: a number that the adapter hands in.
+//! Points in time, which the adapter passes to the engine.
 
 use core::fmt;
 use core::ops::Add;
 use core::time::Duration;
 
-/// A moment, counted from an origin that the adapter picks and keeps.
+/// A point in time, relative to an origin that the adapter chooses.
 ///
-/// The engine never reads a clock. An adapter takes some `Instant` when it starts and hands in what has passed since;
-/// a test hands in whatever it likes.
+/// The engine never reads a clock. An adapter records an `Instant` at its start and passes the time elapsed since then.
+/// Tests pass arbitrary times.
 ///
 /// ```
 /// use core::time::Duration;
@@ -22,20 +22,20 @@ use core::time::Duration;
 pub struct Timestamp(Duration);
 
 impl Timestamp {
-    /// The origin itself.
+    /// The origin.
     pub const ORIGIN: Timestamp = Timestamp(Duration::ZERO);
 
-    /// The moment that lies `elapsed` after the origin.
+    /// Creates the timestamp `elapsed` after the origin.
     pub const fn from_origin(elapsed: Duration) -> Self {
         Timestamp(elapsed)
     }
 
-    /// How far this moment lies from the origin.
+    /// Returns the time elapsed since the origin.
     pub const fn since_origin(self) -> Duration {
         self.0
     }
 
-    /// The time from `earlier` to this moment; zero if `earlier` is the later one.
+    /// Returns the time elapsed since `earlier`, or zero if `earlier` is later.
     pub const fn duration_since(self, earlier: Timestamp) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
@@ -44,7 +44,7 @@ impl Timestamp {
 impl Add<Duration> for Timestamp {
     type Output = Timestamp;
 
-    /// Saturates: a deadline "for ever" away stays in the future.
+    /// Adds a duration, saturating at the latest timestamp.
     fn add(self, by: Duration) -> Timestamp {
         Timestamp(self.0.saturating_add(by))
     }

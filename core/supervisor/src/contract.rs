@@ -1,4 +1,4 @@
-//! What a host shows of a failure: a code, a message and the field at fault.
+//! Errors for users: a code, a message and the field at fault.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,25 +8,27 @@ use core::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::id::ServerId;
+use mcpwire_core::printable;
 
-/// What kind of failure it is. There are these five and no others; on the wire they are in upper case.
+/// The category of an error. The set is fixed; the wire format is upper case (`NOT_FOUND`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
-    /// There is no such server, tool, package or program.
+    /// The server, tool, package or program does not exist.
     NotFound,
-    /// Something that the user gave is missing or wrong, a login included.
+    /// Input from the user is missing or wrong, including a missing login.
     ValidationError,
-    /// It cannot be done in this state: the server is disabled, the name is taken, the configuration has changed.
+    /// The operation conflicts with the current state: the server is disabled, the name is taken, or the configuration
+    /// changed.
     Conflict,
-    /// The server, or something it needs, does not work at the moment.
+    /// The server or one of its dependencies is temporarily out of order.
     ServiceUnavailable,
-    /// No connection, or no answer in time.
+    /// The connection failed or timed out.
     NetworkError,
 }
 
 impl ErrorCode {
-    /// All of them.
+    /// All error codes.
     pub const ALL: [ErrorCode; 5] = [
         ErrorCode::NotFound,
         ErrorCode::ValidationError,
@@ -35,7 +37,7 @@ impl ErrorCode {
         ErrorCode::NetworkError,
     ];
 
-    /// As it is written on the wire: `NOT_FOUND`.
+    /// Returns the code as on the wire, as in `NOT_FOUND`.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorCode::NotFound => "NOT_FOUND",
@@ -53,7 +55,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// The error that a host shows: exactly `{"code", "message", "field"}`, all of them strings, all of them always there.
+/// An error for the user, serialized as `{"code", "message", "field"}`. All three strings are always present.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -66,118 +68,117 @@ impl fmt::Display for ErrorCode {
 /// );
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{code}: {}{}", printable(message), in_parentheses(field))]
 pub struct ErrorContract {
-    /// What kind of failure it is.
+    /// The category of the error.
     pub code: ErrorCode,
-    /// What happened, for a person. Never a secret value.
+    /// The message for the user. Contains no secret values.
     pub message: String,
-    /// The field at fault, as a path (`env_vars.GITHUB_TOKEN`); empty where it is no field's fault.
+    /// Path of the configuration field at fault, as in `env_vars.GITHUB_TOKEN`. Empty if no field is at fault.
     #[serde(default)]
     pub field: String,
 }
 
 impl ErrorContract {
-    /// An error that is no field's fault.
+    /// Creates an error without a field.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         ErrorContract { code, message: message.into(), field: String::new() }
     }
 
-    /// The same, with the field at fault.
+    /// Sets the field at fault.
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = field.into();
         self
     }
 
-    /// [`ErrorCode::NotFound`].
+    /// Creates an [`ErrorCode::NotFound`] error.
     pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
         ErrorContract::new(ErrorCode::NotFound, message).at(field)
     }
 
-    /// [`ErrorCode::ValidationError`].
+    /// Creates an [`ErrorCode::ValidationError`] error.
     pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
         ErrorContract::new(ErrorCode::ValidationError, message).at(field)
     }
 
-    /// [`ErrorCode::Conflict`].
+    /// Creates an [`ErrorCode::Conflict`] error.
     pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
         ErrorContract::new(ErrorCode::Conflict, message).at(field)
     }
 
-    /// [`ErrorCode::ServiceUnavailable`], no field's fault.
+    /// Creates an [`ErrorCode::ServiceUnavailable`] error without a field.
     pub fn unavailable(message: impl Into<String>) -> Self {
         ErrorContract::new(ErrorCode::ServiceUnavailable, message)
     }
 
-    /// [`ErrorCode::NetworkError`].
+    /// Creates an [`ErrorCode::NetworkError`] error.
     pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
         ErrorContract::new(ErrorCode::NetworkError, message).at(field)
     }
 
-    /// No server has this id.
+    /// Creates the error for an unknown server id.
     pub fn unknown_server(id: ServerId) -> Self {
         ErrorContract::not_found("mcp_id", alloc::format!("MCP not found: {id}"))
     }
 
-    /// No server offers this tool, or it may not be called.
+    /// Creates the error for a tool that no server offers or that is filtered out.
     pub fn unknown_tool(name: &str) -> Self {
         ErrorContract::not_found("tool_name", alloc::format!("Tool not found: {name}"))
     }
 
-    /// The server is disabled.
+    /// Creates the error for a disabled server.
     pub fn disabled() -> Self {
         ErrorContract::conflict("enabled", "MCP is disabled")
     }
 }
 
-impl fmt::Display for ErrorContract {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, mcpwire_core::printable(&self.message))?;
-        if self.field.is_empty() { Ok(()) } else { write!(f, " ({})", mcpwire_core::printable(&self.field)) }
-    }
+/// Returns the field at fault for the end of a message; empty if no field is at fault.
+fn in_parentheses(field: &str) -> String {
+    if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
 
-impl core::error::Error for ErrorContract {}
-
-/// What makes another attempt worth it.
+/// What has to happen before a retry can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Nothing does, until the configuration or the machine is another: there is no such package, no common version.
+    /// A retry is pointless until the configuration or the machine changes, as for a missing package.
     Never,
-    /// Time: it may work in a moment.
+    /// Retry after a delay.
     Backoff,
-    /// Time, and the other side says how much.
+    /// Retry after the delay that the server requested.
     After(Duration),
-    /// A login.
+    /// Retry after the user has logged in.
     Login,
-    /// A value that the user has to give: a secret, a variable.
+    /// Retry after the user has supplied a value, such as a secret or variable.
     Input,
 }
 
 impl Retry {
-    /// Whether trying again without anybody's help makes sense.
+    /// Returns whether to retry automatically.
     pub const fn is_automatic(self) -> bool {
         matches!(self, Retry::Backoff | Retry::After(_))
     }
 }
 
-/// A failure, and what may be done about it: what `classify` makes of the evidence, and what a server is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A failure of a server: the error to show, and when to retry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}")]
 pub struct Failure {
-    /// What a host shows.
+    /// The error for the user.
     pub error: ErrorContract,
-    /// What makes another attempt worth it.
+    /// What has to happen before a retry can succeed.
     pub retry: Retry,
 }
 
 impl Failure {
-    /// A failure.
+    /// Creates a failure.
     pub fn new(error: ErrorContract, retry: Retry) -> Self {
         Failure { error, retry }
     }
 
-    /// Values are missing that the configuration requires. `names` are their names; values are never named.
+    /// Creates the failure for required configuration values that are missing. `names` are variable names, never
+    /// values.
     pub fn missing_credentials<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut message = Cow::Borrowed("Missing required credentials");
         let mut field = String::new();
@@ -192,14 +193,6 @@ impl Failure {
         Failure::new(ErrorContract::validation(field, message), Retry::Input)
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl core::error::Error for Failure {}
 
 #[cfg(test)]
 mod tests {

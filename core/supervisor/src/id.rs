@@ -1,4 +1,4 @@
-//! Names of servers that never change.
+//! Permanent identifiers of servers.
 
 use alloc::string::String;
 use core::fmt;
@@ -6,9 +6,10 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Names a configured server: a UUID, which stays when the server is renamed.
+/// Identifies a configured server by a UUID, which stays the same when the server is renamed.
 ///
-/// It is part of file names, so it is read strictly: 32 hexadecimal digits, with the four hyphens of a UUID or with none.
+/// The id becomes part of file names, so parsing is strict: 32 hexadecimal digits, with the four hyphens of a UUID or
+/// none.
 ///
 /// ```
 /// use mcpwire_supervisor::ServerId;
@@ -17,23 +18,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// assert_eq!(id.to_string(), "67e55044-10b1-426f-9247-bb680e5fe0c8");
 /// assert_eq!(ServerId::from_u128(id.as_u128()), id);
 /// assert!("../67e55044".parse::<ServerId>().is_err());
-/// # Ok::<(), mcpwire_supervisor::NotAnId>(())
+/// # Ok::<(), mcpwire_supervisor::InvalidServerId>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerId(u128);
 
 impl ServerId {
-    /// The id with these 128 bits, the first of the text being the highest.
+    /// Creates an id from 128 bits, most significant bit first in the text form.
     pub const fn from_u128(bits: u128) -> Self {
         ServerId(bits)
     }
 
-    /// A random id (UUID, version 4) of random bits.
+    /// Creates a version 4 UUID from random bits.
     pub const fn from_random(bits: u128) -> Self {
         ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
     }
 
-    /// Its bits.
+    /// Returns the 128 bits of the id.
     pub const fn as_u128(self) -> u128 {
         self.0
     }
@@ -61,22 +62,22 @@ impl fmt::Debug for ServerId {
 }
 
 impl FromStr for ServerId {
-    type Err = NotAnId;
+    type Err = InvalidServerId;
 
-    fn from_str(text: &str) -> Result<Self, NotAnId> {
+    fn from_str(text: &str) -> Result<Self, InvalidServerId> {
         let hyphens = text.len() == 36;
         if !hyphens && text.len() != 32 {
-            return Err(NotAnId(()));
+            return Err(InvalidServerId(()));
         }
         let mut bits = 0;
         for (place, byte) in text.bytes().enumerate() {
             if hyphens && matches!(place, 8 | 13 | 18 | 23) {
                 if byte != b'-' {
-                    return Err(NotAnId(()));
+                    return Err(InvalidServerId(()));
                 }
                 continue;
             }
-            let digit = char::from(byte).to_digit(16).ok_or(NotAnId(()))?;
+            let digit = char::from(byte).to_digit(16).ok_or(InvalidServerId(()))?;
             bits = (bits << 4) | u128::from(digit);
         }
         Ok(ServerId(bits))
@@ -95,17 +96,10 @@ impl<'de> Deserialize<'de> for ServerId {
     }
 }
 
-/// A text is no [`ServerId`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAnId(());
-
-impl fmt::Display for NotAnId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an id is a UUID: 32 hexadecimal digits, with hyphens or without")
-    }
-}
-
-impl core::error::Error for NotAnId {}
+/// The error of parsing an invalid [`ServerId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id is a UUID: 32 hexadecimal digits, with hyphens or without")]
+pub struct InvalidServerId(());
 
 #[cfg(test)]
 mod tests {

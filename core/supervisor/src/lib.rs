@@ -1,7 +1,7 @@
-//! Many servers: how each of them lives, their tools under one roof, and what a host shows of failures.
+//! Runs many MCP servers: lifecycles, restarts, a common tool catalogue, and errors for users.
 //!
-//! All of it is as pure as the rest: no process is started here, no file written, no clock read. An embedder performs what
-//! the machines ask for and tells them what came of it.
+//! The crate performs no I/O: it starts no process, writes no file and reads no clock. The embedder performs the
+//! effects that the state machines request, and reports the outcome as events.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,13 +21,13 @@ mod search;
 mod server;
 mod service;
 
-pub use catalogue::{Catalogue, CatalogueBuilder, Filter, Offered, ToolChange, ToolChanges, ToolPart};
-pub use classify::{Cause, Evidence, SpawnFault, Stage};
+pub use catalogue::{Catalogue, CatalogueBuilder, Filter, OfferedTool, ToolChange, ToolChanges, ToolPart};
+pub use classify::{Cause, Evidence, SpawnFailure, Stage};
 pub use contract::{ErrorCode, ErrorContract, Failure, Retry};
-pub use id::{NotAnId, ServerId};
-pub use limits::{ResultLimits, Truncated, estimate_tokens};
+pub use id::{InvalidServerId, ServerId};
+pub use limits::{ResultLimits, Truncation, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
-pub use search::{Found, search_tools};
+pub use search::{ToolMatch, search_tools};
 pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
-pub use service::{Action, Refusal, Spec, Supervisor, SupervisorSettings};
+pub use service::{Action, CallRejection, Spec, Supervisor, SupervisorSettings};

@@ -1,4 +1,4 @@
-//! How much of a tool's answer is handed on.
+//! Size limits of tool results.
 
 use alloc::format;
 use alloc::string::String;
@@ -6,8 +6,9 @@ use alloc::string::String;
 use mcpwire_core::Json;
 use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 
-/// How large the result of a tool may be. What is over is cut off, and the text says so: a model that does not know that
-/// something is missing takes what it sees for the whole.
+/// Maximum size of a tool result.
+///
+/// Longer results are truncated with a note in the text, so that the model does not take them for complete.
 ///
 /// ```
 /// use mcpwire_supervisor::ResultLimits;
@@ -24,9 +25,9 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// In bytes of text, base64 and JSON together. 1 MiB by default.
+    /// Maximum total size of text, base64 and JSON, in bytes. 1 MiB by default.
     pub bytes: Option<usize>,
-    /// In tokens of a language model, by [`estimate_tokens`]; only text counts. No limit by default.
+    /// Maximum number of tokens of the text, by [`estimate_tokens`]. No limit by default.
     pub tokens: Option<usize>,
 }
 
@@ -36,50 +37,53 @@ impl Default for ResultLimits {
     }
 }
 
-/// A result was larger than it may be.
+/// Reports that a result was truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Truncated {
-    /// How many bytes it had.
+pub struct Truncation {
+    /// Original size, in bytes.
     pub bytes: usize,
-    /// How many are left, with what says so.
+    /// Size after truncation including the note, in bytes.
     pub kept: usize,
 }
 
-/// What says that something is missing is never longer than this; a limit that is smaller leaves nothing else.
-const NOTE: usize = 64;
+/// Maximum length of the truncation note, in bytes. A smaller limit leaves only the note.
+const NOTE_LEN: usize = 64;
 
-/// About how many tokens a text makes for a language model: a token for four characters of ASCII, and one for each other
-/// character. Text in most languages makes fewer, and text that is hardly a language more.
+/// Estimates the number of language model tokens in a text.
+///
+/// Counts one token for four ASCII characters and one for each other character. Most languages need fewer tokens;
+/// random data needs more.
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
 }
 
 impl ResultLimits {
-    /// Cuts a result to size, in place. Text is kept from the start, at whole characters; blocks that do not fit are replaced
-    /// by a word about them; structured content that does not fit is left out as a whole, for half of it would be no JSON.
-    /// `None` if nothing had to be cut.
-    pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncated> {
+    /// Truncates a result in place. Returns `None` if the result is within the limits.
+    ///
+    /// Text is cut at a character boundary. Other blocks that do not fit are replaced by a note. Structured content
+    /// that does not fit is dropped entirely, because half of it would be invalid JSON.
+    pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);
         let over = self.bytes.is_some_and(|most| before > most);
         if !over && self.tokens.is_none_or(|most| tokens(result) <= most) {
             return None;
         }
         if let Some(whole) = result.without_content.take() {
-            // The result is no list of blocks: its text is all there is, and cut it is JSON no more.
-            let text = cut_to(whole.get(), self.bytes, self.tokens);
+            // The result has no content blocks. Its raw JSON is kept as truncated text.
+            let text = truncate_with_note(whole.get(), self.bytes, self.tokens);
             result.content.push(text_block(text));
             result.structured_content = None;
             result.meta = None;
             result.extra = Extra::default();
-            return Some(Truncated { bytes: before, kept: size(result) });
+            return Some(Truncation { bytes: before, kept: size(result) });
         }
         let mut left_out = None;
         if let Some(most) = self.bytes {
-            left_out = drop_large(result, most / 2);
+            left_out = drop_large_fields(result, most / 2);
         }
-        let mut bytes = self.bytes.map(|most| most.saturating_sub(beside(result)));
+        let mut bytes = self.bytes.map(|most| most.saturating_sub(size_beside_content(result)));
         let mut tokens = self.tokens;
         let mut cut = false;
         result.content.retain_mut(|block| {
@@ -87,16 +91,16 @@ impl ResultLimits {
                 return false;
             }
             let (len, cost) = (block_size(block), block.as_text().map_or(0, estimate_tokens));
-            // Room is kept for what says that the next one does not fit.
+            // Reserve room for the note about the next block.
             let fits = |limit: Option<usize>, cost: usize, note: usize| limit.is_none_or(|left| cost + note <= left);
-            if fits(bytes, len, NOTE) && fits(tokens, cost, NOTE / 4) {
+            if fits(bytes, len, NOTE_LEN) && fits(tokens, cost, NOTE_LEN / 4) {
                 bytes = bytes.map(|left| left - len);
                 tokens = tokens.map(|left| left - cost);
                 return true;
             }
             cut = true;
             let text = match block.as_text() {
-                Some(text) => cut_to(text, bytes, tokens),
+                Some(text) => truncate_with_note(text, bytes, tokens),
                 None => format!("[truncated: a block of {len} bytes is left out]"),
             };
             *block = text_block(text);
@@ -106,32 +110,32 @@ impl ResultLimits {
             let text = format!("[truncated: structured content of {len} bytes is left out]");
             result.content.push(text_block(text));
         }
-        Some(Truncated { bytes: before, kept: size(result) })
+        Some(Truncation { bytes: before, kept: size(result) })
     }
 
-    /// Cuts a text to size; the text itself if it fits.
+    /// Truncates a text to the limits. Returns a text within the limits unchanged.
     pub fn cut_text(&self, text: String) -> String {
         let fits = self.bytes.is_none_or(|most| text.len() <= most)
             && self.tokens.is_none_or(|most| estimate_tokens(&text) <= most);
-        if fits { text } else { cut_to(&text, self.bytes, self.tokens) }
+        if fits { text } else { truncate_with_note(&text, self.bytes, self.tokens) }
     }
 }
 
-/// The start of a text, and a word about the rest.
-fn cut_to(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
-    let mut end = bytes.map_or(text.len(), |most| most.saturating_sub(NOTE).min(text.len()));
+/// Returns the start of a text and a truncation note.
+fn truncate_with_note(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
+    let mut end = bytes.map_or(text.len(), |most| most.saturating_sub(NOTE_LEN).min(text.len()));
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     if let Some(most) = tokens {
-        end = end.min(prefix_of_tokens(text, most.saturating_sub(NOTE / 4)));
+        end = end.min(token_prefix_len(text, most.saturating_sub(NOTE_LEN / 4)));
     }
     let left_out = text.len() - end;
     format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
 }
 
-/// How far a text goes with so many tokens.
-fn prefix_of_tokens(text: &str, most: usize) -> usize {
+/// Returns the length of the longest prefix with at most `most` tokens, in bytes.
+fn token_prefix_len(text: &str, most: usize) -> usize {
     let (mut ascii, mut other) = (0_usize, 0_usize);
     for (at, c) in text.char_indices() {
         if c.is_ascii() {
@@ -150,21 +154,21 @@ fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Leaves out what stands beside the blocks and is larger than that; how large what is structured was.
-fn drop_large(result: &mut CallToolResult, most: usize) -> Option<usize> {
-    if beside(result) <= most {
+/// Drops the fields other than `content` if they exceed `most` bytes. Returns the size of dropped structured content.
+fn drop_large_fields(result: &mut CallToolResult, most: usize) -> Option<usize> {
+    if size_beside_content(result) <= most {
         return None;
     }
     result.meta = None;
     result.extra = Extra::default();
-    if beside(result) <= most {
+    if size_beside_content(result) <= most {
         return None;
     }
     result.structured_content.take().map(|json| json.get().len())
 }
 
-/// What stands beside the blocks.
-fn beside(result: &CallToolResult) -> usize {
+/// Returns the size of all fields other than `content`, in bytes.
+fn size_beside_content(result: &CallToolResult) -> usize {
     let values = result.structured_content.iter().chain(&result.meta).map(|json| json.get().len());
     values.sum::<usize>() + result.extra.iter().map(|(name, value)| name.len() + value.get().len()).sum::<usize>()
 }
@@ -178,9 +182,9 @@ fn block_size(block: &ContentBlock) -> usize {
 
 fn size(result: &CallToolResult) -> usize {
     match &result.without_content {
-        // What stands beside it is in it already.
+        // The raw JSON already includes all other fields.
         Some(whole) => whole.get().len(),
-        None => beside(result) + result.content.iter().map(block_size).sum::<usize>(),
+        None => size_beside_content(result) + result.content.iter().map(block_size).sum::<usize>(),
     }
 }
 

@@ -1,30 +1,30 @@
-//! How long a server is waited for, and how often it is started again.
+//! Policies: timeouts, restarts and health checks of a server.
 
 use core::time::Duration;
 
-/// What a server is started from.
+/// The kind of package that a server runs from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PackageKind {
-    /// A package of npm, started by `npx`.
+    /// An npm package, started by `npx`.
     Npm,
-    /// A package of the Python index, started by `uvx`.
+    /// A Python package from PyPI, started by `uvx`.
     Pypi,
-    /// An image, started by `docker run`.
+    /// A container image, started by `docker run`.
     Docker,
-    /// A program on this machine.
+    /// A local program.
     Binary,
-    /// An address: nothing is started.
+    /// A server reached over HTTP; no process is started.
     Http,
 }
 
 impl PackageKind {
-    /// Whether a first start may have to fetch things from a registry, which can take minutes.
+    /// Returns whether the first start may download a package, which can take minutes.
     pub const fn is_fetched(self) -> bool {
         matches!(self, PackageKind::Npm | PackageKind::Pypi | PackageKind::Docker)
     }
 
-    /// The program that starts it; `None` where it is the package itself, or where nothing is started.
+    /// Returns the program that runs the package; `None` for local programs and HTTP.
     pub const fn runner(self) -> Option<&'static str> {
         match self {
             PackageKind::Npm => Some("npx"),
@@ -35,26 +35,27 @@ impl PackageKind {
     }
 }
 
-/// When a server is started again without being asked.
+/// When to restart a server automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Restart {
-    /// After a failure that another attempt may mend, within [`Budget`].
+    /// Restart after a temporary failure, within [`Budget`].
     #[default]
     OnFailure,
-    /// Never.
+    /// Never restart automatically.
     Never,
 }
 
-/// How often a server is started again.
+/// Limits the number of automatic restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// So many restarts within [`within`](Self::within) are a crash loop. 5 by default.
+    /// Number of restarts within [`within`](Self::within) that counts as a crash loop. 5 by default.
     pub restarts: u32,
-    /// 120 s by default.
+    /// Length of the sliding window. 120 s by default.
     pub within: Duration,
-    /// So many attempts in a row none of which ran for [`Policy::stable_after`]: a server that fails slowly stays within the
-    /// other limit for ever. 10 by default.
+    /// Maximum number of consecutive attempts that end before [`Policy::stable_after`]. 10 by default.
+    ///
+    /// It stops a server that fails too slowly for the other limit.
     pub attempts: u32,
 }
 
@@ -64,15 +65,16 @@ impl Default for Budget {
     }
 }
 
-/// How it is found out that a server does not answer any more.
+/// Health probes, which detect a server that no longer responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// How long a server may be silent before it is asked; `None`, the default, never asks. A process tells its end; of a
-    /// server behind HTTP only silence can be seen.
+    /// Silence after which a probe is sent; `None`, the default, sends none.
+    ///
+    /// A process reports its exit. A dead HTTP server shows only by its silence.
     pub every: Option<Duration>,
-    /// How long the answer is waited for. 10 s by default.
+    /// Timeout of a probe. 10 s by default.
     pub answer_within: Duration,
-    /// So many answers in a row that do not come end the connection. 3 by default.
+    /// Number of consecutive unanswered probes after which the connection is closed. 3 by default.
     pub misses: u32,
 }
 
@@ -82,7 +84,7 @@ impl Default for Health {
     }
 }
 
-/// Everything about a server's life that can be chosen.
+/// Timeouts, restarts, health checks and idle behaviour of a server.
 ///
 /// ```
 /// use core::time::Duration;
@@ -95,46 +97,50 @@ impl Default for Health {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// What it is started from.
+    /// The kind of package that the server runs from.
     pub kind: PackageKind,
-    /// From the order to start a process until it runs, or until a connection is open. 30 s.
+    /// Timeout from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. Default: 30 s.
     pub launch_timeout: Duration,
-    /// From there until the two sides have agreed on a version. 60 s.
+    /// Timeout of the version negotiation. Default: 60 s.
     pub negotiate_timeout: Duration,
-    /// The same where this configuration has never yet come so far, for then its package may have to be fetched: an attempt
-    /// that is cut short throws away what it fetched, and the next one begins anew. 180 s for what is fetched, else as
-    /// [`negotiate_timeout`](Self::negotiate_timeout).
+    /// Timeout of the negotiation until it succeeds once, when the package may have to be downloaded.
+    ///
+    /// Cutting the first attempt short would discard the download. 180 s for downloaded packages, otherwise 60 s.
     pub first_start_timeout: Duration,
-    /// For the whole list of tools. 30 s.
+    /// Timeout of loading the complete tool list. Default: 30 s.
     pub list_timeout: Duration,
-    /// From asking a server to end to ending it by force: one second more than [`Ladder`](mcpwire_core::shutdown::Ladder) takes. 7 s.
+    /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). 7 s: one second more
+    /// than [`Ladder`](mcpwire_core::shutdown::Ladder) takes.
     pub stop_timeout: Duration,
-    /// When it is started again without being asked.
+    /// When to restart the server automatically.
     pub restart: Restart,
-    /// How often.
+    /// How many automatic restarts are allowed.
     pub budget: Budget,
-    /// The wait before the first restart; it doubles each time, and is a fifth longer or shorter by chance. 1 s.
+    /// Delay before the first restart. It doubles with each attempt and varies randomly by 20 %. Default: 1 s.
     pub first_backoff: Duration,
-    /// The longest wait. 30 s.
+    /// Maximum delay between restarts. Default: 30 s.
     pub longest_backoff: Duration,
-    /// A server that has run for so long has recovered: attempts are counted from zero again. 60 s.
+    /// Running time after which a server counts as recovered and the attempts start from zero. Default: 60 s.
     pub stable_after: Duration,
-    /// Whether it is started only when a tool of it is called, and sleeps when none has been for a while. Off by default.
+    /// Whether the server starts only when one of its tools is called, and stops when idle. Off by default.
     pub lazy: bool,
-    /// After how long without a call a lazy server is put to sleep. 300 s.
+    /// Time without calls after which a lazy server is stopped. Default: 300 s.
     pub idle_after: Duration,
-    /// How long a call waits for a server that is being started for another reason. 0: it fails at once.
+    /// Maximum time that a call waits for a starting server. 0, the default, fails the call at once.
+    ///
+    /// Calls to a sleeping lazy server always wait.
     pub call_wait_start: Duration,
-    /// How it is found out that the server does not answer any more.
+    /// Detection of a server that no longer responds.
     pub health: Health,
-    /// From the first word that the list of tools has changed until it is asked for: more such words come at once. 100 ms.
+    /// Delay between the first change notification and the refresh of the tool list, to merge a burst of notifications.
+    /// 100 ms.
     pub refresh_delay: Duration,
-    /// The shortest time between two requests for the list, however often it changes. 1 s.
+    /// Minimum time between two requests for the tool list. Default: 1 s.
     pub refresh_interval: Duration,
 }
 
 impl Policy {
-    /// The defaults for such a package.
+    /// Returns the default policy for a kind of package.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
         let mut health = Health::default();

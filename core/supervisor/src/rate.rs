@@ -1,4 +1,4 @@
-//! How many calls a server is sent.
+//! Rate limiting of calls to a server.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -6,26 +6,26 @@ use core::time::Duration;
 use super::ErrorContract;
 use mcpwire_core::Timestamp;
 
-/// No limit of calls is larger than this: each call within the window is remembered.
-const MOST: u32 = 10_000;
+/// Upper limit of [`Rate::calls`], because each call within the window is stored.
+const MAX_CALLS: u32 = 10_000;
 
-/// So many calls in so much time.
+/// A rate limit: a number of calls per time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// How many; 0 is none at all, and more than 10,000 are taken for 10,000.
+    /// Maximum number of calls. 0 rejects every call; values above 10,000 count as 10,000.
     pub calls: u32,
-    /// In how much time.
+    /// Length of the time window.
     pub per: Duration,
 }
 
 impl Default for Rate {
-    /// 60 calls a minute.
+    /// Returns a limit of 60 calls a minute.
     fn default() -> Self {
         Rate { calls: 60, per: Duration::from_secs(60) }
     }
 }
 
-/// Keeps calls to a [`Rate`]: in no stretch of that time are there more, wherever it begins.
+/// Enforces a [`Rate`] over a sliding window.
 ///
 /// ```
 /// use core::time::Duration;
@@ -42,64 +42,59 @@ impl Default for Rate {
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
     rate: Option<Rate>,
-    /// When calls were let through, the latest last.
-    taken: VecDeque<Timestamp>,
+    /// Times of the admitted calls within the window, oldest first.
+    admitted: VecDeque<Timestamp>,
 }
 
-/// A call comes too early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error of a call that exceeds the rate limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", rate_limit_error(*rate, *retry_after))]
 pub struct TooManyCalls {
-    /// The limit.
+    /// The rate limit.
     pub rate: Rate,
-    /// After how long one will be let through.
+    /// Time until the next call is admitted.
     pub retry_after: Duration,
 }
 
 impl TooManyCalls {
-    /// As hosts show it.
+    /// Returns the error to show to the user.
     pub fn contract(&self) -> ErrorContract {
-        let Rate { calls, per } = self.rate;
-        let wait = self.retry_after.as_millis().div_ceil(1_000);
-        let text = alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s");
-        ErrorContract::unavailable(text)
+        rate_limit_error(self.rate, self.retry_after)
     }
 }
 
-impl core::fmt::Display for TooManyCalls {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.contract().fmt(f)
-    }
+fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> ErrorContract {
+    let wait = retry_after.as_millis().div_ceil(1_000);
+    ErrorContract::unavailable(alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s"))
 }
-
-impl core::error::Error for TooManyCalls {}
 
 impl RateLimiter {
-    /// `None` lets everything through.
+    /// Creates a rate limiter; `None` admits every call.
     pub fn new(rate: Option<Rate>) -> Self {
-        RateLimiter { rate, taken: VecDeque::new() }
+        RateLimiter { rate, admitted: VecDeque::new() }
     }
 
-    /// Another limit from now on. What was let through counts.
+    /// Changes the limit. Calls admitted earlier still count.
     pub fn set(&mut self, rate: Option<Rate>) {
         self.rate = rate;
         if rate.is_none() {
-            self.taken = VecDeque::new();
+            self.admitted = VecDeque::new();
         }
     }
 
-    /// Lets a call through, or says when to come again.
+    /// Admits a call, or fails with the time to wait.
     pub fn take(&mut self, now: Timestamp) -> Result<(), TooManyCalls> {
         let Some(rate) = self.rate else { return Ok(()) };
-        while self.taken.front().is_some_and(|at| now.duration_since(*at) >= rate.per) {
-            self.taken.pop_front();
+        while self.admitted.front().is_some_and(|at| now.duration_since(*at) >= rate.per) {
+            self.admitted.pop_front();
         }
-        let most = rate.calls.min(MOST) as usize;
-        if self.taken.len() < most {
-            self.taken.push_back(now);
+        let most = rate.calls.min(MAX_CALLS) as usize;
+        if self.admitted.len() < most {
+            self.admitted.push_back(now);
             return Ok(());
         }
-        // As many have to pass as there are too many, and one more.
-        let blocking = self.taken.get(self.taken.len() - most);
+        // The window must lose enough calls to fall one below the limit.
+        let blocking = self.admitted.get(self.admitted.len() - most);
         let retry_after = blocking.map_or(rate.per, |at| (*at + rate.per).duration_since(now));
         Err(TooManyCalls { rate, retry_after })
     }

@@ -1,30 +1,29 @@
-//! Finding tools by words, for hosts that do not put every tool before a model.
+//! Keyword search of tools, for hosts that do not present every tool to the model.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-use super::{Catalogue, Offered};
+use super::{Catalogue, OfferedTool};
 use mcpwire_core::Tool;
 
-/// So many words of a query count: more are a text, and not a search.
-const MOST_WORDS: usize = 16;
+/// Maximum number of query words; further words are ignored.
+const MAX_WORDS: usize = 16;
 
-/// So much of a tool's description is read, in bytes. What matters stands at its beginning, and a server decides how long
-/// it is.
-const MOST_READ: usize = 4_096;
+/// Number of bytes of a tool description to search. The limit bounds the cost, because servers choose the length.
+const MAX_DESCRIPTION: usize = 4_096;
 
-/// A tool that was found.
+/// A search result.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Found<'a> {
-    /// Which one.
-    pub offered: Offered<'a>,
-    /// How well it fits; only good for comparing it with others that the same query found.
+pub struct ToolMatch<'a> {
+    /// The tool.
+    pub offered: OfferedTool<'a>,
+    /// The relevance. Comparable only within the results of one query.
     pub score: u32,
 }
 
-/// How well a word of a query fits a word of a tool, where they stand.
+/// Scores of a query word that equals, starts or is contained in a word of the tool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
     same: u32,
@@ -37,20 +36,19 @@ const TITLE: Weights = Weights { same: 18, start: 12, within: 6 };
 const SERVER: Weights = Weights { same: 10, start: 6, within: 2 };
 const DESCRIPTION: Weights = Weights { same: 6, start: 4, within: 1 };
 
-/// The tools that fit a query best, the best first; at most `limit` of them, and none that no word of the query fits.
+/// Returns up to `limit` tools that match a query, best match first.
 ///
-/// Words are looked for in names, titles, descriptions and the slugs of servers, in any case and order. A word that few
-/// tools have counts for more than one that many have, and a tool with more of the words stands before one with fewer. The
-/// same query on the same catalogue always gives the same answer.
-pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<Found<'a>> {
+/// The search covers names, titles, descriptions and server slugs, ignoring case and word order. Rare words count more,
+/// and tools with more of the words rank first. The result is deterministic.
+pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<ToolMatch<'a>> {
     let mut wanted: Vec<String> = Vec::new();
     words(query, &mut |word| {
-        if wanted.len() < MOST_WORDS && !wanted.iter().any(|known| known == word) {
+        if wanted.len() < MAX_WORDS && !wanted.iter().any(|known| known == word) {
             wanted.push(word.into());
         }
     });
-    let mut having = [0_u32; MOST_WORDS];
-    let mut fits: Vec<(Offered<'a>, [u8; MOST_WORDS])> = Vec::new();
+    let mut having = [0_u32; MAX_WORDS];
+    let mut fits: Vec<(OfferedTool<'a>, [u8; MAX_WORDS])> = Vec::new();
     for offered in catalogue.tools() {
         let fit = fit(&offered, &wanted);
         for (having, fit) in having.iter_mut().zip(fit) {
@@ -62,21 +60,21 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
     }
     let all = u32::try_from(catalogue.len()).unwrap_or(u32::MAX);
     let rarity = having.map(|having| 1 + (all / having.max(1)).max(1).ilog2());
-    let score = |fit: [u8; MOST_WORDS]| {
+    let score = |fit: [u8; MAX_WORDS]| {
         let sum: u32 = fit.iter().zip(rarity).map(|(fit, rarity)| u32::from(*fit) * rarity).sum();
         let words = u32::try_from(fit.iter().filter(|fit| **fit > 0).count()).unwrap_or(0);
         sum * words
     };
-    let mut found: Vec<Found<'a>> =
-        fits.into_iter().map(|(offered, fit)| Found { offered, score: score(fit) }).collect();
-    // Stable: tools that fit equally well stay in the order of the catalogue.
+    let mut found: Vec<ToolMatch<'a>> =
+        fits.into_iter().map(|(offered, fit)| ToolMatch { offered, score: score(fit) }).collect();
+    // A stable sort keeps equal matches in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
     found
 }
 
-/// How well each word fits, at the best of its places.
-fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MOST_WORDS] {
+/// Returns the best score of each query word over all fields of a tool.
+fn fit(offered: &OfferedTool<'_>, wanted: &[String]) -> [u8; MAX_WORDS] {
     let Tool { name, title, description, annotations, .. } = offered.tool;
     let title = title.as_deref().or_else(|| annotations.as_ref()?.title.as_deref());
     let places = [
@@ -85,7 +83,7 @@ fn fit(offered: &Offered<'_>, wanted: &[String]) -> [u8; MOST_WORDS] {
         (offered.slug, SERVER),
         (start_of(description.as_deref().unwrap_or("")), DESCRIPTION),
     ];
-    let mut fits = [0; MOST_WORDS];
+    let mut fits = [0; MAX_WORDS];
     for (text, weights) in places {
         words(text, &mut |word| {
             for (fit, wanted) in fits.iter_mut().zip(wanted) {
@@ -102,7 +100,7 @@ fn weight(word: &str, wanted: &str, weights: Weights) -> u32 {
         weights.same
     } else if word.starts_with(wanted) || (wanted.starts_with(word) && word.len() > 2 && wanted.len() - word.len() <= 2)
     {
-        // Also "files" for "file".
+        // Also matches "files" with "file".
         weights.start
     } else if wanted.len() > 2 && word.contains(wanted) {
         weights.within
@@ -112,14 +110,14 @@ fn weight(word: &str, wanted: &str, weights: Weights) -> u32 {
 }
 
 fn start_of(text: &str) -> &str {
-    let mut end = text.len().min(MOST_READ);
+    let mut end = text.len().min(MAX_DESCRIPTION);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     &text[..end]
 }
 
-/// The words of a text, in lower case: what stands between characters that are neither letters nor digits, and the parts of
+/// Calls `f` with each word of a text in lower case. Splits at characters that are not alphanumeric, and within
 /// `camelCase`.
 fn words(text: &str, f: &mut impl FnMut(&str)) {
     let mut word = String::new();

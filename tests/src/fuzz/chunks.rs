@@ -7,6 +7,8 @@ use mcpwire_core::{
 };
 
 use super::bytes::Bytes;
+use super::describe::{self, Names};
+use super::trace::{Shown, Trace};
 
 /// Everything that can be seen of an engine.
 #[derive(Debug, PartialEq)]
@@ -18,13 +20,31 @@ struct Seen {
     stats: Stats,
 }
 
+impl Seen {
+    fn trace(&self, trace: &Trace) {
+        let mut names = Names::default();
+        for event in &self.events {
+            names.event(event, trace);
+        }
+        trace.line(format_args!("sent {}", Shown(&self.sent)));
+        let (phase, stats) = (describe::phase(self.phase), describe::stats(self.stats));
+        trace.line(format_args!("= {phase}, {} in flight, {stats}", self.in_flight));
+    }
+}
+
 /// Plays the stream in one piece, byte by byte, and cut at will; in the caller's memory, and in the engine's own with what
 /// was read given back to it.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says what was seen.
+pub fn trace(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
     let (setup, seed) = (input.byte(), input.byte());
     let stream = input.rest();
     let whole = play(setup, stream, false, |left| left);
+    whole.trace(trace);
     let mut state = u32::from(seed) | 0x100;
     let cuts = [1, 2, 7, 100];
     let mut cut = |left: usize| {

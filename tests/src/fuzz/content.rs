@@ -4,20 +4,27 @@
 use std::fmt::Debug;
 
 use mcpwire_core::{
-    CallToolResult, ContentBlock, DiscoverResult, InitializeResult, Json, ListToolsResult, LogMessage, Progress,
-    printable,
+    CallToolResult, ContentBlock, DiscoverResult, InitializeResult, Json, JsonError, ListToolsResult, LogMessage,
+    Progress, printable,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::reference;
+use super::trace::Trace;
+use super::{describe, reference};
 
 /// Reads any text as JSON, and as each type that servers answer with.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says what the text was read as.
+pub fn trace(data: &[u8], trace: &Trace) {
     let Ok(text) = str::from_utf8(data) else { return };
     let depth = reference::depth(text);
     let parsed = Json::parse(text);
+    trace.line(format_args!("JSON {}", parsed.is_ok()));
     if depth <= 128 {
         assert_eq!(parsed.is_ok(), reference::is_json(text), "whether it is JSON");
     }
@@ -27,25 +34,30 @@ pub fn run(data: &[u8]) {
     if depth > 100 {
         return;
     }
-    values(&json);
-    typed::<ContentBlock>(&json);
-    typed::<CallToolResult>(&json);
-    typed::<ListToolsResult>(&json);
-    typed::<DiscoverResult>(&json);
-    typed::<InitializeResult>(&json);
-    typed::<Progress>(&json);
-    typed::<LogMessage>(&json);
+    values(&json, trace);
+    typed::<ContentBlock>(&json, trace);
+    typed::<CallToolResult>(&json, trace);
+    typed::<ListToolsResult>(&json, trace);
+    typed::<DiscoverResult>(&json, trace);
+    typed::<InitializeResult>(&json, trace);
+    typed::<Progress>(&json, trace);
+    typed::<LogMessage>(&json, trace);
+    if let Ok(result) = json.decode::<ListToolsResult>() {
+        describe::result(&Ok(describe::listed(&result, &result.tools)), trace);
+    }
     if let Ok(result) = json.decode::<CallToolResult>() {
         let text = result.text().into_string();
         let shown = printable(&text).to_string();
         let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
         assert!(shown.chars().all(harmless), "a control character is shown: {shown:?}");
+        trace.line(format_args!("shown {shown}"));
         drop(result.into_output());
     }
 }
 
-fn values(json: &Json) {
+fn values(json: &Json, trace: &Trace) {
     let ours = json.decode::<Value>();
+    note(&ours, trace);
     let theirs = serde_json::from_str::<Value>(json.get());
     match (&ours, &theirs) {
         (Ok(ours), Ok(theirs)) => {
@@ -64,8 +76,20 @@ fn written<T: Serialize>(value: &T) -> Json {
     ours
 }
 
-fn typed<T: DeserializeOwned + Serialize + PartialEq + Debug>(json: &Json) {
+/// Says what was read.
+fn note<T: Serialize>(read: &Result<T, JsonError>, trace: &Trace) {
+    match read {
+        Ok(value) => trace.line(format_args!("value {}", describe::json(value))),
+        Err(error) => {
+            trace.line(format_args!("no value"));
+            describe::says(error, trace);
+        }
+    }
+}
+
+fn typed<T: DeserializeOwned + Serialize + PartialEq + Debug>(json: &Json, trace: &Trace) {
     let ours = json.decode::<T>();
+    note(&ours, trace);
     // With this feature numbers look like objects to whoever asks serde_json for any value.
     if !cfg!(feature = "arbitrary-precision") {
         let theirs = serde_json::from_str::<T>(json.get());

@@ -4,13 +4,20 @@ use mcpwire_core::stdio::Engine;
 use mcpwire_core::{CallError, CallToolParams, CallToolRaw, Config, Event, Json, Negotiate, RequestOptions, Timestamp};
 use serde_json::Value;
 
+use super::describe;
 use super::reference::{self, Members};
+use super::trace::Trace;
 
 /// The id of the request in flight.
 const ID: &str = "2";
 
 /// Gives one line to an engine that waits for the answer to a call.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says what it was read as.
+pub fn trace(data: &[u8], trace: &Trace) {
     let Some((variant, data)) = data.split_first() else { return };
     let message = message(*variant, data);
     let (reply, ticket, engine) = answer(&message);
@@ -18,6 +25,15 @@ pub fn run(data: &[u8]) {
     assert!(!must_end || reply.is_some(), "it has the id of the request, and the request did not end");
 
     let decoded = reply.map(|reply| ticket.decode(reply));
+    match &decoded {
+        Some(decoded) => describe::result(&decoded.as_ref().map(Json::to_string).map_err(Clone::clone), trace),
+        None => trace.line(format_args!("no answer")),
+    }
+    trace.line(format_args!(
+        "= {} in flight, {}",
+        engine.session().in_flight(),
+        describe::stats(engine.session().stats())
+    ));
     if let Some(Err(error)) = &decoded {
         // What the server says is told whole; what the core says about a message is not the message.
         let said = matches!(error, CallError::Server { .. });

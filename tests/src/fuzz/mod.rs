@@ -9,6 +9,7 @@
 mod bytes;
 pub mod chunks;
 pub mod content;
+mod describe;
 pub mod envelope;
 pub mod http;
 pub mod operations;
@@ -16,9 +17,24 @@ mod reference;
 pub mod sse;
 pub mod supervisor;
 pub mod tools;
+pub mod trace;
 
 /// The body of a target.
 pub type Body = fn(&[u8]);
+
+/// The body of a target that says what it does and sees.
+pub type Traced = fn(&[u8], &trace::Trace);
+
+/// The targets that can be traced.
+pub const TRACES: [(&str, Traced); 7] = [
+    ("chunks", chunks::trace),
+    ("content", content::trace),
+    ("envelope", envelope::trace),
+    ("http", http::trace),
+    ("operations", operations::trace),
+    ("sse", sse::trace),
+    ("tools", tools::trace),
+];
 
 /// The targets by their names.
 pub const TARGETS: [(&str, Body); 8] = [

@@ -5,6 +5,7 @@ use core::time::Duration;
 use mcpwire_core::http::{SseDecoder, SseEvent};
 
 use super::bytes::Bytes;
+use super::trace::{Shown, Trace};
 
 #[derive(Debug, PartialEq)]
 struct Seen {
@@ -16,10 +17,19 @@ struct Seen {
 
 /// Plays the stream in one piece, byte by byte, and cut at will; and compares it with a plain reading of the standard.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says which events there were.
+pub fn trace(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
     let (limit, seed) = (input.pick(&[0, 5, 40, usize::MAX]), input.byte());
     let stream = input.rest();
     let whole = play(limit, stream, |left| left);
+    for event in whole.events.iter().chain(&whole.rest) {
+        trace.line(format_args!("event {}, cut {}: {}", event.name, event.is_cut, Shown(&event.data)));
+    }
+    trace.line(format_args!("= last id {:?}, retry {:?}", whole.last_id, whole.retry));
     let mut state = u32::from(seed) | 0x100;
     let cut = |left: usize| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -6,6 +6,9 @@ use mcpwire_core::{
     RequestOptions, Searched, Timestamp, ToolSearch,
 };
 
+use super::describe;
+use super::trace::Trace;
+
 const NOW: Timestamp = Timestamp::ORIGIN;
 
 /// The tool that is looked for.
@@ -16,6 +19,11 @@ const PAGES: usize = 8;
 
 /// Gives the lines of an input, as pages, to a search, and to a reader of the same page.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says what was found.
+pub fn trace(data: &[u8], trace: &Trace) {
     let Some((variant, data)) = data.split_first() else { return };
     let (mut looks, mut reads) = (open(), open());
     let mut search = ToolSearch::new(TOOL);
@@ -29,12 +37,25 @@ pub fn run(data: &[u8]) {
         let Some(reply) = answer(&mut looks, key, &message) else { return };
         let reply_to_reader = answer(&mut reads, ticket.key(), &message).expect("both get the same");
         found = search.look_at(&reply);
-        compare(found, ticket.decode(reply_to_reader), &mut listed);
+        let read = ticket.decode(reply_to_reader);
+        describe::result(&read.as_ref().map(|page| describe::listed(page, &page.tools)).map_err(Clone::clone), trace);
+        trace.line(format_args!("found {}", name_of(found)));
+        compare(found, read, &mut listed);
         if found != Searched::AskForMore {
             break;
         }
     }
     noted(search, found, &listed);
+}
+
+fn name_of(found: Searched) -> &'static str {
+    match found {
+        Searched::Has => "it",
+        Searched::Lacks => "that there is none",
+        Searched::AskForMore => "nothing so far",
+        Searched::Unknown => "nothing that can be told",
+        _ => "something else",
+    }
 }
 
 fn open() -> Engine {

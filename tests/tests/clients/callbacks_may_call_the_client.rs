@@ -1,10 +1,12 @@
-//! What a program is called with may use the client itself, and is the program's: what goes wrong in it harms one
-//! connection only.
+//! What a program is called with may use the client itself.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 
-use mcpwire_driver::core::{CallTool, CallToolParams, RequestOptions};
-use mcpwire_driver::{ErrorKind, McpClient, Pending, Runtime};
+use mcpwire_driver::core::{CallTool, CallToolParams, Notification, RequestOptions};
+use mcpwire_driver::{McpClient, Notifications, Pending, Runtime};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{on_every_async_adapter, server};
 use serde_json::json;
@@ -63,22 +65,29 @@ fn a_follower_may_drop_the_client<H: Host>() {
     server.assert_gone();
 }
 
-fn a_panic_ends_its_own_connection_only<H: Host>() {
-    let (bad, good) = (server!("well-behaved"), server!("well-behaved"));
-    let mut client = Async::<H>::start_with(&bad, |options| {
-        options.stderr = Some(Box::new(|line| panic!("on purpose: {line}")));
-    });
-    client.run(async |client| {
-        let other = McpClient::<H::Runtime>::connect_and_initialize(&good.def).await.expect("it answers");
-        client.initialize().await.expect("it answers");
-        let error = client.call_tool("ponder", ()).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Closed, "{error}");
-        client.shutdown().await.expect("it has ended");
+/// Drops the client that it has when it is dropped itself, as the last waker of a task does that has one.
+struct Holds<R>(#[expect(dead_code, reason = "it is dropped")] McpClient<R>);
 
-        other.call_tool("echo", ()).await.expect("it lives on");
-        let third = McpClient::<H::Runtime>::connect_and_initialize(&good.def).await.expect("it answers");
-        third.call_tool("echo", ()).await.expect("it answers");
+impl<R: Runtime> Wake for Holds<R> {
+    fn wake(self: Arc<Self>) {}
+}
+
+/// The driver is gone by then, so it is the client's end that tells the listener.
+fn the_waker_of_a_listener_may_hold_the_last_client<H: Host>() {
+    let server = server!("well-behaved");
+    let (host, client) = server.open::<Async<H>>().into_parts();
+    let mut notifications = host.block_on(async {
+        client.shutdown().await.expect("it ends");
+        client.notifications()
     });
+    let waker = Waker::from(Arc::new(Holds(client)));
+    assert!(poll(&mut notifications, &waker).is_ready());
+    drop(waker);
+    assert!(poll(&mut notifications, Waker::noop()).is_ready());
+}
+
+fn poll(notifications: &mut Notifications, waker: &Waker) -> Poll<Option<Notification>> {
+    pin!(notifications.next()).poll(&mut Context::from_waker(waker))
 }
 
 on_every_async_adapter!(
@@ -86,7 +95,7 @@ on_every_async_adapter!(
     a_watcher_of_the_wire_may,
     a_listener_to_progress_may,
     a_follower_may_drop_the_client,
-    a_panic_ends_its_own_connection_only,
+    the_waker_of_a_listener_may_hold_the_last_client,
 );
 
 fn assert_it_goes_well<H: Host>(client: &mut Async<H>, place: &Place<H::Runtime>) {

@@ -78,6 +78,18 @@ fn closing_ends_all_requests_and_then_the_connection() {
 }
 
 #[test]
+fn requests_of_a_side_that_cannot_go_on_say_why() {
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+    pair.engine.close_failed("the stream broke".into());
+    assert!(pair.engine.transmit().is_empty(), "what was not sent is dropped");
+    pair.drive();
+    let error = pair.error(ticket);
+    assert_eq!(error.to_string(), "`tools/call` got no answer: this side failed: the stream broke");
+    assert_eq!(pair.happened(), [&Event::Closed(Closed::Failed("the stream broke".into()))]);
+}
+
+#[test]
 fn the_end_of_the_stream_ends_all_requests_too() {
     let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");

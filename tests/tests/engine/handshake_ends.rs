@@ -80,6 +80,18 @@ fn a_caller_who_leaves_is_told_so() {
 }
 
 #[test]
+fn a_side_that_cannot_go_on_says_why() {
+    let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
+    pair.engine.close_failed("on purpose".into());
+    pair.drive();
+    assert_eq!(
+        pair.happened(),
+        [&Event::Closed(Closed::NotOpened(Arc::new(ConnectError::Failed("on purpose".into()))))]
+    );
+    assert_over(&mut pair);
+}
+
+#[test]
 fn requests_wait_for_the_opening() {
     let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
     assert!(matches!(pair.raw("x", None), Err(SendError::NotInitialized)));

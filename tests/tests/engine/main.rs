@@ -2,6 +2,7 @@
 //! test says that it is.
 
 mod answers;
+mod any_format;
 mod asks_allowed;
 mod asks_properties;
 mod batches;

@@ -72,6 +72,47 @@ fn rounds() -> impl Strategy<Value = Vec<u8>> {
     vec(step, 0..60).prop_map(|steps| [vec![1], steps.concat()].concat())
 }
 
+/// Conversations on an open connection of either era: tasks, subscriptions, answers that are kept, and buffers that are
+/// given back in between. The server answers well in most cases.
+fn conversations() -> impl Strategy<Value = Vec<u8>> {
+    let how = || prop_oneof![2 => Just(0u8), 2 => 0..16u8, 1 => any::<u8>()];
+    let callers = prop_oneof![
+        4 => (0..8u8, any::<u8>(), 0..5u8).prop_map(|(bits, timeout, mode)| vec![180, 32 | bits, timeout, mode]),
+        1 => any::<u8>().prop_map(|which| vec![182, 32, 0, which]),
+        1 => any::<u8>().prop_map(|what| vec![183, 32, 0, what]),
+        1 => (0..4u8, 0..3u8).prop_map(|(options, cursor)| vec![184, options, cursor]),
+        1 => (0..4u8, 0..4u8).prop_map(|(options, uri)| vec![185, options, uri]),
+        2 => (0..4u8, 0..5u8).prop_map(|(latest, reason)| vec![187, latest, reason]),
+        2 => (any::<u8>(), 0..64u8).prop_map(|(what, how)| vec![188, what, how]),
+        1 => (0..3u8).prop_map(|which| vec![189, which]),
+        2 => (0..3u8).prop_map(|which| vec![190, which]),
+        2 => (240..=255u8, 0..4u8, 0..5u8).prop_map(|(what, which, answer)| match what {
+            252.. => vec![what, which],
+            _ => vec![what, which, answer],
+        }),
+        // A call that becomes a task is dropped, and the server does not say a word about it.
+        1 => Just(vec![180, 32, 0, 0, 192, 0, 0, 187, 0, 0, 208]),
+    ];
+    let server = prop_oneof![
+        8 => (0..3u8, how()).prop_map(|(which, how)| vec![192, which, how]),
+        1 => (0..4u8, any::<u8>()).prop_map(|(which, how)| vec![198, which, how]),
+        2 => (0..4u8, any::<u8>()).prop_map(|(which, how)| vec![199, which, how]),
+        1 => any::<u8>().prop_map(|how| vec![200, how]),
+        1 => any::<u8>().prop_map(|which| vec![201, which]),
+    ];
+    let between = prop_oneof![
+        2 => Just(vec![208]),
+        1 => Just(vec![202]),
+        2 => Just(vec![16]),
+        1 => (0..8u8).prop_map(|times| vec![207, times]),
+        1 => any::<u8>().prop_map(|time| vec![206, time]),
+        1 => (0..5u8, any::<u8>()).prop_map(|(unit, time)| vec![15, unit, time]),
+    ];
+    let setup = (0..2u8, 0..16u8).prop_map(|(era, bits)| era | bits << 3);
+    let step = prop_oneof![4 => callers, 4 => server, 3 => between];
+    (setup, vec(step, 0..60)).prop_map(|(setup, steps)| [vec![setup], steps.concat()].concat())
+}
+
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..400)
 }
@@ -142,6 +183,11 @@ proptest! {
 
     #[test]
     fn any_rounds_of_requests_keep_the_promises(steps in rounds()) {
+        operations::run(&steps);
+    }
+
+    #[test]
+    fn any_conversation_keeps_the_promises(steps in conversations()) {
         operations::run(&steps);
     }
 

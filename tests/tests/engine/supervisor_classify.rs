@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::{ConnectError, RpcError};
-use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
+use mcpwire_supervisor::{Cause, ErrorCode, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use PackageKind::{Binary, Docker, Http, Npm, Pypi};
@@ -161,26 +161,26 @@ fn a_process_that_ends_before_it_runs() {
         (Npm, 1, NPM_9_404, NotFound, identifier, "Package not found", Retry::Never),
         (Npm, 1, NPM_VERSION, NotFound, identifier, "Package not found: npm error notarget No matching", Retry::Never),
         (Npm, 1, NPM_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
-        (Npm, 1, NPM_NAME, ValidationError, identifier, "this is no name", Retry::Never),
+        (Npm, 1, NPM_NAME, ValidationError, identifier, "invalid package name", Retry::Never),
         (Npm, 1, NPM_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
         (Npm, 1, NPM_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
         (Npm, 127, "sh: 1: some-server: not found\n", NotFound, identifier, "Package not found", Retry::Never),
         (Npm, 1, NODE_TOKEN, ValidationError, "env_vars.GITHUB_TOKEN", "Missing required credentials", Retry::Input),
-        (Npm, 1, NODE_PORT, ServiceUnavailable, "", "the MCP server's port is taken", Retry::Backoff),
+        (Npm, 1, NODE_PORT, ServiceUnavailable, "", "the MCP server's port is in use", Retry::Backoff),
         (Pypi, 1, UVX_404, NotFound, identifier, "Package not found", Retry::Never),
         (Pypi, 1, UVX_VERSION, NotFound, identifier, "Package not found", Retry::Never),
         (Pypi, 1, UVX_NO_BIN, ValidationError, identifier, "the package has no program", Retry::Never),
-        (Pypi, 2, UVX_NAME, ValidationError, identifier, "this is no name", Retry::Never),
+        (Pypi, 2, UVX_NAME, ValidationError, identifier, "invalid package name", Retry::Never),
         (Pypi, 2, UVX_DNS, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
         (Pypi, 2, UVX_REFUSED, NetworkError, "", "the package registry cannot be reached", Retry::Backoff),
-        (Pypi, 2, UVX_PYTHON, NotFound, runner, "Python is not there", Retry::Never),
+        (Pypi, 2, UVX_PYTHON, NotFound, runner, "the required Python version", Retry::Never),
         (Docker, 125, DOCKER_DAEMON, ServiceUnavailable, runner, "Docker not running", Retry::Backoff),
-        (Docker, 126, DOCKER_NOT_ALLOWED, ServiceUnavailable, runner, "Docker may not be used", Retry::Never),
-        (Docker, 125, DOCKER_REFERENCE, ValidationError, identifier, "this is no name of an image", Retry::Never),
-        (Docker, 125, DOCKER_FLAG, ValidationError, "package.runtime_arguments", "docker does not take", Retry::Never),
+        (Docker, 126, DOCKER_NOT_ALLOWED, ServiceUnavailable, runner, "this user has no permission", Retry::Never),
+        (Docker, 125, DOCKER_REFERENCE, ValidationError, identifier, "invalid image name", Retry::Never),
+        (Docker, 125, DOCKER_FLAG, ValidationError, "package.runtime_arguments", "docker rejects", Retry::Never),
         (Docker, 125, DOCKER_PULL, NotFound, identifier, "Package not found", Retry::Never),
         (Docker, 125, DOCKER_TAG, NotFound, identifier, "Package not found", Retry::Never),
-        (Docker, 125, DOCKER_NAME, ServiceUnavailable, "", "a container of before", Retry::Backoff),
+        (Docker, 125, DOCKER_NAME, ServiceUnavailable, "", "a container from an earlier run", Retry::Backoff),
         (Docker, 127, DOCKER_COMMAND, NotFound, identifier, "Package not found", Retry::Never),
         (
             Binary,
@@ -252,11 +252,11 @@ fn a_process_that_ran_has_crashed_whatever_it_says() {
 #[test]
 fn a_program_that_cannot_be_started() {
     for (kind, fault, code, field) in [
-        (Npm, SpawnFault::NotFound, NotFound, "package.package_type"),
-        (Docker, SpawnFault::NotFound, NotFound, "package.package_type"),
-        (Binary, SpawnFault::NotFound, NotFound, "package.identifier"),
-        (Binary, SpawnFault::NotPermitted, ValidationError, "package.identifier"),
-        (Binary, SpawnFault::NotExecutable, ValidationError, "package.identifier"),
+        (Npm, SpawnFailure::NotFound, NotFound, "package.package_type"),
+        (Docker, SpawnFailure::NotFound, NotFound, "package.package_type"),
+        (Binary, SpawnFailure::NotFound, NotFound, "package.identifier"),
+        (Binary, SpawnFailure::NotPermitted, ValidationError, "package.identifier"),
+        (Binary, SpawnFailure::NotExecutable, ValidationError, "package.identifier"),
     ] {
         let failure = Evidence::new(kind, Stage::Launch, Cause::Spawn(fault)).classify();
         assert_eq!((failure.error.code, failure.error.field.as_str(), failure.retry), (code, field, Retry::Never));
@@ -264,7 +264,7 @@ fn a_program_that_cannot_be_started() {
             assert!(failure.error.message.starts_with("Package not found"), "{failure}");
         }
     }
-    let busy = Cause::Spawn(SpawnFault::Other("Resource temporarily unavailable (os error 11)".into()));
+    let busy = Cause::Spawn(SpawnFailure::Other("Resource temporarily unavailable (os error 11)".into()));
     assert_eq!(Evidence::new(Binary, Stage::Launch, busy).classify().retry, Retry::Backoff);
 }
 

@@ -67,7 +67,7 @@ fn a_disabled_server_is_not_started() {
         assert_eq!(fleet.reply(refused), Some(&Err(ErrorContract::disabled())));
     }
     let by = fleet.now + SECOND;
-    let call = fleet.command(id, Command::Reach { by });
+    let call = fleet.command(id, Command::PrepareCall { by });
     assert_eq!(code(fleet.reply(call)), ErrorCode::Conflict);
     assert_eq!(fleet.supervisor.status(id), Some(Status::Disabled));
     assert!(fleet.open.is_empty());
@@ -315,7 +315,7 @@ fn a_login_is_waited_for_without_an_end() {
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.state(id), State::NeedsAuth);
     let by = fleet.now + SECOND;
-    let call = fleet.command(id, Command::Reach { by });
+    let call = fleet.command(id, Command::PrepareCall { by });
     assert_eq!(fleet.reply(call), Some(&Err(failure.error)));
     fleet.pass(10_000 * SECOND);
     assert_eq!(fleet.launched(id), 1);
@@ -337,7 +337,7 @@ fn everything_may_go_without_a_word() {
 fn calls_to_a_server_that_does_not_run_fail_at_once() {
     let (mut fleet, id) = one();
     let by = fleet.now + 60 * SECOND;
-    let stopped = fleet.command(id, Command::Reach { by });
+    let stopped = fleet.command(id, Command::PrepareCall { by });
     let says = |fleet: &Fleet, call, text: &str| {
         let error = fleet.reply(call).expect("it is answered").clone().expect_err("it does not run");
         assert_eq!(error.code, ErrorCode::ServiceUnavailable);
@@ -345,18 +345,18 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     };
     says(&fleet, stopped, "is stopped; start it first");
     fleet.command(id, Command::Start);
-    let starting = fleet.command(id, Command::Reach { by });
+    let starting = fleet.command(id, Command::PrepareCall { by });
     says(&fleet, starting, "is still starting; try again");
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no luck"));
     assert_eq!(fleet.state(id), State::Backoff);
-    let failed = fleet.command(id, Command::Reach { by });
-    says(&fleet, failed, "is started again in a moment: no luck");
+    let failed = fleet.command(id, Command::PrepareCall { by });
+    says(&fleet, failed, "failed and restarts soon: no luck");
     fleet.command(id, Command::Start);
     let resolve = fleet.next_open();
     fleet.refuse(resolve, Failure::new(ErrorContract::unavailable("no program"), Retry::Never));
     assert_eq!(fleet.state(id), State::Failed);
-    let failed = fleet.command(id, Command::Reach { by });
+    let failed = fleet.command(id, Command::PrepareCall { by });
     says(&fleet, failed, "has failed; start it again first: no program");
 }
 
@@ -365,8 +365,8 @@ fn calls_may_wait_for_a_start_for_a_while() {
     let (mut fleet, id) = Fleet::of_one(|policy| policy.call_wait_start = 5 * SECOND);
     fleet.command(id, Command::Start);
     let by = fleet.now + 60 * SECOND;
-    let (late, early) = (fleet.command(id, Command::Reach { by }), fleet.now + SECOND);
-    let early = fleet.command(id, Command::Reach { by: early });
+    let (late, early) = (fleet.command(id, Command::PrepareCall { by }), fleet.now + SECOND);
+    let early = fleet.command(id, Command::PrepareCall { by: early });
     fleet.pass(SECOND);
     assert_eq!(code(fleet.reply(early)), ErrorCode::ServiceUnavailable);
     assert_eq!(fleet.reply(late), None);

@@ -96,7 +96,7 @@ fn changes_are_kept_until_they_are_looked_at() {
     builder.set_tools(id, Some(list(&json!([{"name": "a", "title": "A", "description": "x"}]))));
     let kept: Vec<String> = builder.changes(id).iter().map(ToString::to_string).collect();
     assert_eq!(kept, ["a (title, description)"]);
-    builder.changes_seen(id);
+    builder.acknowledge_changes(id);
     assert!(builder.changes(id).is_empty());
 }
 
@@ -179,17 +179,17 @@ fn a_restart_and_a_crash_forget_nothing() {
     let told = host.start(&json!([{"name": "a", "description": "reads"}]));
     assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a (description)"]);
     assert_eq!(host.0.changes(host.1).len(), 1);
-    host.0.changes_seen(host.1);
+    host.0.acknowledge_changes(host.1);
     assert!(host.0.changes(host.1).is_empty());
 }
 
 #[test]
 fn what_was_known_before_the_host_began_counts_until_it_is_known_better() {
     let mut host = Host::new();
-    host.0.expect_tools(host.1, &list(&json!([{"name": "a"}])));
+    host.0.set_known_tools(host.1, &list(&json!([{"name": "a"}])));
     let told = host.start(&json!([{"name": "a", "annotations": {"destructiveHint": true}}]));
     assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a (annotations)"]);
-    host.0.expect_tools(host.1, &list(&json!([{"name": "a", "title": "A"}])));
+    host.0.set_known_tools(host.1, &list(&json!([{"name": "a", "title": "A"}])));
     assert!(host.start(&json!([{"name": "a", "annotations": {"destructiveHint": true}}])).is_empty());
 }
 

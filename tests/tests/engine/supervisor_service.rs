@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_supervisor::{
-    Command, Effect, ErrorCode, ErrorContract, Event, Failure, Filter, PackageKind, Policy, Rate, Refusal, Retry,
+    CallRejection, Command, Effect, ErrorCode, ErrorContract, Event, Failure, Filter, PackageKind, Policy, Rate, Retry,
     ServerId, Spec, State, Status, SupervisorSettings,
 };
 use mcpwire_tests::sim::fleet::{Fleet, server_id, tools, transient};
@@ -48,12 +48,12 @@ fn an_unknown_server_is_not_found() {
     let mut fleet = Fleet::default();
     let id = server_id(9);
     let by = fleet.now;
-    for command in [Command::Start, Command::Stop, Command::Restart, Command::Delete, Command::Reach { by }] {
+    for command in [Command::Start, Command::Stop, Command::Restart, Command::Delete, Command::PrepareCall { by }] {
         let command = fleet.command(id, command);
         assert_eq!(fleet.reply(command), Some(&Err(ErrorContract::unknown_server(id))));
     }
     let call = fleet.supervisor.begin_call(id, "a", fleet.now);
-    assert_eq!(call, Err(Refusal::Error(ErrorContract::unknown_server(id))));
+    assert_eq!(call, Err(CallRejection::Error(ErrorContract::unknown_server(id))));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn package_managers_are_started_two_at_a_time() {
 #[test]
 fn a_server_stopped_before_its_turn_is_not_started() {
     let mut settings = SupervisorSettings::default();
-    settings.starts = 1;
+    settings.max_starts = 1;
     let mut fleet = Fleet::new(settings);
     for n in 1..=2 {
         fleet.supervisor.add(server_id(n), spec(&format!("s{n}")), fleet.now).expect("it is new");
@@ -341,7 +341,7 @@ fn calls_are_counted_and_limited() {
         fleet.now = fleet.now + SECOND / 10;
         assert!(fleet.supervisor.begin_call(slow, "a", fleet.now).is_ok(), "call {n}");
     }
-    let Err(Refusal::TooManyCalls(refused)) = fleet.supervisor.begin_call(slow, "a", fleet.now) else {
+    let Err(CallRejection::TooManyCalls(refused)) = fleet.supervisor.begin_call(slow, "a", fleet.now) else {
         panic!("it is one too many");
     };
     assert_eq!(refused.rate, Rate::default());
@@ -371,7 +371,7 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     assert_eq!(catalogue.tools().map(|tool| tool.exposed).collect::<Vec<_>>(), ["files__read"]);
     assert!(catalogue.find("files__delete_all").is_none() && catalogue.find("delete_all").is_none());
     let denied = fleet.supervisor.begin_call(id, "delete_all", fleet.now);
-    assert_eq!(denied, Err(Refusal::Error(ErrorContract::unknown_tool("delete_all"))));
+    assert_eq!(denied, Err(CallRejection::Error(ErrorContract::unknown_tool("delete_all"))));
     assert_eq!(denied.unwrap_err().contract().message, "Tool not found: delete_all");
     assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["read".into()] }));
     // The filter is taken back without a restart.
@@ -390,14 +390,14 @@ fn a_call_of_a_server_that_does_not_run_is_told_so_whatever_the_tool_is() {
     fleet.supervisor.add(id, picky, fleet.now).expect("it is new");
     // It may be a name that is shown, and stands for the tool that is allowed: that is known once it runs.
     for tool in ["a", "one__a", "b"] {
-        assert_eq!(fleet.supervisor.begin_call(id, tool, fleet.now), Err(Refusal::NotRunning), "{tool}");
+        assert_eq!(fleet.supervisor.begin_call(id, tool, fleet.now), Err(CallRejection::NotRunning), "{tool}");
     }
     fleet.run(id, &tools(["a", "b"]));
     assert!(fleet.supervisor.begin_call(id, "a", fleet.now).is_ok());
     let denied = fleet.supervisor.begin_call(id, "b", fleet.now);
-    assert_eq!(denied, Err(Refusal::Error(ErrorContract::unknown_tool("b"))));
+    assert_eq!(denied, Err(CallRejection::Error(ErrorContract::unknown_tool("b"))));
     fleet.command(id, Command::Stop);
-    assert_eq!(fleet.supervisor.begin_call(id, "a", fleet.now), Err(Refusal::NotRunning));
+    assert_eq!(fleet.supervisor.begin_call(id, "a", fleet.now), Err(CallRejection::NotRunning));
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn a_tool_that_goes_while_it_is_called_is_not_called_again() {
     assert!(fleet.failed_calls.is_empty(), "the call goes on");
     fleet.supervisor.end_call(id, generation, fleet.now);
     let gone = fleet.supervisor.begin_call(id, "a", fleet.now);
-    assert_eq!(gone, Err(Refusal::Error(ErrorContract::unknown_tool("a"))));
+    assert_eq!(gone, Err(CallRejection::Error(ErrorContract::unknown_tool("a"))));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn a_lazy_server_sleeps_until_it_is_called_and_shows_its_tools() {
     assert_eq!((fleet.reply(boot), fleet.state(id), fleet.launched(id)), (Some(&Ok(())), State::Sleeping, 0));
     assert_eq!(fleet.supervisor.catalogue().len(), 2);
     let by = fleet.now + 30 * SECOND;
-    let call = fleet.command(id, Command::Reach { by });
+    let call = fleet.command(id, Command::PrepareCall { by });
     assert_eq!(fleet.supervisor.catalogue().len(), 2, "it wakes up");
     fleet.settle(&list);
     assert_eq!((fleet.reply(call), fleet.state(id)), (Some(&Ok(())), State::Running));
@@ -71,7 +71,7 @@ fn a_call_as_it_falls_asleep_wakes_it() {
     fleet.pass(300 * SECOND);
     assert_eq!(fleet.state(id), State::Stopping);
     let by = fleet.now + 30 * SECOND;
-    let call = fleet.command(id, Command::Reach { by });
+    let call = fleet.command(id, Command::PrepareCall { by });
     assert_eq!(fleet.supervisor.catalogue().len(), 1);
     fleet.settle(&tools(["a"]));
     assert_eq!((fleet.reply(call), fleet.launched(id)), (Some(&Ok(())), 2));
@@ -83,7 +83,7 @@ fn a_sleeper_that_does_not_wake_up_shows_no_tools() {
     fleet.supervisor.remember(id, tools(["a"]), fleet.now);
     fleet.command(id, Command::Boot);
     let by = fleet.now + 30 * SECOND;
-    let call = fleet.command(id, Command::Reach { by });
+    let call = fleet.command(id, Command::PrepareCall { by });
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no"));
     assert_eq!(code(fleet.reply(call)), ErrorCode::ServiceUnavailable);
@@ -237,7 +237,7 @@ fn a_server_that_is_busy_or_was_just_heard_is_not_asked() {
     fleet.supervisor.end_call(id, generation, fleet.now);
     for _ in 0..100 {
         fleet.pass(59 * SECOND);
-        fleet.event(id, generation, Event::Heard);
+        fleet.event(id, generation, Event::MessageReceived);
     }
     assert!(fleet.open.is_empty());
 }
@@ -247,7 +247,7 @@ fn a_jump_of_time_is_a_reason_to_ask() {
     let (mut fleet, id) = one();
     fleet.run(id, &tools(["a"]));
     let generation = fleet.generation(id);
-    fleet.event(id, generation, Event::Doubted);
+    fleet.event(id, generation, Event::ConnectionSuspect);
     fleet.pass(Duration::ZERO);
     assert!(matches!(fleet.next_open().1, Effect::Probe { .. }));
     fleet.event(id, generation, Event::ProbeFailed);

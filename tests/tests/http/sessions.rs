@@ -302,3 +302,41 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
     let [Event::Undelivered { method: Some(method), error }] = web.happened()[..] else { panic!("{:?}", web.events) };
     assert_eq!((method.as_str(), error.status()), ("notifications/x", Some(503)));
 }
+
+/// The number of sessions that were opened within an hour with a server that refuses these messages as of no session, and asks on
+/// each stream of its own.
+fn sessions_opened(refused: &'static str, calls: usize) -> usize {
+    let mut sessions = 0;
+    let mut web = Web::opening(legacy(), move |asked, says| match asked.line().as_str() {
+        line if line == refused => {
+            says.empty(404);
+        }
+        "POST initialize" => {
+            sessions += 1;
+            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
+            says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
+        }
+        "GET" => {
+            says.stream().event(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        }
+        "POST tools/call" => fine(asked, says),
+        _ => {
+            says.empty(202);
+        }
+    });
+    for _ in 0..calls {
+        let ticket = web.call("echo", "{}", &RequestOptions::new()).expect("it is open");
+        web.pass(Duration::from_secs(3600));
+        assert!(web.take(ticket).is_some(), "each call ends");
+    }
+    web.pass(Duration::from_secs(3600));
+    web.lines().iter().filter(|line| *line == "POST initialize").count()
+}
+
+#[test]
+fn a_server_that_refuses_every_session_is_not_initialized_without_end() {
+    assert_eq!(sessions_opened("POST notifications/initialized", 0), 2);
+    assert!(sessions_opened("POST notifications/initialized", 5) <= 2 + 2 * 5);
+    assert_eq!(sessions_opened("POST", 0), 2);
+    assert!(sessions_opened("POST", 5) <= 2 + 2 * 5);
+}

@@ -243,3 +243,28 @@ fn servers_ask_on_the_stream_of_a_request() {
     assert_eq!(web.lines(), ["POST tools/call", "POST"]);
     assert_eq!(web.text(ticket), "ok");
 }
+
+#[test]
+fn a_server_that_ends_each_stream_after_an_event_is_asked_once_a_second() {
+    for own_stream in [true, false] {
+        let mut events = 0;
+        let mut web = open(move |asked, says| match asked.line().as_str() {
+            "GET" if !own_stream && asked.header("last-event-id").is_none() => {
+                says.empty(405);
+            }
+            _ => {
+                events += 1;
+                let changed = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+                says.stream().body(format!("id: {events}\nretry: 0\ndata: {changed}\n\n")).end();
+            }
+        });
+        if !own_stream {
+            let _ = web.echo();
+        }
+        web.pass(Duration::from_secs(60));
+        let at: Vec<Duration> = web.asked.iter().filter(|asked| asked.line() == "GET").map(|asked| asked.at).collect();
+        assert!((45..70).contains(&at.len()), "{} streams in a minute", at.len());
+        assert_eq!(at[0], Duration::ZERO, "the first one when the server wants it");
+        assert!(at.windows(2).skip(5).all(|pair| pair[1].saturating_sub(pair[0]) >= Duration::from_secs(1)), "{at:?}");
+    }
+}

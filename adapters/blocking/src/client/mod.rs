@@ -93,11 +93,7 @@ impl McpClient {
 
     /// Gives up a request that was begun. The server is told.
     pub fn cancel<M: Method>(&mut self, ticket: Ticket<M>) {
-        let now = self.connection.now();
-        self.connection.engine.calls().cancel(ticket.key(), None, now);
-        // Its reply is of no interest any more.
-        let _ = self.connection.wait(ticket.key(), &mut |_| {});
-        self.connection.flush();
+        self.connection.cancel(ticket.key());
     }
 
     /// Sends a request of any method, and gives its result as the server sent it.
@@ -250,6 +246,9 @@ impl McpClient {
     }
 
     pub(crate) fn send_error(&mut self, error: SendError) -> Error {
+        if let (SendError::Closed, Some(why)) = (&error, &self.connection.failure) {
+            return self.io_error(io::Error::other(&**why));
+        }
         let process = match &error {
             SendError::Closed => self.connection.report(),
             _ => None,

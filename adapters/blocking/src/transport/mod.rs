@@ -13,13 +13,13 @@ pub(crate) use threads::{Threads, Told};
 pub(crate) use web::Web;
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcpwire_core::{AnyEngine, Timestamp};
 
 use crate::cancel::Waker;
-use mcpwire_process::Tracer;
-use mcpwire_process::{Process, Stderr};
+use mcpwire_process::{PanicSource, Panics, Process, Stderr, Tracer};
 
 /// The engine's time: what has passed since the client was made.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +44,19 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) process: Option<&'a mut Process>,
     pub(crate) stderr: &'a mut Stderr,
     pub(crate) tracer: Option<&'a mut Tracer>,
+    pub(crate) panics: &'a Panics,
+    /// Why this side could not go on, if that is how the connection ended.
+    pub(crate) failure: &'a mut Option<Arc<str>>,
+}
+
+impl Surroundings<'_> {
+    /// Ends the connection because a stream panicked.
+    fn fail(&mut self, engine: &mut AnyEngine, message: String) {
+        let why: Arc<str> = format!("{} panicked: {message}", PanicSource::Transport).into();
+        engine.close_failed(Arc::clone(&why));
+        *self.failure = Some(why);
+        self.panics.report(PanicSource::Transport, message);
+    }
 }
 
 /// A way to carry the bytes of an engine, or its exchanges.

@@ -9,7 +9,7 @@ use mcpwire_core::{AnyEngine, Ending, Timestamp};
 
 use super::{Surroundings, Transport};
 use crate::cancel::Waker;
-use mcpwire_process::Direction;
+use mcpwire_process::{Direction, catch_panic};
 
 /// How much a thread reads at once.
 const CHUNK: usize = 64 * 1024;
@@ -24,6 +24,8 @@ pub(crate) enum Told {
     Wrote,
     WriteEnd,
     Stderr(Vec<u8>),
+    /// A stream panicked with this message.
+    Panicked(String),
     Wake,
 }
 
@@ -53,9 +55,9 @@ impl Threads {
         let (write, to_write) = sync_channel(1);
         let named = |name: &str| thread::Builder::new().name(format!("mcpwire-{name}"));
         let sink = tell.clone();
-        named("read").spawn(move || read(reader, &sink, &permit))?;
+        named("read").spawn(move || guard(&sink, || read(reader, &sink, &permit)))?;
         let sink = tell.clone();
-        named("write").spawn(move || write_all(writer, &sink, &to_write))?;
+        named("write").spawn(move || guard(&sink, || write_all(writer, &sink, &to_write)))?;
         if let Some(stderr) = stderr {
             let sink = tell.clone();
             named("stderr").spawn(move || read_stderr(stderr, &sink))?;
@@ -128,6 +130,10 @@ impl Threads {
             }
             Told::Wrote => self.writing = false,
             Told::Stderr(bytes) => around.stderr.push(&bytes),
+            Told::Panicked(message) => {
+                self.ended = true;
+                around.fail(engine, message);
+            }
             Told::Wake => {}
         }
     }
@@ -194,6 +200,13 @@ impl Transport for Threads {
 
     fn waker(&mut self) -> io::Result<Waker> {
         Ok(Waker::Channel(self.tell.clone()))
+    }
+}
+
+/// Runs a thread's work, and tells if it panics: nobody would hear of the stream any more.
+fn guard(tell: &Sender<Told>, work: impl FnOnce()) {
+    if let Err(message) = catch_panic(work) {
+        let _ = tell.send(Told::Panicked(message));
     }
 }
 

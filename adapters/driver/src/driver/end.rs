@@ -1,14 +1,15 @@
 //! The end of what a driver drives: what the server says last, its exit, and what is done to end it.
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_core::Phase;
-use mcpwire_process::ShutdownReport;
+use mcpwire_process::{PanicSource, ShutdownReport};
 
 use super::Loop;
 use crate::state::{State, Wish};
-use crate::stop::Stop;
+use crate::stop::{Stop, UNWATCHED_END};
 
 /// How often the exit is asked for where nothing tells it, while somebody waits for an answer.
 const UNWATCHED: Duration = Duration::from_millis(100);
@@ -80,7 +81,9 @@ impl Loop {
             self.ending.errors_ended();
         }
         if !self.ending.is_over(now) {
-            self.look_again = (unwatched && state.engine.session().in_flight() > 0).then(|| now + UNWATCHED);
+            let wait = if self.ending.is_near() { UNWATCHED_END } else { UNWATCHED };
+            let is_awaited = self.ending.is_near() || state.engine.session().in_flight() > 0;
+            self.look_again = (unwatched && is_awaited).then(|| now + wait);
             return false;
         }
         self.ended = true;
@@ -98,7 +101,9 @@ impl Loop {
             state.close(&self.shared.server, &mut self.wakers);
             Stop::begin(state, self.shared.patience, now)
         });
-        let Poll::Ready(report) = stopping.poll(state, self.stderr.is_some(), now, cx) else { return false };
+        let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
+            return false;
+        };
         // What the server said last.
         self.read_stderr(state, cx);
         self.reader = None;
@@ -108,12 +113,22 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
-    fn drop(&mut self) {
-        if self.over {
-            return;
-        }
+impl Loop {
+    /// Ends everything because a stream or the runtime panicked: with the message, for whoever waits.
+    #[cold]
+    pub(super) fn fail(&mut self, message: String) {
+        self.over = true;
+        let why = format!("{} panicked: {message}", PanicSource::Transport);
+        // First: whoever finds the connection ended may look for it.
+        self.shared.panics.report(PanicSource::Transport, message);
+        self.end_at_once(Some(why.into()));
+    }
+
+    fn end_at_once(&mut self, failure: Option<Arc<str>>) {
         let mut state = self.shared.lock();
+        if let Some(why) = failure {
+            state.fail(why);
+        }
         state.close(&self.shared.server, &mut self.wakers);
         state.writer = None;
         let process = state.process.take();
@@ -123,6 +138,14 @@ impl Drop for Loop {
         self.shared.lock().end(ShutdownReport::of_streams(), &mut self.wakers);
         for waker in self.wakers.drain(..) {
             waker.wake();
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        if !self.over {
+            self.end_at_once(None);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mcpwire_core::{Ending, Phase, Timestamp};
-use mcpwire_process::{Direction, ShutdownReport};
+use mcpwire_process::{Direction, ShutdownReport, catch_panic};
 
 use crate::answers::Answers;
 use crate::runtime::{ExitWatch, Reader, Timer};
@@ -72,6 +72,8 @@ pub(crate) struct Loop {
     watched: Vec<(Direction, Vec<u8>)>,
     heard: Vec<u8>,
     wakers: Vec<Waker>,
+    /// Wakers of no use any more, to be dropped without the lock.
+    former: Vec<Waker>,
     answers: Answers,
     /// What carries the messages where no stream does.
     #[cfg(feature = "http")]
@@ -109,6 +111,7 @@ impl Loop {
             watched: Vec::new(),
             heard: Vec::new(),
             wakers: Vec::new(),
+            former: Vec::new(),
             answers: Answers::default(),
             #[cfg(feature = "http")]
             http: None,
@@ -163,7 +166,7 @@ impl Loop {
     /// Whether those who listen are to have their turn before more is read. They are not waited for long: replies come the
     /// same way.
     fn is_held(&mut self, state: &mut State, cx: &mut Context<'_>) -> bool {
-        if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker()) {
+        if !state.subscribers.is_crowded() || !state.subscribers.wait_for_room(cx.waker(), &mut self.former) {
             self.held = None;
             return false;
         }
@@ -320,11 +323,16 @@ impl Loop {
         }
         state.shrink();
         match &mut state.driver {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
+            Some(waker) if waker.will_wake(cx.waker()) => {}
+            driver => self.former.extend(driver.replace(cx.waker().clone())),
         }
         let asks = mem::take(&mut state.asks);
+        let writer_panic = state.writer_panic.take();
         drop(state);
+        self.former.clear();
+        if let Some(message) = writer_panic.filter(|_| !self.over) {
+            self.fail(message);
+        }
         if self.over {
             self.answers.clear();
         } else {
@@ -332,6 +340,16 @@ impl Loop {
         }
         self.outside();
         if self.over { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Loop {
+    fn poll_any(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        #[cfg(feature = "http")]
+        if self.http.is_some() {
+            return self.poll_http(cx);
+        }
+        self.poll_once(cx)
     }
 }
 
@@ -343,10 +361,10 @@ impl Future for Loop {
         if this.over {
             return Poll::Ready(());
         }
-        #[cfg(feature = "http")]
-        if this.http.is_some() {
-            return this.poll_http(cx);
-        }
-        this.poll_once(cx)
+        // Handlers and callbacks are guarded, each for itself. What is left is the program's streams and runtime.
+        catch_panic(|| this.poll_any(cx)).unwrap_or_else(|message| {
+            this.fail(message);
+            Poll::Ready(())
+        })
     }
 }

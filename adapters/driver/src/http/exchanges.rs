@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
+use std::future::ready;
 use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind};
-use mcpwire_process::Direction;
+use mcpwire_process::{Direction, catch_panic};
 
 use super::ready::{Flag, Ready};
 use super::watch::{self, Watch};
@@ -177,7 +178,8 @@ impl Exchanges {
 
     fn begin(&mut self, exchange: Exchange, has_place: bool) {
         let id = exchange.id;
-        let begun = self.client.begin(exchange);
+        let begun = catch_panic(|| self.client.begin(exchange))
+            .unwrap_or_else(|message| Box::pin(ready(Err(panicked(&message)))));
         let flag = Flag::new(id, &self.ready);
         let waker = Waker::from(Arc::clone(&flag));
         Arc::clone(&flag).wake();
@@ -196,7 +198,11 @@ impl Exchanges {
             let Some(running) = self.running.get_mut(&flag.id) else { continue };
             let most = left.min(IN_A_ROW);
             let before = self.parts.len();
-            let is_over = running.go_on(&mut self.buffer, most, &mut self.parts);
+            let parts = &mut self.parts;
+            let is_over = catch_panic(|| running.go_on(&mut self.buffer, most, parts)).unwrap_or_else(|message| {
+                self.parts.push_back((flag.id, Part::Failed(panicked(&message))));
+                true
+            });
             left = left.saturating_sub(self.parts.len() - before);
             if is_over {
                 self.remove(flag.id);
@@ -242,6 +248,12 @@ impl Running {
         Arc::clone(&self.flag).wake();
         false
     }
+}
+
+/// The failure of an exchange in whose making the HTTP client panicked. How far it had come is not known.
+#[cold]
+fn panicked(message: &str) -> Failure {
+    Failure::new(FailureKind::Broken, format!("the HTTP client panicked: {message}"))
 }
 
 fn failure(error: &io::Error) -> Failure {

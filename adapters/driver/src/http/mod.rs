@@ -56,6 +56,7 @@ pub trait HttpClient: Send + Sync + 'static {
     /// given up, which servers are to notice: its stream or connection is closed.
     ///
     /// This is called, and the future polled, by the task that drives the connection and with no lock held. It must not block.
+    /// If it panics, the request fails with the message.
     fn begin(&self, exchange: Exchange) -> Begun;
 
     /// How many requests it carries at the same time; what is more, waits. What is meant to stay open

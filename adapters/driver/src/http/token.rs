@@ -2,11 +2,13 @@
 
 use std::env;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use mcpwire_core::http::{Exchange, Failure, FailureKind};
+use mcpwire_process::catch_panic;
 
 use super::{Begun, HttpClient};
 
@@ -15,7 +17,8 @@ pub trait TokenProvider: Send + Sync + 'static {
     /// The token that the next request is sent with, as `Authorization: Bearer` has it; `None` for none.
     ///
     /// # Errors
-    /// If there is none and should be: the request fails with these words, which must not hold secrets.
+    /// If there is none and should be: the request fails with these words, which must not hold secrets. It fails with the
+    /// message of a panic as well.
     fn token(&self) -> impl Future<Output = Result<Option<String>, String>> + Send;
 }
 
@@ -42,7 +45,12 @@ impl HttpClient for Authorized {
     fn begin(&self, mut exchange: Exchange) -> Begun {
         let (tokens, client) = (Arc::clone(&self.tokens), Arc::clone(&self.client));
         Box::pin(async move {
-            match tokens.begin().await {
+            let mut token = tokens.begin();
+            let token = poll_fn(|cx| match catch_panic(|| token.as_mut().poll(cx)) {
+                Ok(token) => token,
+                Err(message) => Poll::Ready(Err(format!("the token provider panicked: {message}"))),
+            });
+            match token.await {
                 Ok(None) => {}
                 // Nothing that would end the header, or be another one.
                 Ok(Some(token)) if !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()) => {

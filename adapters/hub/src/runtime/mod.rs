@@ -18,7 +18,7 @@ use mcpwire_driver::{ConnectOptions, Error, McpClient, McpServerDef};
 pub use self::smol::Smol;
 #[cfg(feature = "tokio")]
 pub use self::tokio::Tokio;
-pub(crate) use tasks::{Alarm, Tasks};
+pub(crate) use tasks::{Alarm, Tasks, panicked};
 
 /// What a runtime runs.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;

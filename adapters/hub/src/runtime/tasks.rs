@@ -12,8 +12,11 @@ use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, abortable};
 use futures_util::task::AtomicWaker;
 
-use super::{Clock, Connection, Runtime};
+use mcpwire_driver::process::catch_panic;
 use mcpwire_driver::{ConnectOptions, Error, McpServerDef, Timer};
+
+use super::{Clock, Connection, Runtime};
+use crate::ErrorContract;
 
 /// A runtime. Cheap to clone.
 #[derive(Clone)]
@@ -36,12 +39,19 @@ impl Tasks {
         handle
     }
 
-    /// Runs something where it may block. It goes on if nobody waits for what comes of it; nothing does if it panics, or the
-    /// runtime ends.
-    pub(crate) fn block<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+    /// Runs something where it may block. It goes on if nobody waits for what comes of it. An error if it panics, as a
+    /// program's own store of secrets may, or if the runtime ends.
+    pub(crate) fn block<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
+        &self,
+        work: W,
+    ) -> impl Future<Output = Result<T, ErrorContract>> + Send + use<T, W> {
         let (sender, receiver) = oneshot::channel();
-        self.0.block(Box::new(move || drop(sender.send(work()))));
-        receiver
+        self.0.block(Box::new(move || drop(sender.send(catch_panic(work)))));
+        receiver.map(|ended| match ended {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(message)) => Err(panicked("what the hub was doing", &message)),
+            Err(_) => Err(ErrorContract::unavailable("the hub has ended")),
+        })
     }
 
     /// The same, and what comes of it is nothing to wait for.
@@ -72,6 +82,11 @@ impl Tasks {
     pub(crate) fn connect(&self, def: &McpServerDef, options: ConnectOptions) -> Result<Connection, Error> {
         self.0.connect(def, options)
     }
+}
+
+/// The error of something whose code, which may be the program's, panicked.
+pub(crate) fn panicked(what: &str, message: &str) -> ErrorContract {
+    ErrorContract::unavailable(format!("{what} panicked: {message}"))
 }
 
 /// Wakes one task that waits for it, or will.

@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 
-use mcpwire_supervisor::{Command, Generation, Refusal, ServerId};
+use mcpwire_supervisor::{CallRejection, Command, Generation, ServerId};
 use serde_json::Value;
 
 use super::attempt::Failing;
@@ -106,14 +106,14 @@ impl Shared {
             match begun {
                 Ok(sent) => return Ok(sent),
                 Err(None) => return Err(hub_has_ended()),
-                Err(Some(Refusal::NotRunning)) => {
+                Err(Some(CallRejection::NotRunning)) => {
                     let by = self.now() + total;
-                    self.command(id, Command::Reach { by }).await?;
+                    self.command(id, Command::PrepareCall { by }).await?;
                 }
                 Err(Some(refusal)) => return Err(refusal.contract()),
             }
         }
-        Err(Refusal::NotRunning.contract())
+        Err(CallRejection::NotRunning.contract())
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use mcpwire_supervisor::{Command, ServerId};
+use mcpwire_supervisor::{Command, ServerId, Spec};
 use uuid::Uuid;
 
 use super::events::HubEvent;
 use super::plan;
-use super::shared::{Core, Shared, hub_has_ended};
+use super::shared::{Core, Shared};
 use super::snapshot::{server_id, uuid};
 use crate::ErrorContract;
 use crate::config::McpConfig;
@@ -20,16 +20,17 @@ impl Shared {
         f: impl FnOnce(&Store) -> Result<T, ErrorContract> + Send + 'static,
     ) -> Result<T, ErrorContract> {
         let store = Arc::clone(&self.settings.store);
-        self.tasks.block(move || f(&store)).await.unwrap_or_else(|_| Err(hub_has_ended()))
+        self.tasks.block(move || f(&store)).await?
     }
 
     pub(super) async fn create(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
         let _changing = self.changing.lock().await;
         config.validate()?;
         plan::check_provided(&config)?;
+        let spec = self.spec(&config)?;
         let saved = config.clone();
         self.with_store(move |store| store.create(&saved)).await?;
-        self.add(config)
+        self.add(config, spec)
     }
 
     pub(super) async fn update(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
@@ -43,9 +44,10 @@ impl Shared {
         // That it is on is saved by the supervisor, which takes it back if need be.
         saved.enabled &= !on;
         if saved != *was {
+            let spec = self.spec(&saved)?;
             let (old, new) = ((*was).clone(), saved.clone());
             self.with_store(move |store| store.update_from(&old, &new)).await?;
-            self.apply(id, saved)?;
+            self.apply(id, saved, spec)?;
         }
         drop(changing);
         if off {
@@ -59,12 +61,12 @@ impl Shared {
     }
 
     /// Lets what is in the file now hold for what runs.
-    fn apply(self: &Arc<Self>, id: ServerId, config: McpConfig) -> Result<(), ErrorContract> {
+    fn apply(self: &Arc<Self>, id: ServerId, config: McpConfig, mut spec: Spec) -> Result<(), ErrorContract> {
         self.act(|core, now| {
             let managed = core.managed.get_mut(&id).ok_or_else(|| ErrorContract::unknown_server(id))?;
             let replaced = managed.config.hash() != config.hash();
             managed.revision += 1;
-            let spec = self.spec(&config, managed.revision);
+            spec.revision = managed.revision;
             managed.config = Arc::new(config);
             self.listeners.tell(&HubEvent::Configured { id: uuid(id) });
             core.supervisor.update(id, spec, replaced, now)
@@ -120,7 +122,7 @@ impl Shared {
                 ErrorContract::unavailable(format!("The server is deleted, but some of its files are left: {error}"))
             })
         });
-        removed.await.unwrap_or_else(|_| Err(hub_has_ended()))
+        removed.await?
     }
 
     /// Reads the file again. Entries that cannot be read leave their servers as they are.
@@ -131,22 +133,23 @@ impl Shared {
         if let Some(error) = loaded.configs.iter().find_map(|config| config.validate().err()) {
             return Err(error);
         }
+        let specs = loaded.configs.iter().map(|config| self.spec(config)).collect::<Result<Vec<_>, _>>()?;
         let known = self.lock().order.clone();
         for id in known.into_iter().filter(|id| !loaded.mentions(uuid(*id))) {
             self.command(id, Command::Delete).await?;
         }
-        for config in loaded.configs {
+        for (config, spec) in loaded.configs.into_iter().zip(specs) {
             let id = server_id(config.id);
             let was = self.lock().config(id).ok();
             match was {
                 None => {
                     let enabled = config.enabled;
-                    self.add(config)?;
+                    self.add(config, spec)?;
                     if enabled {
                         self.start_unasked(id);
                     }
                 }
-                Some(was) if *was != config => self.apply(id, config)?,
+                Some(was) if *was != config => self.apply(id, config, spec)?,
                 Some(_) => {}
             }
         }

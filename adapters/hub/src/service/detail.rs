@@ -31,7 +31,7 @@ pub struct StatusDetail {
     /// How many tools it has; of a sleeping server, how many it had.
     pub tools: usize,
     /// The tools that it has described in another way than before since this hub began, or since
-    /// [`Hub::changes_seen`](super::Hub::changes_seen): 100 at most. The names are the server's.
+    /// [`Hub::acknowledge_changes`](super::Hub::acknowledge_changes): 100 at most. The names are the server's.
     #[serde(default)]
     pub changed_tools: Vec<ToolChange>,
     /// How many calls it was sent, in all.

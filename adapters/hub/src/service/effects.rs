@@ -1,10 +1,12 @@
 //! Doing what the supervisor wants done: each effect leads to exactly one event.
 
 use std::future::poll_fn;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::{Era, Notification, SubscriptionEvent, SubscriptionFilter, ToolList};
+use mcpwire_driver::process::catch_panic;
 use mcpwire_supervisor::{Effect, Event, Failure, Generation, Retry, ServerId, Stage, State};
 
 use super::attempt::Attempt;
@@ -16,7 +18,7 @@ use super::{containers, failures, freshness, kept};
 use crate::ErrorContract;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
-use crate::runtime::{Client, Connection};
+use crate::runtime::{Client, Connection, panicked};
 
 /// How much longer than the supervisor the connection itself waits: it is the supervisor who knows what to say.
 const LEEWAY: Duration = Duration::from_secs(5);
@@ -77,11 +79,12 @@ impl Shared {
                 host: settings.host.clone(),
                 is_first: !settings.layout.catalog(config.id).exists(),
             };
-            let launch = Launch::compose(&config, &*settings.secrets, &instance);
+            let launch = catch_panic(|| Launch::compose(&config, &*settings.secrets, &instance))
+                .unwrap_or_else(|message| Err(panicked("the store of secrets", &message)));
             let before = if is_compared { None } else { kept::read(&settings.layout, &config) };
             shared.act(|core, now| {
                 if let Some(tools) = before {
-                    core.supervisor.expect_tools(id, &tools);
+                    core.supervisor.set_known_tools(id, &tools);
                 }
                 let event = match launch {
                     Ok(launch) => {
@@ -110,7 +113,15 @@ impl Shared {
             };
             launch.def.connect_timeout =
                 Some(launch.start_timeout.max(super::plan::policy(&config).first_start_timeout) + LEEWAY);
-            let mut options = shared.settings.connect.as_ref().map(|connect| connect(&config)).unwrap_or_default();
+            let connect = shared.settings.connect.as_ref();
+            let options = catch_panic(|| connect.map(|connect| connect(&config)).unwrap_or_default());
+            let mut options = match options {
+                Ok(options) => options.on_panic(logs.panics(launch.redactor.clone())),
+                Err(message) => {
+                    let error = panicked("`HubOptions::connect`", &launch.redactor.redact(&message));
+                    return shared.event(id, generation, Event::Failed(Failure::new(error, Retry::Never)));
+                }
+            };
             options.config.follow_tasks();
             let (mut ours, theirs) = (logs.follower(launch.redactor.clone()), options.stderr.take());
             options.stderr = Some(match theirs {
@@ -123,7 +134,10 @@ impl Shared {
                     })
                 }
             });
-            let launched = shared.tasks.connect(&launch.def, options);
+            let launched = catch_panic(|| shared.tasks.connect(&launch.def, options)).unwrap_or_else(|message| {
+                let error = io::Error::other(format!("the runtime panicked: {message}"));
+                Err(mcpwire_driver::Error::Io { server: launch.def.display_name().to_owned(), error })
+            });
             let child = Child { id: uuid(id), generation: generation.0, pid: 0, container: launch.container.clone() };
             let noted = Arc::new(Noted::new(Arc::clone(&shared.settings.ledger), child));
             if let Ok(Connection { client, .. }) = &launched {

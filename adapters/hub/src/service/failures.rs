@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use mcpwire_core::http::HttpError;
-use mcpwire_core::{CallError, ConnectError, SendError};
+use mcpwire_core::{CallError, Closed, ConnectError, SendError};
 use mcpwire_driver::{Error, ProcessReport, SpawnErrorKind};
-use mcpwire_supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFault, Stage};
+use mcpwire_supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
 use super::plan;
 use crate::config::McpConfig;
@@ -62,10 +62,10 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
     let words = |text: String| Cow::Owned(redactor.redact(&text));
     let cause = match error {
         Error::Spawn { error, .. } => Cause::Spawn(match error.kind {
-            SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => SpawnFault::NotFound,
-            SpawnErrorKind::NotPermitted => SpawnFault::NotPermitted,
-            SpawnErrorKind::NotExecutable => SpawnFault::NotExecutable,
-            _ => SpawnFault::Other(words(error.to_string())),
+            SpawnErrorKind::NotFound | SpawnErrorKind::InterpreterNotFound => SpawnFailure::NotFound,
+            SpawnErrorKind::NotPermitted => SpawnFailure::NotPermitted,
+            SpawnErrorKind::NotExecutable => SpawnFailure::NotExecutable,
+            _ => SpawnFailure::Other(words(error.to_string())),
         }),
         Error::Connect { error, process, .. } => match error {
             ConnectError::UnsupportedVersion { server, .. } => Cause::NoCommonVersion(words(server.join(", "))),
@@ -75,6 +75,7 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
             ConnectError::Timeout { after } => Cause::Timeout(*after),
             ConnectError::Closed => closed(process.as_deref(), kind),
             ConnectError::Cancelled => Cause::Cancelled,
+            ConnectError::Failed(_) => Cause::Network(words(error.to_string())),
             ConnectError::Http { error, .. } => http(error, words),
             other => Cause::Unreadable(words(other.to_string())),
         },
@@ -82,6 +83,7 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
         Error::Call { error, process, .. } => match error {
             CallError::Server { error, .. } => Cause::Rpc { code: error.code, message: words(error.message.clone()) },
             CallError::Timeout { after, .. } => Cause::Timeout(*after),
+            CallError::Closed { reason: Closed::Failed(_), .. } => Cause::Network(words(error.to_string())),
             CallError::Closed { .. } => closed(process.as_deref(), kind),
             CallError::Cancelled { .. } => Cause::Cancelled,
             CallError::Http { error, .. } => http(error, words),

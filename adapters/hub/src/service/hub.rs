@@ -69,7 +69,7 @@ impl Hub {
             // A ledger that cannot be read keeps nobody from starting servers.
             Ok((loaded, ledger.reap(GRACE).unwrap_or_default()))
         });
-        let (loaded, reaped) = loaded.await.unwrap_or_else(|_| Err(hub_has_ended()))?;
+        let (loaded, reaped) = loaded.await??;
         for container in &reaped.containers {
             super::containers::remove(container.clone(), &settings.tasks).await;
         }
@@ -135,8 +135,8 @@ impl Hub {
     }
 
     /// Notes that somebody has looked at [`StatusDetail::changed_tools`] of a server: they are not shown there any more.
-    pub fn changes_seen(&self, id: Uuid) {
-        self.shared().lock().supervisor.changes_seen(server_id(id));
+    pub fn acknowledge_changes(&self, id: Uuid) {
+        self.shared().lock().supervisor.acknowledge_changes(server_id(id));
     }
 
     fn shared(&self) -> &Arc<Shared> {
@@ -306,7 +306,7 @@ impl McpService for Hub {
             let config = self.shared().lock().config(server_id(id))?;
             let secrets = self.secrets();
             let missing = self.shared().tasks.block(move || Launch::missing(&config, &*secrets));
-            missing.await.unwrap_or_else(|_| Err(hub_has_ended()))
+            missing.await?
         })
     }
 }

@@ -41,7 +41,8 @@ impl Shared {
         let knows_who_asks = knows_who_asks(&config);
         let layout = self.settings.layout.clone();
         let wanted = config.clone();
-        self.add(config)?;
+        let spec = self.spec(&config)?;
+        self.add(config, spec)?;
         if is_lazy {
             let tools = self.tasks.block(move || read(&layout, &wanted)).await;
             if let Ok(Some(tools)) = tools

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::printable;
+use mcpwire_driver::CallbackPanic;
 
 use crate::redact::Redactor;
 
@@ -39,6 +40,12 @@ impl Logs {
     pub(super) fn follower(&self, redactor: Redactor) -> Box<dyn FnMut(&str) + Send> {
         let logs = self.clone();
         Box::new(move |line| logs.push(&redactor.redact(line)))
+    }
+
+    /// What takes the panics of the program's handlers and callbacks for one process, as lines of their own.
+    pub(super) fn panics(&self, redactor: Redactor) -> impl Fn(&CallbackPanic) + Send + Sync + 'static {
+        let logs = self.clone();
+        move |panic| logs.push(&redactor.redact(&panic.to_string()))
     }
 
     /// Adds a line that is free of secrets.

@@ -64,20 +64,24 @@ impl HubOptions {
         }
     }
 
-    /// Keeps secrets elsewhere.
+    /// Keeps secrets elsewhere. If the store panics, what it was asked for fails with the message.
     pub fn secrets(mut self, secrets: impl SecretStore + 'static) -> Self {
         self.secrets = Some(Box::new(secrets));
         self
     }
 
     /// Says how connections are opened: who the client is, and who answers what a server asks for. Called for each attempt to
-    /// start a server.
+    /// start a server. If it panics, that attempt fails with the message.
+    ///
+    /// A panic in a handler or callback of the options ends no connection
+    /// ([`ConnectOptions`](mcpwire_driver::ConnectOptions#panics)), and is a line of the server's logs.
     pub fn connect(mut self, connect: impl Fn(&McpConfig) -> ConnectOptions + Send + Sync + 'static) -> Self {
         self.connect = Some(Box::new(connect));
         self
     }
 
-    /// Changes the rules that servers live by, such as how often they are started again.
+    /// Changes the rules that servers live by, such as how often they are started again. If it panics, the change of the
+    /// configuration that it was called for fails with the message; when the hub is opened, the entry is a broken one.
     pub fn policy(mut self, tune: impl Fn(&McpConfig, &mut Policy) + Send + Sync + 'static) -> Self {
         self.tune = Some(Box::new(tune));
         self

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use mcpwire_core::{CallToolResult, Progress};
-use mcpwire_supervisor::Truncated;
+use mcpwire_supervisor::Truncation;
 
 type OnProgress<'a> = Box<dyn FnMut(&Progress) + Send + 'a>;
 type Cancel<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
@@ -68,7 +68,7 @@ pub struct ToolOutcome {
     /// The result. That the tool failed is [`CallToolResult::is_error`].
     pub result: CallToolResult,
     /// What was cut off, if the result was larger than the server's configuration allows. It says so in its text, too.
-    pub truncated: Option<Truncated>,
+    pub truncated: Option<Truncation>,
 }
 
 impl ToolOutcome {

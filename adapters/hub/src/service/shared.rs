@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use mcpwire_core::Timestamp;
+use mcpwire_driver::process::catch_panic;
 use mcpwire_supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
 
 use super::attempt::Attempt;
@@ -18,7 +19,7 @@ use super::plan;
 use super::snapshot::{server_id, uuid};
 use crate::ErrorContract;
 use crate::config::McpConfig;
-use crate::runtime::{Alarm, Clock, Tasks, Timer};
+use crate::runtime::{Alarm, Clock, Tasks, Timer, panicked};
 
 /// A hub, without what keeps it alive.
 pub(super) struct Shared {
@@ -197,24 +198,23 @@ impl Shared {
         Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What the supervisor is told of a configuration.
-    pub(super) fn spec(&self, config: &McpConfig, revision: u64) -> Spec {
+    /// What the supervisor is told of a configuration that is new: its revision is the first. Not under the lock.
+    pub(super) fn spec(&self, config: &McpConfig) -> Result<Spec, ErrorContract> {
         let mut policy = plan::policy(config);
         if let Some(tune) = &self.settings.tune {
-            tune(config, &mut policy);
+            catch_panic(|| tune(config, &mut policy)).map_err(|message| panicked("`HubOptions::policy`", &message))?;
         }
         let mut spec = Spec::new(config.name.trim(), policy);
         spec.enabled = config.enabled;
         spec.filter = plan::filter(config);
         spec.rate = plan::rate(config);
-        spec.revision = revision;
-        spec
+        spec.revision = 1;
+        Ok(spec)
     }
 
     /// Takes in a server that is in the file now.
-    pub(super) fn add(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
+    pub(super) fn add(self: &Arc<Self>, config: McpConfig, spec: Spec) -> Result<(), ErrorContract> {
         let id = server_id(config.id);
-        let spec = self.spec(&config, 1);
         let logs = Logs::new(Some(self.settings.layout.log(config.id)));
         self.act(|core, now| {
             core.supervisor.add(id, spec, now)?;
@@ -232,7 +232,7 @@ impl Shared {
         self.act(|core, now| {
             for id in core.order.clone() {
                 if let Some(detail) = core.supervisor.detail(id) {
-                    core.supervisor.event(id, detail.generation, Event::Doubted, now);
+                    core.supervisor.event(id, detail.generation, Event::ConnectionSuspect, now);
                 }
             }
         });

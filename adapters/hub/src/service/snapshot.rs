@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcpwire_core::Tool;
-use mcpwire_supervisor::{Catalogue, Offered, ServerId, search_tools};
+use mcpwire_supervisor::{Catalogue, OfferedTool, ServerId, search_tools};
 use uuid::Uuid;
 
 /// The tools of all servers, as they were at one moment. Cheap to make and to clone, however many they are.
@@ -69,7 +69,7 @@ impl AvailableTools {
 
     /// The tools with their exposed names, copied: what a request to a language model takes.
     pub fn to_vec(&self) -> Vec<Tool> {
-        let exposed = |offered: Offered<'_>| {
+        let exposed = |offered: OfferedTool<'_>| {
             let mut tool = offered.tool.clone();
             offered.exposed.clone_into(&mut tool.name);
             tool
@@ -79,7 +79,7 @@ impl AvailableTools {
 }
 
 impl<'a> AvailableTool<'a> {
-    fn of(offered: Offered<'a>) -> Self {
+    fn of(offered: OfferedTool<'a>) -> Self {
         AvailableTool { name: offered.exposed, mcp_id: uuid(offered.server), tool: offered.tool }
     }
 

@@ -5,6 +5,7 @@ mod acceptance;
 mod config;
 mod ledgered;
 mod lifecycle;
+mod panics;
 mod redefined;
 mod required;
 mod secrets;

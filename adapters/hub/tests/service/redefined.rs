@@ -46,7 +46,7 @@ async fn a_tool_that_becomes_another_is_told_and_kept() {
     let json = serde_json::to_value(hub.status_detail(id)).unwrap();
     assert_eq!(json["changed_tools"], json!([{"tool": "echo", "parts": ["description"]}]));
     assert!(!json.to_string().contains("somebody else"), "the text itself is not repeated");
-    hub.changes_seen(id);
+    hub.acknowledge_changes(id);
     assert!(kept(&hub, id).is_empty());
 
     // The process that comes after a crash says again what the first one had said.
@@ -81,7 +81,7 @@ async fn a_restart_of_the_hub_forgets_nothing() {
     assert_eq!(told(&mut events, id).await, ["echo (input schema)"], "it is what it was at first");
     assert_eq!(kept(&hub, id), ["echo (input schema)"]);
     soon(hub.restart(id)).await.unwrap();
-    hub.changes_seen(id);
+    hub.acknowledge_changes(id);
     soon(hub.restart(id)).await.unwrap();
     assert!(kept(&hub, id).is_empty(), "nothing has changed since");
 

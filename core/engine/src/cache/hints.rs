@@ -1,10 +1,10 @@
-//! What a server says of an answer's life ("Cacheable Model").
+//! Parses the cache hints of a result: its lifetime and scope ("Cacheable Model").
 
 use core::time::Duration;
 
 use crate::json::scan;
 
-/// What a server says of an answer's life ("Cacheable Model").
+/// The lifetime and scope that a server declares for a result.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hints {
     pub(super) ttl: Duration,
@@ -13,13 +13,13 @@ pub(super) struct Hints {
 }
 
 impl Hints {
-    pub(super) fn of(message: &[u8]) -> Hints {
+    pub(super) fn parse(message: &[u8]) -> Hints {
         let mut hints = Hints { ttl: Duration::ZERO, public: false, complete: false };
         let Some(result) = scan::members(message).find(|member| member.is("result")) else { return hints };
         hints.complete = true;
         for member in scan::members(result.value) {
             if member.is("ttlMs") {
-                hints.ttl = ttl(member.value);
+                hints.ttl = parse_ttl(member.value);
             } else if member.is("cacheScope") {
                 hints.public = member.value == b"\"public\"";
             } else if member.is("resultType") {
@@ -30,13 +30,13 @@ impl Hints {
     }
 }
 
-/// Milliseconds as a JSON number. Absent, negative or none: no time at all. However long: as long as can be said.
-fn ttl(number: &[u8]) -> Duration {
-    Duration::from_millis(whole_part(number).unwrap_or(0))
+/// Parses `ttlMs`. A value that is negative or not a number yields zero; a huge value saturates.
+fn parse_ttl(number: &[u8]) -> Duration {
+    Duration::from_millis(integer_part(number).unwrap_or(0))
 }
 
-/// The whole part of a number, as far as there is one of that size; `None` for what is no number, or negative.
-fn whole_part(number: &[u8]) -> Option<u64> {
+/// Returns the integer part of a JSON number, saturating at `u64::MAX`. `None` if the text is negative or not a number.
+fn integer_part(number: &[u8]) -> Option<u64> {
     let number = core::str::from_utf8(number).ok()?;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -50,7 +50,7 @@ fn whole_part(number: &[u8]) -> Option<u64> {
     while places > 0 {
         let digit = match digits.next() {
             Some(digit) => digit.checked_sub(b'0').filter(|digit| *digit < 10)?,
-            // Nothing but zeros is to come.
+            // Only zeros can follow.
             None if whole == 0 => break,
             None => 0,
         };
@@ -87,7 +87,7 @@ mod tests {
             ("\"7\"", None),
             ("null", None),
         ] {
-            assert_eq!(whole_part(text.as_bytes()), whole, "{text}");
+            assert_eq!(integer_part(text.as_bytes()), whole, "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What an answer is kept under ("Cache Key").
+//! Cache keys ("Cache Key").
 
 use alloc::collections::BinaryHeap;
 use alloc::string::String;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use crate::json::{Json, scan};
 
-/// Whether answers to a method may be kept ("Cacheable Results"). `const`, so that a request of any other method does not
-/// pay for the question.
+/// Returns whether the results of a method may be cached ("Cacheable Results"). A `const fn`, so that other methods pay
+/// nothing for the check.
 pub(crate) const fn is_cacheable(method: &str) -> bool {
     let mut at = 0;
     while at < CACHEABLE.len() {
@@ -31,26 +31,27 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// What an answer is kept under: the method, and the parameters that it depends on.
+/// Identifies a cached result by its method and the parameters it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CacheKey {
     method: String,
-    /// Their members in the order of their names, as JSON text.
+    /// The members of the parameters, sorted by name, in the encoding of `push_member`.
     params: Vec<u8>,
 }
 
-/// Longer parameters are not kept. 16 KiB: beyond any address or cursor.
-pub(super) const LONGEST_PARAMS: usize = 16 * 1024;
+/// Maximum length of cacheable parameters, in bytes. 16 KiB exceeds any sensible URI or cursor.
+pub(super) const MAX_PARAMS: usize = 16 * 1024;
 
-/// Members of `_meta` on which no answer depends: each request has its own (2026-07-28, basic/index, "`_meta`").
+/// Members of `_meta` that differ for every request and do not affect the result (2026-07-28, basic/index, "`_meta`").
 const VOLATILE: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
 impl CacheKey {
-    /// The key of a request: its method, its parameters without `_meta` (the text of an object), and what the caller puts
-    /// into `_meta`. `None` for what may not be kept: other methods, and requests that carry what a user has answered
-    /// ("Cache Key").
+    /// Creates the key of a request from its method, its parameters (a JSON object without `_meta`) and the caller's
+    /// `_meta`.
+    ///
+    /// Returns `None` if the result must not be cached: other methods, and requests with user input ("Cache Key").
     pub fn new(method: &str, params: &str, meta: Option<&Json>) -> Option<CacheKey> {
-        let long = |text: &str| text.len() > LONGEST_PARAMS;
+        let long = |text: &str| text.len() > MAX_PARAMS;
         if !is_cacheable(method) || long(params) || meta.is_some_and(|meta| long(meta.get())) {
             return None;
         }
@@ -68,12 +69,12 @@ impl CacheKey {
         Some(CacheKey { method: method.into(), params })
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// Whether it is a page of a list other than the first.
+    /// Returns whether the request is for a page of a list other than the first.
     pub(crate) fn has_cursor(&self) -> bool {
         self.member("cursor").is_some()
     }
@@ -94,9 +95,10 @@ impl CacheKey {
     }
 }
 
-/// Appends the members of an object in the order of their names, but for some. `false` if there is one that is not to be.
+/// Appends the members of an object in the order of their names, except those in `but`. Returns `false` if the object
+/// has a member in `never`.
 fn push_members(out: &mut Vec<u8>, object: &str, but: &[&str], never: &[&str]) -> bool {
-    // A heap sorts in a tenth of the code that the sorts of slices come with.
+    // A heap needs a tenth of the code size of a slice sort.
     let mut members = BinaryHeap::new();
     for member in scan::members(object.as_bytes()) {
         if never.iter().any(|name| member.is(name)) {
@@ -112,7 +114,7 @@ fn push_members(out: &mut Vec<u8>, object: &str, but: &[&str], never: &[&str]) -
     true
 }
 
-/// A name and a value, each behind its length: no text of one member can pass for another.
+/// Appends a name and a value, each prefixed with its length, so that the encoding is unambiguous.
 fn push_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     for part in [name.as_bytes(), value] {
         out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -135,14 +137,14 @@ fn take_member(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 }
 
 impl CacheKey {
-    /// Whether it is for what was read of a resource that such an update may touch.
+    /// Returns whether the key is for a resource that an update of `updated` may affect.
     pub(crate) fn reads(&self, updated: &str) -> bool {
         self.method == "resources/read"
             && self.member("uri").is_none_or(|uri| is_within(updated, &uri) || is_within(&uri, updated))
     }
 }
 
-/// Whether an address is another one, or lies within it.
+/// Returns whether a URI equals `whole` or lies below it.
 pub(crate) fn is_within(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#']))

@@ -1,6 +1,6 @@
-//! Answers that are kept for as long as the server said that they hold (2026-07-28, server/utilities/caching).
+//! A cache of results, valid for as long as the server declares (2026-07-28, server/utilities/caching).
 //!
-//! Pure, like all of the core: the time comes in, and nothing expires but by being asked for.
+//! The cache reads no clock: callers pass the time, and entries expire only when they are looked up.
 
 mod hints;
 mod key;
@@ -18,86 +18,89 @@ pub use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
 pub(crate) use pending::PendingEntry;
 
-/// On whose behalf answers are fetched: what may be shared by all who have the same authorisation, and by nobody else. For
-/// a connection without authorisation, any number that no other connection to the same server has.
+/// Identifies the authorization under which results were fetched.
+///
+/// Private results are shared only within one context. A connection without authorization uses any number that no other
+/// connection to the same server uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CacheContext(pub u64);
 
-/// How much is kept, and for how long at most.
+/// Limits of a [`Cache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheLimits {
-    /// The most bytes of answers and their keys. None at all keeps nothing.
+    /// Maximum total size of results and keys, in bytes. 0 disables the cache.
     pub bytes: usize,
-    /// The most answers.
+    /// Maximum number of results.
     pub entries: usize,
-    /// For how long an answer counts as fresh at most, whatever the server says.
+    /// Maximum lifetime of a result, whatever the server declares.
     pub ttl: Duration,
 }
 
 impl CacheLimits {
-    /// Nothing is kept.
+    /// Limits that disable the cache.
     pub const NONE: CacheLimits = CacheLimits { bytes: 0, entries: 0, ttl: Duration::ZERO };
 
-    /// So much and for so long.
+    /// Creates limits from a size in bytes, a number of results and a lifetime.
     pub const fn new(bytes: usize, entries: usize, ttl: Duration) -> Self {
         CacheLimits { bytes, entries, ttl }
     }
 }
 
-/// An answer that was kept: the server's message, and the id that it answers.
+/// A cached response message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedAnswer {
-    /// The whole message as it came.
+    /// The complete message as received.
     pub message: Vec<u8>,
-    /// The id of the request that it answered.
+    /// The id of the request that the message answered.
     pub id: u64,
 }
 
-/// Answers of one server, each under the method and parameters that brought it.
+/// A bounded cache of the results of one server.
 ///
-/// What the server calls `public` may be given to anybody; what it calls `private`, or does not call anything, only to
-/// those of the same [`CacheContext`] ("Cache Scope Field"). So one store may serve many sessions with the same server. All
-/// of them count time from the same origin.
+/// Results with the scope `public` are returned for every [`CacheContext`]. All other results are returned only for the
+/// context that fetched them ("Cache Scope Field"). So sessions with the same server can share one cache. They must
+/// count time from the same origin.
 ///
-/// It is bounded: where there is no room, what was used longest ago goes first.
+/// When the cache is full, the least recently used result is removed.
 #[derive(Debug)]
 pub struct Cache {
     limits: CacheLimits,
-    entries: Sorted<Place, Entry>,
+    entries: Sorted<EntryKey, Entry>,
     bytes: usize,
     uses: u64,
 }
 
-/// Whose an answer is, `None` for everybody's, and what it answers.
-type Place = (Option<CacheContext>, CacheKey);
+/// The context of a result (`None` if public), and its key.
+type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]
 struct Entry {
     answer: CachedAnswer,
-    /// `None` once it is known to be stale.
+    /// When the result expires; `None` if it was invalidated.
     fresh_until: Option<Timestamp>,
     used: u64,
 }
 
 impl Cache {
-    /// An empty store.
+    /// Creates an empty cache.
     pub fn new(limits: CacheLimits) -> Self {
         Cache { limits, entries: Sorted::default(), bytes: 0, uses: 0 }
     }
 
-    /// The answer that is kept for a request, if it is fresh.
+    /// Returns the cached result for a request if it is fresh.
     pub fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// The answer that is kept for a request, fresh or not: for when no other is to be had.
+    /// Returns the cached result for a request, even if it is stale. For use when the server does not respond.
     pub fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
 
-    /// Takes in the answer to a request, which came at `now`. Whether it is kept: it must be a complete result that the
-    /// server says holds for a while. What was kept before goes either way.
+    /// Stores the response to a request, received at `now`. Returns whether it was stored.
+    ///
+    /// Only complete results with a lifetime are stored. An earlier result for the same request is removed in any case.
     pub fn put(&mut self, key: CacheKey, context: CacheContext, message: &[u8], id: u64, now: Timestamp) -> bool {
         let places = [(None, key.clone()), (Some(context), key)];
         for place in &places {
@@ -105,11 +108,11 @@ impl Cache {
         }
         let [public, private] = places;
         let weight = public.1.weight() + message.len();
-        // One answer is not to drive out all others.
+        // A single result must not evict all others.
         if self.limits.entries == 0 || weight > self.limits.bytes / 4 {
             return false;
         }
-        let hints = Hints::of(message);
+        let hints = Hints::parse(message);
         let ttl = hints.ttl.min(self.limits.ttl);
         if ttl.is_zero() || !hints.complete || !crate::json::is_json(message) {
             return false;
@@ -129,7 +132,7 @@ impl Cache {
         true
     }
 
-    /// What is kept of this method is stale from now on, whoever fetched it.
+    /// Marks all results of a method as stale, in every context.
     pub fn invalidate(&mut self, method: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
@@ -138,7 +141,7 @@ impl Cache {
         }
     }
 
-    /// A resource has changed: what was read of it, of what it lies in, and of what lies in it, is stale from now on.
+    /// Marks the reads of a changed resource as stale, including resources above and below it.
     pub fn invalidate_resource(&mut self, uri: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {
@@ -147,7 +150,7 @@ impl Cache {
         }
     }
 
-    /// Forgets what is kept of this method.
+    /// Removes all results of a method.
     pub fn discard(&mut self, method: &str) {
         self.entries.retain(|(_, key), entry| {
             let stays = key.method() != method;
@@ -158,17 +161,17 @@ impl Cache {
         });
     }
 
-    /// How many answers are kept.
+    /// Returns the number of results.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is kept.
+    /// Returns whether the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The bytes of the answers and their keys.
+    /// Returns the total size of results and keys, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -184,7 +187,7 @@ impl Cache {
         Some(&entry.answer)
     }
 
-    fn remove(&mut self, place: &Place) {
+    fn remove(&mut self, place: &EntryKey) {
         if let Some(entry) = self.entries.remove(place) {
             self.bytes -= place.1.weight() + entry.answer.message.len();
         }

@@ -1,12 +1,12 @@
-//! An answer that will be cached once it has come.
+//! Tracking of requests whose results will be cached.
 
 use super::CacheKey;
 
-/// The place in the cache that waits for an answer.
+/// The cache key of a pending request.
 #[derive(Debug)]
 pub(crate) struct PendingEntry {
     key: CacheKey,
-    /// Cleared when the server says that the answer has changed after the request was sent.
+    /// Cleared when the server reports a change after the request was sent.
     is_valid: bool,
     stale_if_error: bool,
 }
@@ -20,17 +20,17 @@ impl PendingEntry {
         &self.key
     }
 
-    /// Whether the caller prefers a stale answer to an error.
+    /// Returns whether the caller prefers a stale result to an error.
     pub(crate) fn stale_if_error(&self) -> bool {
         self.stale_if_error
     }
 
-    /// Keeps the answer out of the cache: it may be older than a change that the server has reported.
+    /// Excludes the result from the cache, because it may predate a change that the server has reported.
     pub(crate) fn invalidate(&mut self) {
         self.is_valid = false;
     }
 
-    /// Returns the key, unless the answer must not be cached.
+    /// Returns the key, or `None` if the result must not be cached.
     pub(crate) fn into_valid_key(self) -> Option<CacheKey> {
         self.is_valid.then_some(self.key)
     }

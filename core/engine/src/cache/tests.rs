@@ -1,7 +1,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::key::LONGEST_PARAMS;
+use super::key::MAX_PARAMS;
 use super::*;
 use crate::json::Json;
 
@@ -132,7 +132,7 @@ fn keys_are_the_method_and_what_the_answer_depends_on() {
     ] {
         assert_eq!(CacheKey::new(method, params, None), None, "{method} {params}");
     }
-    assert_eq!(CacheKey::new("tools/list", &format!(r#"{{"cursor":"{}"}}"#, "x".repeat(LONGEST_PARAMS)), None), None);
+    assert_eq!(CacheKey::new("tools/list", &format!(r#"{{"cursor":"{}"}}"#, "x".repeat(MAX_PARAMS)), None), None);
 }
 
 #[test]

@@ -25,7 +25,7 @@ mod tool_search;
 
 pub use known_tools::KnownTools;
 pub use page_walk::PageWalk;
-pub use pages::{PagedList, Pages};
+pub use pages::Pages;
 pub use step::{RequestError, Step};
 pub use tool_call::ToolCall;
 pub use tool_list::{CacheHints, ToolList};

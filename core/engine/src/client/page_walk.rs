@@ -3,12 +3,12 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::pages::{PagedList, Pages, PagesTime};
+use super::pages::{Pages, PagesTime};
 use super::step::{RequestError, Step};
 use crate::method::{Method, Params};
 use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
 use crate::time::Timestamp;
-use crate::types::{ListParams, Listed};
+use crate::types::{ListParams, Listed, PagedList};
 
 /// The entries of a paged list.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;

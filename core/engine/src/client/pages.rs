@@ -1,4 +1,4 @@
-//! Lists that come in pages, put together (2026-07-28, server/utilities/pagination).
+//! Puts together lists that come in pages (2026-07-28, server/utilities/pagination).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,67 +6,24 @@ use core::time::Duration;
 
 use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
-use crate::types::MAX_ENTRIES;
-use crate::types::{
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListTasksResult, ListToolsResult, Listed,
-    Prompt, Resource, ResourceTemplate, Task, Tool,
-};
+use crate::types::{Listed, MAX_ENTRIES, PagedList};
 
-/// The most pages that are asked for. 1,000: a server that pages by one would still list more than anybody reads.
+/// Maximum number of pages to request. At one entry a page, 1,000 entries are still more than anybody reads.
 const MAX_PAGES: usize = 1_000;
 
-/// The most bytes that pages after the first may add, as JSON, with the cursors. 64 MiB: one message of the greatest length,
-/// as the first page may be.
+/// Maximum size of all pages after the first, as JSON and with their cursors. 64 MiB is the maximum size of one message, and so
+/// of the first page.
 const MAX_BYTES: usize = 64 << 20;
 
-/// A page of a list.
-pub trait PagedList {
-    /// What is listed.
-    type Item;
-
-    /// The entries, and where the next page starts.
-    fn into_page(self) -> (Listed<Self::Item>, Option<String>);
-
-    /// How many bytes the list had as JSON, by which it is bounded. Without an answer (0), only the number of
-    /// pages and of entries bounds it.
-    fn bytes(&self) -> usize {
-        0
-    }
-}
-
-macro_rules! paged {
-    ($( $Page:ident . $entries:ident: $Item:ident; )*) => { $(
-        impl PagedList for $Page {
-            type Item = $Item;
-
-            fn into_page(self) -> (Listed<$Item>, Option<String>) {
-                (self.$entries, self.next_cursor)
-            }
-
-            fn bytes(&self) -> usize {
-                self.$entries.bytes
-            }
-        }
-    )* };
-}
-
-paged! {
-    ListToolsResult.tools: Tool;
-    ListResourcesResult.resources: Resource;
-    ListResourceTemplatesResult.resource_templates: ResourceTemplate;
-    ListPromptsResult.prompts: Prompt;
-    ListTasksResult.tasks: Task;
-}
-
-/// A list on its way, page by page.
+/// A list that is being put together, page by page.
 ///
-/// A server whose pages lead in a circle, or never end, gives what it has given by then: 1,000 pages, 100,000 entries, or
-/// 64 MiB beyond the first page. [`Listed::is_cut`] says so then.
+/// Of a server whose pages never end or lead in a circle, at most 1,000 pages, 100,000 entries, or 64 MiB beyond the first page are
+/// read. [`Listed::is_cut`] tells that the list was truncated.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: Listed<T>,
     cursors: Vec<String>,
-    /// Of all pages but the first, which is bounded as any message is.
+    /// Size of all pages but the first, which is bounded as any message is.
     bytes: usize,
 }
 
@@ -77,7 +34,7 @@ impl<T> Default for Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// Takes in a page. Gives the cursor of the next one; `None` if the list is complete.
+    /// Adds a page. Returns the cursor of the next page to request, or `None` if the list is complete or truncated.
     pub fn add(&mut self, page: impl PagedList<Item = T>) -> Option<&str> {
         if !self.cursors.is_empty() {
             self.bytes = self.bytes.saturating_add(page.bytes());
@@ -98,15 +55,15 @@ impl<T> Pages<T> {
         self.cursors.last().map(String::as_str)
     }
 
-    /// The list.
+    /// Returns the list.
     pub fn into_list(self) -> Listed<T> {
         self.list
     }
 }
 
-/// The time that a list has, all its pages together: that of [`RequestOptions::total_timeout`], or
-/// [`Config::total_timeout`]. Without it, a server that is just in time with each of its pages would keep its client for
-/// hours.
+/// The time limit of a whole list: [`RequestOptions::total_timeout`], or else [`Config::total_timeout`].
+///
+/// Without it, a server that answers each page just in time could keep its client waiting for hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PagesTime {
     began: Timestamp,
@@ -114,23 +71,23 @@ pub(super) struct PagesTime {
 }
 
 impl PagesTime {
-    /// The first page is about to be asked for.
+    /// Starts the clock. Call it before the first page is requested.
     pub(super) fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
         let timeout = options.timeout.unwrap_or(config.request_timeout);
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
     }
 
-    /// What is left for the next page.
+    /// Returns the time that is left for the next page.
     pub(super) fn left(&self, now: Timestamp) -> Duration {
         self.total.saturating_sub(now.duration_since(self.began))
     }
 
-    /// The options for the next page, which has what is left.
+    /// Returns the options for the next page, whose total timeout is the time that is left.
     pub(super) fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// Says in the error of a page how long the whole list had, if that was over.
+    /// If the error of a page is the total timeout, sets it to the time limit of the whole list.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;
@@ -144,6 +101,7 @@ mod tests {
 
     use super::*;
     use crate::json::Json;
+    use crate::types::ListPromptsResult;
 
     fn page(name: &str, cursor: Option<&str>) -> ListPromptsResult {
         let cursor = cursor.map(|cursor| format!(r#","nextCursor":"{cursor}""#)).unwrap_or_default();

@@ -6,7 +6,7 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use crate::types::{ListToolsResult, Listed, Rejected, Tool};
+use crate::types::{ListToolsResult, Listed, Tool};
 
 /// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
 #[derive(Debug, Default)]
@@ -156,19 +156,14 @@ fn doubles(names: &[Entry<'_>]) -> Vec<u32> {
     doubles.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Moves the tools at these places to those that were rejected.
+/// Rejects the tools at these places.
 fn leave_out(tools: &mut Listed<Tool>, places: &[u32]) {
-    let Listed { items, rejected, .. } = tools;
     let mut places = places.iter().map(|place| *place as usize).peekable();
-    let mut index = 0;
-    items.retain_mut(|tool| {
-        let stays = places.next_if_eq(&index).is_none();
-        if !stays {
-            let name = Some(mem::take(&mut tool.name));
-            rejected.push(Rejected { index, name, reason: "a second tool of this name".into() });
-        }
-        index += 1;
-        stays
+    let mut place = 0;
+    tools.reject(|tool| {
+        let is_double = places.next_if_eq(&place).is_some();
+        place += 1;
+        is_double.then(|| (mem::take(&mut tool.name), "a second tool of this name".into()))
     });
 }
 
@@ -203,6 +198,17 @@ mod tests {
         ] {
             assert_eq!(hints(ttl, true).stale_after(tells), after.map(Duration::from_millis), "{ttl:?} {tells}");
         }
+    }
+
+    #[test]
+    fn a_second_tool_of_a_name_is_reported_at_its_place_in_the_servers_list() {
+        let tools = r#"[{"name":"a"},7,{"name":"b"},{},{"name":"a"},{"name":"c"},{"name":"b"}]"#;
+        let mut list = ToolList::default();
+        list.replace(Json::parse(tools).unwrap().decode().unwrap());
+        let rejected = &list.listed().rejected;
+        let places: Vec<_> = rejected.iter().map(|rejected| (rejected.index, rejected.name.as_deref())).collect();
+        assert_eq!(places, [(1, None), (3, None), (4, Some("a")), (6, Some("b"))]);
+        assert_eq!(list.listed().items.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 
     #[test]

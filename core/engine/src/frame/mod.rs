@@ -1,7 +1,7 @@
-//! Bytes to lines and back: the framing of the stdio transport (2026-07-28, basic/transports/stdio).
+//! Line framing of the stdio transport (2026-07-28, basic/transports/stdio).
 //!
-//! A message is a line. [`Receive`] cuts what arrives into lines in the buffer that it arrived in; [`Transmit`] keeps what is
-//! to be sent until it is.
+//! Each message is one line. [`Receive`] splits incoming bytes into lines without copying them. [`Transmit`] queues
+//! outgoing bytes until they are written.
 
 mod receive;
 mod transmit;

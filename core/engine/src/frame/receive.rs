@@ -1,4 +1,4 @@
-//! The receive buffer.
+//! The buffer of received bytes, which splits them into lines.
 //!
 //! ```text
 //!          start        scanned            end              data.len()      capacity
@@ -11,39 +11,39 @@ use core::ops::Range;
 
 use memchr::memchr;
 
-/// What a connection that has been idle reads into first: most answers fit, and it costs next to nothing to make.
-const FIRST: usize = 1024;
+/// Initial buffer size of an idle connection, in bytes: cheap to allocate, and enough for most responses.
+const INITIAL_SIZE: usize = 1024;
 
-/// What a connection reads into. An answer of usual size fits.
-const SMALL: usize = 8 * 1024;
+/// Buffer size of an active connection, in bytes. A typical response fits.
+const SMALL_SIZE: usize = 8 * 1024;
 
-/// How much is offered to one read at least once a message has outgrown the small buffer: what a pipe holds on Linux.
-const STEP: usize = 64 * 1024;
+/// Minimum space offered to a read once a message exceeds the small buffer, in bytes: the capacity of a Linux pipe.
+const MIN_READ: usize = 64 * 1024;
 
-/// The largest buffer that is kept between one large message and the next.
-const KEPT: usize = 2 * 1024 * 1024;
+/// Maximum size of a buffer that is kept for the next large message, in bytes.
+const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// From this size a line is handed on with the buffer that it is in, and not copied out of it.
-const LARGE: usize = 64 * 1024;
+/// Size from which a line is passed on together with its buffer instead of being copied, in bytes.
+const LARGE_LINE: usize = 64 * 1024;
 
-/// How much of the beginning and of the end of an over-long line is kept, to find its id.
-const HEAD: usize = 512;
-const TAIL: usize = 128;
+/// Number of bytes kept from the start and the end of an overlong line, to find its id.
+const HEAD_LEN: usize = 512;
+const TAIL_LEN: usize = 128;
 
-/// What the buffer holds next.
+/// The next item in the buffer.
 pub(crate) enum Input<'a> {
     Line(Line<'a>),
-    /// A line passed the limit; the rest of it is being discarded. The head is what it began with.
+    /// A line exceeds the size limit and is being discarded. `head` holds its first bytes.
     Overlong {
         head: Vec<u8>,
     },
-    /// That line has ended. The tail is what it ended with.
+    /// The overlong line has ended. `tail` holds its last bytes.
     OverlongEnd {
         tail: Vec<u8>,
     },
 }
 
-/// One line, without its line break, still in the buffer.
+/// One line without its line break, still in the buffer.
 pub(crate) struct Line<'a> {
     buffer: &'a mut Receive,
     range: Range<usize>,
@@ -54,10 +54,11 @@ impl Line<'_> {
         &self.buffer.data[self.range.clone()]
     }
 
-    /// The line as bytes of its own. A large one takes the buffer with it; the few bytes behind it move to a new one.
+    /// Returns the line as an owned vector. A large line takes the whole buffer with it, and the bytes after the line
+    /// move to a new buffer.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
-        if range.len() < LARGE {
+        if range.len() < LARGE_LINE {
             return buffer.data[range].to_vec();
         }
         let rest = buffer.data[buffer.start..buffer.end].to_vec();
@@ -82,15 +83,15 @@ pub(crate) struct Receive {
     scanned: usize,
     end: usize,
     max_message: usize,
-    /// While an over-long line is being discarded: the last bytes of it.
+    /// Last bytes of the overlong line that is being discarded; `None` otherwise.
     discarding: Option<Vec<u8>>,
-    at_beginning: bool,
-    /// A read has filled the first buffer.
-    busy: bool,
-    /// The buffer is that of a large message, and no smaller one has come since.
+    is_first_line: bool,
+    /// Whether a read has filled the initial buffer, so that the next one starts larger.
+    has_filled_initial: bool,
+    /// Whether a large buffer is kept because the last message was large too.
     expects_large: bool,
-    /// No whole line waits: what the buffer holds is the beginning of one.
-    exhausted: bool,
+    /// Whether the buffer holds no complete line, only the start of one.
+    has_no_line: bool,
 }
 
 impl Receive {
@@ -102,23 +103,24 @@ impl Receive {
             end: 0,
             max_message,
             discarding: None,
-            at_beginning: true,
-            busy: false,
+            is_first_line: true,
+            has_filled_initial: false,
             expects_large: false,
-            exhausted: true,
+            has_no_line: true,
         }
     }
 
-    /// Where the next bytes go. Empty if a whole line waits and the buffer is full: the reader is to wait too.
+    /// Returns the space for the next read. The space is empty if the buffer is full and lines are waiting: stop
+    /// reading until they are taken.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         self.make_space();
         let end = self.end;
         &mut self.data[end..]
     }
 
-    /// Gives back the small buffer, if nothing is in it.
-    pub(crate) fn let_go(&mut self) {
-        if self.is_empty() && self.data.len() <= SMALL {
+    /// Frees the small buffer if it is empty.
+    pub(crate) fn release_if_empty(&mut self) {
+        if self.is_empty() && self.data.len() <= SMALL_SIZE {
             self.release();
         }
     }
@@ -133,45 +135,47 @@ impl Receive {
             return;
         }
         if self.start > 0 && self.start >= self.data.len() / 2 {
-            // At least half of the buffer is used up: each byte moves once at most for each time the buffer is filled.
+            // At least half of the buffer is consumed, so each byte moves at most once per fill.
             self.data.copy_within(self.start..self.end, 0);
             self.scanned -= self.start;
             self.end -= self.start;
             self.start = 0;
             return;
         }
-        // The buffer grows for the sake of one long line, never because lines are not taken.
-        if !self.exhausted && self.data.len() >= STEP {
+        // The buffer grows only for a single long line, never because lines are not taken.
+        if !self.has_no_line && self.data.len() >= MIN_READ {
             return;
         }
         let len = match self.data.len() {
-            0 if !self.busy => FIRST,
-            len if len < SMALL => SMALL,
-            len => len + len.min(STEP),
+            0 if !self.has_filled_initial => INITIAL_SIZE,
+            len if len < SMALL_SIZE => SMALL_SIZE,
+            len => len + len.min(MIN_READ),
         };
         if len > self.data.capacity() {
-            // Address space is reserved ahead in proportion, memory is touched a step at a time.
+            // Reserve address space in proportion to the size, but touch memory one step at a time.
             let ahead = (self.data.len() / 2).min(self.max_message).max(len - self.data.len());
             self.data.reserve_exact(ahead);
         }
         self.data.resize(len, 0);
     }
 
-    /// Tells how many bytes of [`Receive::space`] were filled.
+    /// Marks `n` bytes of [`Receive::space`] as filled.
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
-        self.exhausted = false;
-        if self.end == FIRST && self.data.len() == FIRST {
-            // There may be more to come than that, and many small reads cost more than a buffer.
-            self.busy = true;
-            self.data.resize(SMALL, 0);
+        self.has_no_line = false;
+        if self.end == INITIAL_SIZE && self.data.len() == INITIAL_SIZE {
+            // More data may follow, and many small reads cost more than a larger buffer.
+            self.has_filled_initial = true;
+            self.data.resize(SMALL_SIZE, 0);
         }
     }
 
-    /// Takes back the bytes of a line that was handed on with the buffer, to be read into again: what comes after one large
-    /// message is often another, and new memory for each costs more than reading it. The next small message lets go of it.
+    /// Reuses the buffer of a large message for later reads.
+    ///
+    /// Large messages often follow one another, and allocating a buffer for each costs more than reading it. The next
+    /// small message frees the buffer.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
-        let fits = (LARGE..=KEPT).contains(&bytes.len()) && bytes.len() > self.data.len();
+        let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
             self.shrink();
             return;
@@ -183,16 +187,16 @@ impl Receive {
         self.data = bytes;
     }
 
-    /// Lets go of a buffer that a message has made large, unless another large one is expected.
+    /// Frees a large buffer if it is empty, unless another large message is expected.
     fn shrink(&mut self) {
-        if self.start == self.end && self.data.len() > SMALL && !self.expects_large {
+        if self.start == self.end && self.data.len() > SMALL_SIZE && !self.expects_large {
             self.release();
         }
     }
 
     fn release(&mut self) {
         self.data = Vec::new();
-        self.busy = false;
+        self.has_filled_initial = false;
         self.start = 0;
         self.scanned = 0;
         self.end = 0;
@@ -202,7 +206,7 @@ impl Receive {
         self.start == self.end && self.discarding.is_none()
     }
 
-    /// The next line that is whole, or what there is to say of one that is too long.
+    /// Returns the next complete line, or a part of an overlong line.
     pub(crate) fn next(&mut self) -> Option<Input<'_>> {
         loop {
             let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
@@ -211,11 +215,11 @@ impl Receive {
             }
             let Some(newline) = newline else {
                 self.scanned = self.end;
-                // Its beginning is told whole: not before that much of it is there.
-                if self.end - self.start > self.max_message.max(HEAD) {
+                // Report the line only once all `HEAD_LEN` bytes have arrived.
+                if self.end - self.start > self.max_message.max(HEAD_LEN) {
                     return Some(self.begin_discarding());
                 }
-                self.exhausted = true;
+                self.has_no_line = true;
                 self.shrink();
                 return None;
             };
@@ -223,24 +227,24 @@ impl Receive {
             self.start = newline + 1;
             self.scanned = self.start;
             if range.len() > self.max_message {
-                let head = self.data[range.start..range.start + HEAD.min(range.len())].to_vec();
-                let tail = self.data[range.end - TAIL.min(range.len())..range.end].to_vec();
+                let head = self.data[range.start..range.start + HEAD_LEN.min(range.len())].to_vec();
+                let tail = self.data[range.end - TAIL_LEN.min(range.len())..range.end].to_vec();
                 self.discarding = Some(tail);
-                // The newline is there: the end is told by the next call.
+                // The line is complete, so the next call reports its end.
                 self.start = newline;
                 self.scanned = newline;
                 return Some(Input::Overlong { head });
             }
             let range = self.trim(range);
             if !range.is_empty() {
-                self.expects_large &= range.len() >= LARGE;
+                self.expects_large &= range.len() >= LARGE_LINE;
                 return Some(Input::Line(Line { buffer: self, range }));
             }
         }
     }
 
-    /// At the end of the stream: what stands after the last newline.
-    pub(crate) fn last(&mut self) -> Option<Line<'_>> {
+    /// Returns the unterminated last line at the end of the stream.
+    pub(crate) fn take_last(&mut self) -> Option<Line<'_>> {
         if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;
         }
@@ -250,9 +254,9 @@ impl Receive {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Without a carriage return at the end, a byte order mark at the beginning of the stream, and a blank line's space.
+    /// Trims a trailing carriage return and whitespace, and the byte order mark at the start of the stream.
     fn trim(&mut self, mut range: Range<usize>) -> Range<usize> {
-        if core::mem::take(&mut self.at_beginning) && self.data[range.clone()].starts_with(b"\xef\xbb\xbf") {
+        if core::mem::take(&mut self.is_first_line) && self.data[range.clone()].starts_with(b"\xef\xbb\xbf") {
             range.start += 3;
         }
         while range.end > range.start && matches!(self.data[range.end - 1], b'\r' | b' ' | b'\t') {
@@ -262,24 +266,24 @@ impl Receive {
     }
 
     fn begin_discarding(&mut self) -> Input<'static> {
-        let head = self.data[self.start..self.end][..HEAD].to_vec();
-        let tail = self.data[self.end - TAIL..self.end].to_vec();
+        let head = self.data[self.start..self.end][..HEAD_LEN].to_vec();
+        let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
         self.discarding = Some(tail);
         self.release();
         Input::Overlong { head }
     }
 
     fn discard(&mut self, newline: Option<usize>) -> Option<Input<'_>> {
-        let upto = newline.unwrap_or(self.end);
+        let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;
-        let fresh = &self.data[self.start..upto];
-        tail.extend_from_slice(&fresh[fresh.len().saturating_sub(TAIL)..]);
-        tail.drain(..tail.len().saturating_sub(TAIL));
+        let fresh = &self.data[self.start..end];
+        tail.extend_from_slice(&fresh[fresh.len().saturating_sub(TAIL_LEN)..]);
+        tail.drain(..tail.len().saturating_sub(TAIL_LEN));
         self.start = newline.map_or(self.end, |at| at + 1);
         self.scanned = self.start;
-        self.exhausted = newline.is_none();
+        self.has_no_line = newline.is_none();
         newline?;
-        self.at_beginning = false;
+        self.is_first_line = false;
         self.discarding.take().map(|tail| Input::OverlongEnd { tail })
     }
 }
@@ -314,7 +318,7 @@ mod tests {
                 }
             }
         }
-        seen.extend(receive.last().map(|line| String::from_utf8(line.bytes().to_vec()).unwrap()));
+        seen.extend(receive.take_last().map(|line| String::from_utf8(line.bytes().to_vec()).unwrap()));
         seen
     }
 
@@ -334,7 +338,7 @@ mod tests {
     #[test]
     fn an_overlong_line_is_discarded_and_the_next_is_not() {
         let text = alloc::format!("a\n{}END\nb\n", "x".repeat(5000));
-        let tail = alloc::format!("{}END>", "x".repeat(TAIL - 3));
+        let tail = alloc::format!("{}END>", "x".repeat(TAIL_LEN - 3));
         for size in [1, 100, 999, 100_000] {
             assert_eq!(run(text.as_bytes(), size, 1000), ["a", "<long", &tail, "b"], "{size}");
         }
@@ -343,7 +347,7 @@ mod tests {
     #[test]
     fn a_limit_below_what_is_told_of_a_line_is_kept_too() {
         let text = alloc::format!("a\n{}END\nb\n{}", "x".repeat(150), "y".repeat(150));
-        let tail = alloc::format!("{}END>", "x".repeat(TAIL - 3));
+        let tail = alloc::format!("{}END>", "x".repeat(TAIL_LEN - 3));
         for size in [1, 99, 101, 100_000] {
             assert_eq!(run(text.as_bytes(), size, 100), ["a", "<long", &tail, "b"], "{size}");
         }
@@ -376,7 +380,7 @@ mod tests {
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
         let Some(Input::Line(line)) = receive.next() else { panic!() };
         assert_eq!(line.into_bytes().len(), 4 << 20);
-        assert!(receive.data.capacity() <= STEP);
+        assert!(receive.data.capacity() <= MIN_READ);
         assert_eq!(&receive.data[..receive.end], b"next");
     }
 
@@ -389,9 +393,9 @@ mod tests {
         receive.filled(2);
         assert!(matches!(receive.next(), Some(Input::Line(_))));
         assert!(receive.next().is_none());
-        assert!(receive.data.capacity() <= SMALL);
-        receive.recycle(alloc::vec![0; KEPT + 1]);
-        assert!(receive.data.capacity() <= SMALL);
+        assert!(receive.data.capacity() <= SMALL_SIZE);
+        receive.recycle(alloc::vec![0; MAX_RECYCLED + 1]);
+        assert!(receive.data.capacity() <= SMALL_SIZE);
     }
 
     #[test]

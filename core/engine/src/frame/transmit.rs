@@ -1,11 +1,11 @@
-//! The transmit buffer.
+//! The queue of outgoing bytes.
 
 use alloc::vec::Vec;
 
-/// What an idle connection keeps.
-const SMALL: usize = 8 * 1024;
+/// Maximum buffer capacity that an idle connection keeps, in bytes.
+const MAX_IDLE_CAPACITY: usize = 8 * 1024;
 
-/// Bytes that wait to be sent. All that is queued goes out in one write if the pipe takes it.
+/// A queue of bytes to send. All queued messages go out in one write if the pipe accepts it.
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
     data: Vec<u8>,
@@ -13,29 +13,29 @@ pub(crate) struct Transmit {
 }
 
 impl Transmit {
-    /// What is to be sent next.
+    /// Returns the bytes to send next.
     pub(crate) fn pending(&self) -> &[u8] {
         &self.data[self.sent..]
     }
 
-    /// Tells how many bytes of [`Transmit::pending`] were sent.
+    /// Removes `n` sent bytes from the front of the queue.
     pub(crate) fn sent(&mut self, n: usize) {
         self.sent = self.sent.saturating_add(n).min(self.data.len());
         if self.sent == self.data.len() {
             self.clear();
         } else if self.sent > self.data.len() / 2 {
-            // Moves less than was sent.
+            // Compacting now moves fewer bytes than were sent since the last time.
             self.data.drain(..self.sent);
             self.sent = 0;
         }
     }
 
-    /// Where messages are appended.
+    /// Returns the buffer to append messages to.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.data
     }
 
-    /// Gives back the buffer, if nothing is in it.
+    /// Frees the buffer if it is empty.
     pub(crate) fn let_go(&mut self) {
         if self.data.is_empty() {
             self.data = Vec::new();
@@ -45,7 +45,7 @@ impl Transmit {
     pub(crate) fn clear(&mut self) {
         self.sent = 0;
         self.data.clear();
-        if self.data.capacity() > SMALL {
+        if self.data.capacity() > MAX_IDLE_CAPACITY {
             self.data = Vec::new();
         }
     }
@@ -77,6 +77,6 @@ mod tests {
         let mut transmit = Transmit::default();
         transmit.buffer().resize(1 << 20, 0);
         transmit.sent(1 << 20);
-        assert!(transmit.buffer().capacity() <= SMALL);
+        assert!(transmit.buffer().capacity() <= MAX_IDLE_CAPACITY);
     }
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::settings::without_query;
+use crate::url::without_query;
 
 /// Names an exchange for as long as its engine lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,8 +57,9 @@ pub struct Exchange {
     pub body: Vec<u8>,
     /// It is meant to stay open: it should not take the place of others in a bounded pool, and silence on it says nothing.
     pub is_long: bool,
-    /// It waits for an answer. Others, such as an answer of the client's or a notification, should not wait for a place in a
-    /// bounded pool: what has the places may wait for them.
+    /// Whether it waits for an answer. Other exchanges, such as a notification or an answer of the client, should not wait for a
+    /// place in a bounded pool: the exchanges that have the places may wait for them. The engine starts few of them at a time
+    /// ([`Settings::max_posted_messages`](super::Settings::max_posted_messages)).
     pub is_request: bool,
 }
 

@@ -6,8 +6,8 @@ use alloc::string::String;
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// A text as the value of `Mcp-Name` and `Mcp-Param-*`: itself where a header can carry it, else its UTF-8 in base64 between
-/// `=?base64?` and `?=` ("Value Encoding").
+/// Encodes a text as the value of `Mcp-Name` and `Mcp-Param-*`. A text that a header cannot carry becomes base64 of its UTF-8
+/// between `=?base64?` and `?=` ("Value Encoding").
 ///
 /// ```
 /// use mcpwire_core::http::encode_value;
@@ -30,7 +30,7 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Base64 with padding (RFC 4648, section 4).
+/// Appends base64 with padding (RFC 4648, section 4).
 fn push_base64(out: &mut String, bytes: &[u8]) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for group in bytes.chunks(3) {
@@ -47,13 +47,7 @@ fn push_base64(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Whether a name may name a header: a token (RFC 9110, section 5.6.2).
-pub(super) fn is_token(name: &str) -> bool {
-    let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_tchar)
-}
-
-/// Whether a value can stand in a header as it is (RFC 9110, section 5.5; only ASCII).
+/// Whether a header can carry a value as it is (RFC 9110, section 5.5; only ASCII).
 pub(super) fn is_value(value: &str) -> bool {
     let bytes = value.as_bytes();
     let inner = bytes.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
@@ -61,7 +55,7 @@ pub(super) fn is_value(value: &str) -> bool {
     inner && !blank(bytes.first()) && !blank(bytes.last())
 }
 
-/// The media type of a `Content-Type`, without its parameters.
+/// Returns the media type of a `Content-Type`, without its parameters.
 pub(super) fn media_type(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
@@ -94,8 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_and_values() {
-        assert!(is_token("X-Api.Key_1") && !is_token("") && !is_token("a b") && !is_token("a:") && !is_token("ä"));
+    fn values_and_media_types() {
         assert!(is_value("") && is_value("a\tb c") && !is_value(" a") && !is_value("a\r\nb") && !is_value("ä"));
         assert_eq!(media_type("application/json; charset=utf-8"), "application/json");
     }

@@ -1,40 +1,43 @@
-//! From the parts of responses to messages.
+//! Reads responses: the head, and a body in pieces.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
-use super::engine::Engine;
-use super::error::Failure;
 use super::exchange::ExchangeId;
 use super::headers::media_type;
-use super::open::{Arrived, Body, Open, Purpose, Refusal};
-use super::outgoing::EVENT_STREAM;
-use super::sse::{SseDecoder, SseEvent};
+use super::sse_decoder::{SseDecoder, SseEvent};
 use crate::json;
-use crate::rpc::PeerError;
+use crate::json::scan::member;
 use crate::rpc::peek::{Peek, peek};
-use crate::session::RequestFault;
+use crate::rpc::{RpcError, decode};
+use crate::text::excerpt;
+use crate::transport_error::{Failure, HttpError};
 
-/// The longest value of a header that is kept. Challenges with a URI or two are below 1 KiB, session ids of known servers
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
+
+/// The longest value of a header that is read. 8 KiB: challenges with a URL or two are below 1 KiB, session ids of known servers
 /// below 200 bytes.
 const MAX_VALUE: usize = 8 * 1024;
 
-/// The most challenges that are kept: one for each scheme that a server knows.
+/// The most challenges that are kept. 8: one for each scheme that a server supports.
 const MAX_CHALLENGES: usize = 8;
 
-/// How much of a message that is too long is looked at for the request that it answers.
-const HEAD: usize = 1024;
+/// The number of bytes of an overlong message that are searched for the request that it answers.
+const OVERLONG_HEAD: usize = 1024;
 
-/// The head of a response, as far as the protocol knows of it.
+/// The head of a response, as far as the protocol uses it.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
-    pub(super) content_type: String,
-    /// How the body is encoded (`Content-Encoding`), if it says that it is.
-    pub(super) encoding: String,
+    content_type: String,
+    /// The `Content-Encoding`, empty if there is none.
+    encoding: String,
+    /// The `Mcp-Session-Id`.
     pub(super) session: Option<String>,
-    pub(super) challenges: Vec<String>,
+    challenges: Vec<String>,
 }
 
 impl Head {
@@ -42,7 +45,8 @@ impl Head {
         Head { status, content_type: String::new(), encoding: String::new(), session: None, challenges: Vec::new() }
     }
 
-    pub(super) fn take(&mut self, name: &str, value: &[u8]) {
+    /// Reads a header.
+    pub(super) fn add(&mut self, name: &str, value: &[u8]) {
         if value.len() > MAX_VALUE {
             return;
         }
@@ -53,206 +57,251 @@ impl Head {
             self.encoding = text();
         } else if name.eq_ignore_ascii_case("mcp-session-id") {
             // "MUST only contain visible ASCII characters": anything else could not be sent back.
-            let visible = !value.is_empty() && value.iter().all(|byte| matches!(byte, b'!'..=b'~'));
-            self.session = visible.then(text);
+            let is_visible = !value.is_empty() && value.iter().all(|byte| matches!(byte, b'!'..=b'~'));
+            self.session = is_visible.then(text);
         } else if name.eq_ignore_ascii_case("www-authenticate") && self.challenges.len() < MAX_CHALLENGES {
             self.challenges.push(text());
         }
     }
+
+    pub(super) fn is_success(&self) -> bool {
+        is_success(self.status)
+    }
+
+    fn is_encoded(&self) -> bool {
+        !self.encoding.is_empty() && !self.encoding.eq_ignore_ascii_case("identity")
+    }
 }
 
-impl Engine {
-    pub(super) fn head(&mut self, id: ExchangeId, head: Head) {
-        let Some(open) = self.open.get_mut(&id).filter(|open| !open.is_over && open.status == 0) else { return };
-        if head.status < 200 {
-            return;
-        }
-        open.status = head.status;
-        self.unsent -= core::mem::take(&mut open.unsent);
-        open.body = begin(open, &head, self.session.config().max_message);
-        let is_good = (200..300).contains(&head.status);
-        match &open.purpose {
-            Purpose::Request(asked) if &*asked.method == "initialize" && is_good => self.legacy.session = head.session,
-            Purpose::Renew if is_good => self.legacy.session = head.session,
-            Purpose::Message { method: Some(method) } if method == "notifications/initialized" => self.release(),
-            Purpose::Listen => {
-                let is_stream = matches!(open.body, Body::Events(_));
-                self.listening(is_stream, head.status);
-            }
-            _ => {}
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
+}
+
+/// What a successful response may contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// Messages, as JSON or as a stream of events.
+    Messages,
+    /// A stream of events.
+    Events,
+    /// Nothing that matters.
+    Nothing,
+}
+
+/// How much is read of a body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyLimits {
+    /// The longest message.
+    pub(super) message: usize,
+    /// The most bytes of an error response.
+    pub(super) error: usize,
+}
+
+/// What the server sent, to be handled in its turn.
+#[derive(Debug)]
+pub(super) enum Received {
+    Message {
+        from: ExchangeId,
+        bytes: Vec<u8>,
+    },
+    /// The beginning of a message that is too long.
+    Overlong {
+        from: ExchangeId,
+        head: Vec<u8>,
+    },
+    /// The endpoint for messages of an HTTP+SSE server.
+    Endpoint {
+        from: ExchangeId,
+        uri: Vec<u8>,
+    },
+    /// A message was handled with all of its events: the exchange may have served its purpose.
+    MessageHandled {
+        from: ExchangeId,
+    },
+    /// The response has ended, or failed.
+    Ended {
+        from: ExchangeId,
+        failure: Option<Failure>,
+    },
+}
+
+/// A response that is being read.
+#[derive(Debug)]
+pub(super) struct Response {
+    /// 0 until the head has arrived.
+    status: u16,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    /// The head has not arrived.
+    NotBegun,
+    /// A message in JSON.
+    Json(Vec<u8>),
+    Events(Box<SseDecoder>),
+    /// An error response, or a response of an unexpected type.
+    Unexpected(Box<UnexpectedBody>),
+    Ignored,
+}
+
+#[derive(Debug)]
+struct UnexpectedBody {
+    content_type: String,
+    challenges: Vec<String>,
+    /// The beginning of the body.
+    text: Vec<u8>,
+    /// Whether the body was longer.
+    is_cut: bool,
+}
+
+impl Response {
+    pub(super) fn new() -> Self {
+        Response { status: 0, body: Body::NotBegun }
+    }
+
+    pub(super) fn status(&self) -> u16 {
+        self.status
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.status != 0
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        is_success(self.status)
+    }
+
+    pub(super) fn is_event_stream(&self) -> bool {
+        matches!(self.body, Body::Events(_))
+    }
+
+    /// Whether the rest of the body does not matter.
+    pub(super) fn is_ignored(&self) -> bool {
+        matches!(self.body, Body::Ignored)
+    }
+
+    pub(super) fn decoder(&self) -> Option<&SseDecoder> {
+        match &self.body {
+            Body::Events(decoder) => Some(decoder),
+            _ => None,
         }
     }
 
-    pub(super) fn piece(&mut self, id: ExchangeId, mut bytes: &[u8]) {
-        let max_refusal = self.settings.max_refusal;
-        let limit = self.session.config().max_message;
-        let Some(open) = self.open.get_mut(&id).filter(|open| !open.is_over) else { return };
-        match &mut open.body {
-            Body::Awaited | Body::Ignored => {}
-            Body::Json(message) if message.len() + bytes.len() > limit => {
-                let mut head = core::mem::take(message);
-                head.extend_from_slice(&bytes[..bytes.len().min(HEAD)]);
-                head.truncate(HEAD);
-                open.body = Body::Ignored;
-                self.inbox.push_back(Arrived::Overlong { from: id, head });
+    pub(super) fn begin(&mut self, head: &Head, expected: Expected, limits: BodyLimits) {
+        self.status = head.status;
+        let media = media_type(&head.content_type).to_ascii_lowercase();
+        let is_empty = expected == Expected::Nothing || matches!(head.status, 202 | 204 | 205);
+        self.body = if head.is_success() && is_empty {
+            Body::Ignored
+        } else if !head.is_success() || head.is_encoded() {
+            unexpected(head)
+        } else if media == EVENT_STREAM {
+            Body::Events(Box::new(SseDecoder::new(limits.message)))
+        } else if expected == Expected::Messages
+            && (media.is_empty() || media == "application/json" || media.ends_with("+json"))
+        {
+            Body::Json(Vec::new())
+        } else {
+            unexpected(head)
+        };
+    }
+
+    /// Reads the next bytes of the body. Returns whether an event with a message was among them.
+    pub(super) fn read(
+        &mut self,
+        from: ExchangeId,
+        mut bytes: &[u8],
+        limits: BodyLimits,
+        inbox: &mut VecDeque<Received>,
+    ) -> bool {
+        let mut has_message = false;
+        match &mut self.body {
+            Body::NotBegun | Body::Ignored => {}
+            Body::Json(message) if message.len() + bytes.len() > limits.message => {
+                let mut head = mem::take(message);
+                head.extend_from_slice(&bytes[..bytes.len().min(OVERLONG_HEAD)]);
+                head.truncate(OVERLONG_HEAD);
+                self.body = Body::Ignored;
+                inbox.push_back(Received::Overlong { from, head });
             }
             Body::Json(message) => message.extend_from_slice(bytes),
-            Body::Refusal(refusal) => {
-                let room = (max_refusal - refusal.text.len()).min(bytes.len());
-                refusal.text.extend_from_slice(&bytes[..room]);
-                refusal.is_cut |= room < bytes.len();
+            Body::Unexpected(body) => {
+                let room = limits.error.saturating_sub(body.text.len()).min(bytes.len());
+                body.text.extend_from_slice(&bytes[..room]);
+                body.is_cut |= room < bytes.len();
             }
             Body::Events(decoder) => {
-                let mut said_something = false;
                 while let Some(event) = decoder.next(&mut bytes) {
-                    said_something |= !event.is_blank();
-                    self.inbox.extend(arrived(id, event));
+                    has_message |= !event.is_blank();
+                    inbox.extend(received(from, event));
                 }
-                self.progressed(id, said_something);
             }
         }
+        has_message
     }
 
-    pub(super) fn over(&mut self, id: ExchangeId, failure: Option<Failure>) {
-        let Some(open) = self.open.get_mut(&id).filter(|open| !open.is_over) else { return };
-        if self.is_shut {
-            // Nobody asks for events any more.
-            self.remove(id);
-            self.end_session_in_turn();
-            return;
-        }
-        open.is_over = true;
-        self.unsent -= core::mem::take(&mut open.unsent);
-        match &mut open.body {
-            Body::Json(message) if failure.is_none() => {
-                let bytes = core::mem::take(message);
+    /// Reads the end of a body that is complete.
+    pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<Received>) {
+        match &mut self.body {
+            Body::Json(message) => {
+                let bytes = mem::take(message);
                 if !bytes.trim_ascii().is_empty() {
-                    self.inbox.push_back(Arrived::Message { from: id, bytes });
+                    inbox.push_back(Received::Message { from, bytes });
                 }
             }
             // A last event without its blank line counts if its message is whole; half a message is no answer.
-            Body::Events(decoder) if failure.is_none() => {
+            Body::Events(decoder) => {
                 let rest = decoder.rest().filter(|event| json::is_json(&event.data));
-                self.inbox.extend(rest.and_then(|event| arrived(id, event)));
+                inbox.extend(rest.and_then(|event| received(from, event)));
             }
             _ => {}
         }
-        self.inbox.push_back(Arrived::Ended { from: id, failure });
     }
 
-    /// Looks at the next thing that came.
-    pub(super) fn arrived(&mut self, arrived: Arrived) {
-        match arrived {
-            Arrived::Message { from, bytes } => self.message(from, bytes),
-            Arrived::Overlong { from, head } => self.overlong(from, &head),
-            Arrived::Endpoint { from, uri } => self.endpoint(from, &uri),
-            Arrived::Settled { from } => self.settled(from),
-            Arrived::Ended { from, failure } => self.finished(from, failure),
+    /// Returns the error of a request that got no answer by this response.
+    pub(super) fn error(&mut self, failure: Option<Failure>) -> HttpError {
+        if let Some(failure) = failure {
+            return HttpError::Failed(failure);
+        }
+        let status = self.status;
+        let Body::Unexpected(body) = &mut self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
+        let excerpt = excerpt(body.text.trim_ascii());
+        match status {
+            401 | 403 => HttpError::Unauthorized { status, challenges: mem::take(&mut body.challenges), excerpt },
+            200..300 => HttpError::ContentType { status, found: mem::take(&mut body.content_type), excerpt },
+            _ => HttpError::Status { status, excerpt },
         }
     }
 
-    fn message(&mut self, from: ExchangeId, bytes: Vec<u8>) {
-        let Some(open) = self.open.get(&from) else { return };
-        match &open.purpose {
-            Purpose::Renew => return self.renewed(from, &bytes),
-            Purpose::Relist(_) => return self.relisted(from, &bytes),
-            Purpose::Request(asked) if &*asked.method == "tools/list" => {
-                self.tools.learn(&bytes, None);
-            }
-            Purpose::Request(asked) if !asked.repeated && self.is_modern() && &*asked.method == "tools/call" => {
-                if let Some(error) = super::relist::mismatch(&bytes, asked.id) {
-                    return self.relist(from, error);
-                }
-            }
-            _ => {}
+    /// Parses an HTTP error body as a JSON-RPC error. Also returns whether its id is that of `request`.
+    pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
+        let Body::Unexpected(body) = &self.body else { return None };
+        if body.is_cut || self.is_success() || member(&body.text, "jsonrpc").is_none() {
+            return None;
         }
-        self.session.receive(bytes, self.now, self.out.buffer());
-        self.inbox.push_front(Arrived::Settled { from });
-    }
-
-    /// An answer that is too long fails its request, and no other. A body is left then; a stream goes on.
-    fn overlong(&mut self, from: ExchangeId, head: &[u8]) {
-        let Some(open) = self.open.get(&from) else { return };
-        let (limit, now) = (self.session.config().max_message, self.now);
-        match (open.request(), &open.body) {
-            (Some(id), Body::Ignored) => {
-                let fault = RequestFault::Invalid(PeerError::too_long(limit, head));
-                self.session.fail(id, fault, now, self.out.buffer());
-                self.abort(from);
-            }
-            (Some(id), _) if !matches!(peek(head), Peek::Response { id } if id.number().is_some()) => {
-                let fault = RequestFault::Invalid(PeerError::too_long(limit, head));
-                self.session.fail(id, fault, now, self.out.buffer());
-            }
-            _ => self.session.receive_overlong(head, now, self.out.buffer()),
-        }
-    }
-
-    /// A stream whose request has been answered is left a moment for the server to end it, which leaves the connection whole.
-    fn settled(&mut self, from: ExchangeId) {
-        let Some(open) = self.open.get_mut(&from).filter(|open| !open.is_over && !open.is_leaving) else { return };
-        let Purpose::Request(asked) = &open.purpose else { return };
-        if matches!(open.body, Body::Events(_)) && !self.session.waits_for(asked.id) {
-            open.is_leaving = true;
-            self.legacy.leave(from, self.now);
-        }
-    }
-
-    /// A response has ended, and all that it brought has been looked at.
-    fn finished(&mut self, from: ExchangeId, failure: Option<Failure>) {
-        let Some(mut open) = self.remove(from) else { return };
-        match core::mem::replace(&mut open.purpose, Purpose::Delete) {
-            Purpose::Request(asked) if !self.session.waits_for(asked.id) => {}
-            Purpose::Request(asked) => self.unanswered(asked, open, failure),
-            Purpose::Delivery(asked) => self.delivered(&asked, open, failure),
-            Purpose::Message { method } => self.undelivered(method, open, failure),
-            Purpose::Listen => self.listened(from),
-            Purpose::Events => self.events_ended(open, failure),
-            Purpose::Renew => self.not_renewed(from, open, failure),
-            Purpose::Relist(relist) => self.retry(*relist),
-            Purpose::Delete => {}
-        }
+        let error = decode::orphan_error(&body.text)?;
+        let has_id =
+            matches!(peek(&body.text), Peek::Response { id } if id.number().is_some() && id.number() == request);
+        Some((error, has_id))
     }
 }
 
-/// What the head of a response says of its body.
-fn begin(open: &Open, head: &Head, limit: usize) -> Body {
-    let is_encoded = !head.encoding.is_empty() && !head.encoding.eq_ignore_ascii_case("identity");
-    let refusal = || {
-        let mut content_type = crate::text::excerpt(head.content_type.as_bytes());
-        if is_encoded {
-            content_type.push_str(" that is encoded, which was not asked for, as ");
-            content_type.push_str(&crate::text::excerpt(head.encoding.as_bytes()));
-        }
-        let challenges = head.challenges.clone();
-        Body::Refusal(Box::new(Refusal { content_type, challenges, ..Refusal::default() }))
-    };
-    if !(200..300).contains(&head.status) {
-        return refusal();
+fn unexpected(head: &Head) -> Body {
+    let mut content_type = excerpt(head.content_type.as_bytes());
+    if head.is_encoded() {
+        content_type.push_str(" that is encoded, which was not asked for, as ");
+        content_type.push_str(&excerpt(head.encoding.as_bytes()));
     }
-    match &open.purpose {
-        Purpose::Message { .. } | Purpose::Delivery(_) | Purpose::Delete => return Body::Ignored,
-        _ if matches!(head.status, 202 | 204 | 205) => return Body::Ignored,
-        _ => {}
-    }
-    let streams = matches!(open.purpose, Purpose::Listen | Purpose::Events);
-    let media = media_type(&head.content_type).to_ascii_lowercase();
-    if is_encoded {
-        refusal()
-    } else if media == EVENT_STREAM {
-        Body::Events(Box::new(SseDecoder::new(limit)))
-    } else if !streams && (media.is_empty() || media == "application/json" || media.ends_with("+json")) {
-        Body::Json(Vec::new())
-    } else {
-        refusal()
-    }
+    let challenges = head.challenges.clone();
+    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, text: Vec::new(), is_cut: false }))
 }
 
-fn arrived(from: ExchangeId, event: SseEvent) -> Option<Arrived> {
+fn received(from: ExchangeId, event: SseEvent) -> Option<Received> {
     match event.name.as_str() {
-        "endpoint" => Some(Arrived::Endpoint { from, uri: event.data }),
-        "" | "message" if event.is_cut => Some(Arrived::Overlong { from, head: event.data }),
-        "" | "message" if !event.is_blank() => Some(Arrived::Message { from, bytes: event.data }),
+        "endpoint" => Some(Received::Endpoint { from, uri: event.data }),
+        "" | "message" if event.is_cut => Some(Received::Overlong { from, head: event.data }),
+        "" | "message" if !event.is_blank() => Some(Received::Message { from, bytes: event.data }),
         _ => None,
     }
 }

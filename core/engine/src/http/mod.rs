@@ -80,42 +80,41 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `engine`, `calls` | [`Engine`]: what embedders call |
-//! | `exchange` | [`Exchange`] and [`Command`]: what is to be done |
+//! | `engine` | [`Engine`]: what embedders call; routes between the parts below |
+//! | `exchange` | [`Exchange`] and [`Command`]: what the embedder is to do |
 //! | `settings` | [`Settings`]: the address, headers, limits |
-//! | `outgoing` | from messages to exchanges, with their headers |
-//! | `incoming` | from the parts of responses to messages |
-//! | `open` | what is known of each exchange that is under way |
-//! | `refused` | what follows from a response that is no answer |
-//! | `legacy` | sessions, the GET stream, streams that are taken up again |
-//! | `old` | HTTP+SSE |
-//! | `relist` | headers that the server does not agree with |
-//! | `tools`, `mirror` | arguments that are repeated in headers |
-//! | `sse` | event streams |
-//! | `headers`, `uri`, `backoff`, `error` | the small things |
+//! | `send_queue` | the messages that wait to be sent |
+//! | `exchanges` | the exchanges under way, and the commands |
+//! | `request` | a request, as its exchanges need it |
+//! | `outgoing`, `headers` | writes headers |
+//! | `incoming`, `sse_decoder` | reads responses |
+//! | `unanswered` | decides what follows when an exchange ends without its answer |
+//! | `renewal` | the session of a legacy server |
+//! | `streams`, `reopening` | the server's own stream, streams that are resumed; when, and from which event on |
+//! | `sse_2024` | HTTP+SSE |
+//! | `tool_headers`, `refresh_tools` | custom headers from tool parameters |
 
-mod backoff;
 mod engine;
-mod error;
 mod exchange;
+mod exchanges;
 mod headers;
 mod incoming;
-mod legacy;
-mod mirror;
-mod old;
-mod open;
 mod outgoing;
-mod refused;
-mod relist;
+mod refresh_tools;
+mod renewal;
+mod reopening;
+mod request;
+mod send_queue;
 mod settings;
-mod sse;
-mod tools;
-mod uri;
+mod sse_2024;
+mod sse_decoder;
+mod streams;
+mod tool_headers;
+mod unanswered;
 
+pub use crate::transport_error::{Failure, FailureKind, HttpError};
 pub use engine::Engine;
-pub use error::{Failure, FailureKind, HttpError};
 pub use exchange::{Command, Exchange, ExchangeId, Verb};
 pub use headers::encode_value;
 pub use settings::{Flavour, Settings, SettingsError};
-pub use sse::{SseDecoder, SseEvent};
-pub(crate) use tools::reject_unmirrorable;
+pub use sse_decoder::{SseDecoder, SseEvent};

@@ -4,8 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::headers::{is_token, is_value};
-use super::uri;
+use super::headers::is_value;
+use crate::header_params::is_token;
+use crate::url::{is_address, without_fragment, without_query};
 
 /// The two shapes of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,12 @@ pub struct Settings {
     /// How much of the body of a refusal is read, in bytes. 64 KiB: errors of the protocol with their data fit, and of pages for
     /// people only the beginning is shown.
     pub max_refusal: usize,
+    /// The most notifications and answers that are posted at the same time; at least one is. 4: servers accept them at once, and
+    /// each is an exchange beside those that the pool of connections limits. The others wait in order, and requests overtake them.
+    pub max_posted_messages: usize,
+    /// The number of bytes of waiting answers from which on further requests of the server get no answer. 4 MiB: a hundred
+    /// thousand answers to pings, which only a server that does not accept answers lets wait.
+    pub max_queued_answers: usize,
 }
 
 /// Headers that the engine sets; and those that belong to the connection, which only the HTTP client knows.
@@ -67,8 +74,8 @@ impl Settings {
     /// If requests cannot be sent to such an address. User and password do not belong into it, but into a header.
     pub fn new(uri: impl Into<String>) -> Result<Self, SettingsError> {
         let uri: String = uri.into();
-        let uri = uri.split('#').next().unwrap_or_default();
-        if !uri::is_address(uri) {
+        let uri = without_fragment(&uri);
+        if !is_address(uri) {
             return Err(SettingsError::Address);
         }
         Ok(Settings {
@@ -79,6 +86,8 @@ impl Settings {
             seed: 0,
             max_attempts: 5,
             max_refusal: 64 << 10,
+            max_posted_messages: 4,
+            max_queued_answers: 4 << 20,
         })
     }
 
@@ -117,10 +126,6 @@ impl fmt::Debug for Settings {
             .field("listen", &self.listen)
             .finish_non_exhaustive()
     }
-}
-
-pub(super) fn without_query(uri: &str) -> &str {
-    uri.split('?').next().unwrap_or_default()
 }
 
 /// What is wrong with an address or a header.

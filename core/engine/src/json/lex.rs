@@ -84,7 +84,7 @@ pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize,
 /// Returns the position after the number or literal at `at`, in text that may not be JSON. Returns `None` if none is there.
 pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
-    let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r' | b':');
+    let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
     let length = rest.iter().position(ends).unwrap_or(rest.len());
     (length > 0).then_some(at + length)
 }

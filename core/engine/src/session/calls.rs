@@ -12,6 +12,7 @@ use super::keys::{AskKey, RequestKey, SubscriptionKey};
 use super::objects::{merged, without};
 use super::prepared::{self, Caching, Prepared, PreparedRequest};
 use super::server::Phase;
+use super::server_requests::Refusal;
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use super::{NewRequest, Session};
@@ -146,7 +147,7 @@ impl<'e> Calls<'e> {
     /// # Errors
     /// As [`Self::request`].
     pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
-        self.at(now);
+        self.check_room(now)?;
         self.session.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.session.notify(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params), self.out)
     }
@@ -156,7 +157,7 @@ impl<'e> Calls<'e> {
     /// # Errors
     /// As [`Self::request_raw`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
-        self.at(now);
+        self.check_room(now)?;
         let push: Push<'_> = &|out: &mut Vec<u8>| match params {
             Some(params) => write::push_object(out, params),
             None => write::push_object(out, &()),
@@ -269,7 +270,18 @@ impl<'e> Calls<'e> {
     /// Refuses a request of the server. Returns `false` as [`Self::answer`] does.
     pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp) -> bool {
         let now = self.at(now);
-        self.session.refuse(key, error, now, self.out)
+        self.session.refuse(key, &Refusal::Error(error), now, self.out)
+    }
+
+    /// Refuses a request of the server, because the program's handler panicked with this message. Returns `false` as
+    /// [`Self::answer`] does.
+    ///
+    /// A legacy server is answered with an internal error that does not contain the message. In the modern era, the request
+    /// that the server wanted the input for fails with [`InputError::Panicked`](crate::InputError::Panicked), and the server is
+    /// not told.
+    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
+        let now = self.at(now);
+        self.session.refuse(key, &Refusal::Panicked(message), now, self.out)
     }
 
     fn send(

@@ -9,10 +9,11 @@ use core::fmt;
 use core::time::Duration;
 
 use super::error::Time;
-#[cfg(feature = "http")]
-use crate::http::HttpError;
+use crate::printable;
 use crate::rpc::{PeerError, RpcError};
 use crate::text::excerpt;
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 
 /// How a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub enum Closed {
     ByClient,
     /// It could not be opened. Whoever waited for something is told the same.
     NotOpened(Arc<ConnectError>),
+    /// This side cannot go on, for this reason.
+    Failed(Arc<str>),
 }
 
 impl Closed {
@@ -32,6 +35,7 @@ impl Closed {
         match self {
             Closed::NotOpened(error) => Arc::unwrap_or_clone(error),
             Closed::ByServer | Closed::ByClient => ConnectError::Closed,
+            Closed::Failed(why) => ConnectError::Failed(why),
         }
     }
 }
@@ -42,6 +46,7 @@ impl fmt::Display for Closed {
             Closed::ByServer => f.write_str("the server closed the connection"),
             Closed::ByClient => f.write_str("the connection was closed"),
             Closed::NotOpened(error) => error.fmt(f),
+            Closed::Failed(why) => write!(f, "this side failed: {}", printable(why)),
         }
     }
 }
@@ -80,6 +85,8 @@ pub enum ConnectError {
     Closed,
     /// The opening was cancelled.
     Cancelled,
+    /// This side cannot go on, for this reason.
+    Failed(Arc<str>),
     /// The HTTP exchange that carried it brought no answer.
     #[cfg(feature = "http")]
     Http {
@@ -104,6 +111,7 @@ impl fmt::Display for ConnectError {
             ConnectError::Timeout { after } => write!(f, "the server did not answer within {}", Time(*after)),
             ConnectError::Closed => f.write_str("the connection ended before the server answered"),
             ConnectError::Cancelled => f.write_str("the opening of the connection was cancelled"),
+            ConnectError::Failed(why) => write!(f, "this side failed: {}", printable(why)),
             #[cfg(feature = "http")]
             ConnectError::Http { method, error } => write!(f, "`{method}` got no answer: {error}"),
         }

@@ -24,6 +24,8 @@ pub(super) struct Context<'a> {
     pub(super) events: &'a mut VecDeque<Event>,
     pub(super) requests: &'a mut Requests,
     pub(super) stats: &'a mut Stats,
+    /// The length of `out` from which on requests of the server get no answer.
+    pub(super) answer_limit: usize,
     pub(super) connection: &'a Connection,
     pub(super) config: &'a Config,
 }
@@ -37,6 +39,11 @@ impl Context<'_> {
     /// Whether more waits to be sent than the limit: the server does not read.
     pub(super) fn is_transmit_full(&self) -> bool {
         self.out.len() > self.config.max_transmit
+    }
+
+    /// Whether a request of the server may be answered: not while too much waits to be sent.
+    pub(super) fn has_room_for_answer(&self) -> bool {
+        !self.is_transmit_full() && self.out.len() < self.answer_limit
     }
 
     /// Writes a request of the session's own, and adds it to the table. Returns its id.

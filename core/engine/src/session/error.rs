@@ -17,13 +17,13 @@ use core::time::Duration;
 
 use super::closed::Closed;
 use super::task_fault::TaskFault;
-#[cfg(feature = "http")]
-use crate::http::HttpError;
 use crate::printable;
 use crate::revisions::Need;
 use crate::rpc::{PeerError, RpcError};
 use crate::structured::StructuredError;
 use crate::text::excerpt;
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 use crate::types::ProtocolVersion;
 
 /// A method's name, in an error.
@@ -226,6 +226,15 @@ pub enum InputError {
         /// Why it was refused.
         error: RpcError,
     },
+    /// The program's handler for it panicked.
+    Panicked {
+        /// The server's name for the input.
+        name: String,
+        /// What it asked for, such as `elicitation/create`.
+        asked: String,
+        /// The message of the panic. No server is told it.
+        message: String,
+    },
     /// The server asked for more than [`Config::max_asks`](crate::Config::max_asks) things at a time.
     TooManyInputs {
         /// The limit.
@@ -255,6 +264,10 @@ impl fmt::Display for InputError {
             }
             InputError::Refused { name, asked, error } => {
                 write!(f, "{} is asked for as {}, which was refused: {error}", quoted(asked), quoted(name))
+            }
+            InputError::Panicked { name, asked, message } => {
+                write!(f, "{} is asked for as {}, and its handler panicked: ", quoted(asked), quoted(name))?;
+                write!(f, "{}", printable(message))
             }
             InputError::TooManyInputs { limit } => write!(f, "more is asked for than {limit} things at a time"),
             InputError::TooManyRounds { limit } => {

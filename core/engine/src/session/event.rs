@@ -46,7 +46,7 @@ pub enum Event {
         /// The notification's method; `None` for an answer.
         method: Option<String>,
         /// What happened.
-        error: crate::http::HttpError,
+        error: crate::transport_error::HttpError,
     },
     /// The server had ended the session, and a new one has begun: what was set up in the old one (log level, subscriptions) is
     /// gone.

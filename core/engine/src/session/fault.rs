@@ -5,9 +5,9 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 
 use super::error::CallError;
-#[cfg(feature = "http")]
-use crate::http::HttpError;
 use crate::rpc::{PeerError, RpcError};
+#[cfg(feature = "http")]
+use crate::transport_error::HttpError;
 
 /// Why a request gets no answer.
 #[derive(Clone, Debug)]

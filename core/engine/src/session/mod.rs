@@ -64,7 +64,7 @@ use opening::{Opened, Opening, OpeningContext};
 use prepared::{Caching, send_error};
 use requests::{CallerRequest, Deadlines, OpeningRequest, Owner, Requests, TaskUse};
 use response_cache::{Lookup, ResponseCache};
-use server_requests::{Answered, ServerRequests};
+use server_requests::{Answered, Refusal, ServerRequests};
 use subscriptions::Subscriptions;
 use tasks::Tasks;
 
@@ -75,7 +75,7 @@ use crate::method::Method;
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::write::{self, Meta, Push};
-use crate::rpc::{PeerError, RpcError, WireId};
+use crate::rpc::{PeerError, WireId};
 use crate::text::excerpt;
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel, SubscriptionFilter, TaskHandle};
@@ -111,6 +111,8 @@ pub struct Session {
     /// The rest of an array of messages.
     batch: Option<Batch>,
     stats: Stats,
+    /// The number of bytes to send from which on requests of the server get no answer.
+    answer_limit: usize,
 }
 
 /// Lends the parts of a session that all others share.
@@ -122,6 +124,7 @@ macro_rules! context {
             events: &mut $session.events,
             requests: &mut $session.requests,
             stats: &mut $session.stats,
+            answer_limit: $session.answer_limit,
             connection: &$session.connection,
             config: &$session.config,
         }
@@ -213,6 +216,7 @@ impl Session {
             events: VecDeque::new(),
             batch: None,
             stats: Stats::default(),
+            answer_limit: usize::MAX,
         }
     }
 
@@ -293,7 +297,11 @@ impl Session {
         let end = match &mut self.connection {
             Connection::Closed => return,
             Connection::Opening(opening) if reason == Closed::ByServer => Some(opening.stream_ended()),
-            Connection::Opening(_) if reason == Closed::ByClient => Some(Opened::Failed(ConnectError::Cancelled)),
+            Connection::Opening(_) => match &reason {
+                Closed::ByClient => Some(Opened::Failed(ConnectError::Cancelled)),
+                Closed::Failed(why) => Some(Opened::Failed(ConnectError::Failed(Arc::clone(why)))),
+                _ => None,
+            },
             _ => None,
         };
         match end {
@@ -323,7 +331,7 @@ impl Session {
         }
         self.input_required.close(reason, &mut self.server_requests, context!(self, now, out));
         self.cache = ResponseCache::new(self.config.cache);
-        self.tasks.close(reason, context!(self, now, out));
+        self.tasks.close(reason, &mut self.server_requests, context!(self, now, out));
         self.server_requests.withdraw_all(context!(self, now, out));
         self.subscriptions.close(reason, context!(self, now, out));
     }
@@ -486,8 +494,8 @@ impl Session {
         Ok(self.input_answered(answered, now, out))
     }
 
-    fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp, out: &mut Vec<u8>) -> bool {
-        let answered = self.server_requests.refuse(key, error, context!(self, now, out));
+    fn refuse(&mut self, key: AskKey, refusal: &Refusal<'_>, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let answered = self.server_requests.refuse(key, refusal, context!(self, now, out));
         self.input_answered(answered, now, out)
     }
 
@@ -830,6 +838,12 @@ impl Session {
     /// Whether the caller says that the server may carry out a request twice.
     pub(crate) fn is_repeatable(&self, id: u64) -> bool {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
+    }
+
+    /// Sets the number of bytes to send from which on requests of the server get no answer. The transport keeps the answers that
+    /// it has taken over in a queue with a limit.
+    pub(crate) fn limit_answers(&mut self, limit: usize) {
+        self.answer_limit = limit;
     }
 
     /// Keeps the ids of requests that are given up, for [`Self::take_abandoned`].

@@ -69,12 +69,20 @@ pub(super) enum Answered {
     Refused(InputOwner, InputError),
 }
 
+/// Why a request gets no answer.
+pub(super) enum Refusal<'a> {
+    /// The handler refused it with this error.
+    Error(&'a RpcError),
+    /// The handler panicked with this message.
+    Panicked(&'a str),
+}
+
 impl ServerRequests {
     /// Handles a request of the server: answers a ping, refuses what is not offered, and reports everything else.
     pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], context: &mut Context<'_>) {
         // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and may
         // not be answered (basic/transports/stdio, "Sending Messages").
-        let may_answer = !context.connection.is_era(Era::Modern) && !context.is_transmit_full();
+        let may_answer = !context.connection.is_era(Era::Modern) && context.has_room_for_answer();
         let Some(id) = id.echo().filter(|_| may_answer) else { return report_refusal(method, context) };
         if method == "ping" {
             return write::empty_result(context.out, id);
@@ -174,11 +182,19 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses a request with an error.
-    pub(super) fn refuse(&mut self, key: AskKey, error: &RpcError, context: &mut Context<'_>) -> Answered {
+    /// Refuses a request.
+    pub(super) fn refuse(&mut self, key: AskKey, refusal: &Refusal<'_>, context: &mut Context<'_>) -> Answered {
         match self.take(key) {
             Some(Origin::Request { id, .. }) => {
-                write::error(context.out, &id, error.code, &error.message, error.data.as_ref());
+                match refusal {
+                    Refusal::Error(error) => {
+                        write::error(context.out, &id, error.code, &error.message, error.data.as_ref());
+                    }
+                    // The message of a panic is not for the server.
+                    Refusal::Panicked(_) => {
+                        write::error(context.out, &id, RpcError::INTERNAL_ERROR, "Internal error", None);
+                    }
+                }
                 self.update_pause(context);
                 Answered::Done
             }
@@ -186,7 +202,13 @@ impl ServerRequests {
                 if matches!(owner, InputOwner::Task(..)) {
                     self.collected.retain(|collected| collected.owner != owner);
                 }
-                Answered::Refused(owner, InputError::Refused { name, asked: method, error: error.clone() })
+                let error = match refusal {
+                    Refusal::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
+                    Refusal::Panicked(message) => {
+                        InputError::Panicked { name, asked: method, message: (*message).to_string() }
+                    }
+                };
+                Answered::Refused(owner, error)
             }
             None => Answered::Unknown,
         }

@@ -1,5 +1,5 @@
-//! What the extension for user interfaces (MCP Apps, `io.modelcontextprotocol/ui`) puts into the `_meta` of tools and
-//! resources, and the settings of extensions among the capabilities (2026-07-28, basic/versioning, "Extension Negotiation").
+//! MCP Apps (the extension `io.modelcontextprotocol/ui`): what it adds to the `_meta` of tools and resources. Also the settings of
+//! extensions among the capabilities (2026-07-28, basic/versioning, "Extension Negotiation").
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,42 +7,41 @@ use alloc::vec::Vec;
 use super::object::object;
 use super::{Resource, ResourceContents, ServerCapabilities, Tool};
 use crate::json::Json;
-use crate::json::from_json;
+use crate::json::from_json::{self, FromJson};
 
-/// The extension's name among the capabilities.
+/// The name of the MCP Apps extension among the capabilities.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
-/// The media type of pages that the extension is about.
+/// The media type of a page of the MCP Apps extension.
 pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 object! {
-    /// Which page shows what a tool does (`_meta.ui` of a tool).
+    /// The page that shows what a tool does (`_meta.ui` of a tool).
     pub struct ToolUi("an object") {
-        /// The address of the page, which starts with `ui://` and can be read as a resource.
+        /// The URI of the page, which starts with `ui://` and can be read as a resource.
         optional resource_uri: String = "resourceUri",
-        /// Who may call the tool: `model`, `app` or both; both if the list is empty.
+        /// Who may call the tool: `model`, `app` or both. An empty list means both.
         or_default visibility: Vec<String> = "visibility",
     }
 }
 
 impl ToolUi {
-    /// Whether language models are to be offered the tool.
+    /// Returns whether the tool may be offered to language models.
     pub fn is_for_model(&self) -> bool {
         self.visibility.is_empty() || self.visibility.iter().any(|who| who == "model")
     }
 }
 
 object! {
-    /// How a page wants to be shown (`_meta.ui` of a resource). All of it is the server's wish, and nothing that a host must
-    /// grant.
+    /// How a page asks to be shown (`_meta.ui` of a resource). A host may refuse any of it.
     pub struct ResourceUi("an object") {
-        /// What the page loads from other hosts, for its content security policy.
+        /// The origins that the page uses, for its content security policy.
         optional csp: UiCsp = "csp",
-        /// Permissions of the browser, such as `camera`, each an object.
+        /// Permissions of the browser, such as `camera`; each is an object.
         optional permissions: Json = "permissions",
-        /// The origin that the page wants of its own.
+        /// The origin that the page asks to be served from.
         optional domain: String = "domain",
-        /// Whether the host shall draw a border.
+        /// Whether the host should draw a border.
         optional prefers_border: bool = "prefersBorder",
     }
 }
@@ -50,19 +49,19 @@ object! {
 object! {
     /// The origins that a page uses.
     pub struct UiCsp("an object") {
-        /// For requests.
+        /// Origins of requests.
         or_default connect_domains: Vec<String> = "connectDomains",
-        /// For scripts, pictures, styles and fonts.
+        /// Origins of scripts, images, styles and fonts.
         or_default resource_domains: Vec<String> = "resourceDomains",
-        /// For frames.
+        /// Origins of frames.
         or_default frame_domains: Vec<String> = "frameDomains",
-        /// For the base address.
+        /// Origins of the base URI.
         or_default base_uri_domains: Vec<String> = "baseUriDomains",
     }
 }
 
 impl Tool {
-    /// The page that shows what the tool does, if it has one.
+    /// Returns the page that shows what the tool does, if the tool has one.
     ///
     /// ```
     /// use mcpwire_core::{Json, Tool};
@@ -74,35 +73,36 @@ impl Tool {
     /// ```
     pub fn ui(&self) -> Option<ToolUi> {
         let meta = self.meta.as_ref()?;
-        // Before there was a member for all of it, the address stood alone.
-        let alone = || {
+        // Earlier drafts of the extension had the URI alone.
+        let uri_alone = || {
             let resource_uri = meta.member("ui/resourceUri")?;
             Some(ToolUi { resource_uri: Some(resource_uri), ..ToolUi::default() })
         };
-        ui(Some(meta)).or_else(alone)
+        ui(Some(meta)).or_else(uri_alone)
     }
 }
 
 impl Resource {
-    /// How the page that it is wants to be shown.
+    /// Returns how the resource, a page, asks to be shown.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
 }
 
 impl ResourceContents {
-    /// How the page that they are wants to be shown. Counts more than what the list of resources said.
+    /// Returns how the contents, a page, ask to be shown. They override what the list of resources says.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
 }
 
-fn ui<T: from_json::FromJson>(meta: Option<&Json>) -> Option<T> {
+fn ui<T: FromJson>(meta: Option<&Json>) -> Option<T> {
     from_json::from_str(meta?.member_text("ui")?)
 }
 
 impl ServerCapabilities {
-    /// The settings of an extension that the server declares: an object, often empty. `None` if it does not declare it.
+    /// Returns the settings of an extension that the server declares, or `None` if it does not declare the extension. The
+    /// settings are an object, often an empty one.
     ///
     /// ```
     /// use mcpwire_core::{Json, ServerCapabilities};
@@ -119,7 +119,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Returns the member `name` of an object of extensions, if it is an object.
+/// Returns the settings of the extension `name`, if they are an object.
 pub(super) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
     declared?.member::<Json>(name).filter(Json::is_object)
 }

@@ -1,37 +1,57 @@
-//! Reading the answer of a tool, of whatever shape it is.
+//! The result of a tool, in whatever shape a server sends it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{CallToolResult, ContentBlock, Extra};
-use crate::json::Json;
+use super::result::check_complete;
+use super::{ContentBlock, Extra};
 use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, ReadError, Reader};
-use crate::text::excerpt;
+use crate::json::read::{self, Reader};
+use crate::json::{Json, scan};
+
+/// The result of a tool (`CallToolResult`).
+///
+/// A tool that failed (`is_error`) has a result like any other. Only a result that cannot be read is an error of the call.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct CallToolResult {
+    /// The content. Empty if the server sent an empty list, and if it sent none; [`Self::text`] tells the two apart.
+    pub content: Vec<ContentBlock>,
+    /// The result as a value, for a tool with an output schema.
+    pub structured_content: Option<Json>,
+    /// Whether the tool failed. The content says why.
+    pub is_error: bool,
+    /// Metadata.
+    pub meta: Option<Json>,
+    /// Members that this version of the library does not know.
+    pub extra: Extra,
+    /// The whole result without `_meta`, if it has no array of content. A value that is not an object is a result too.
+    pub without_content: Option<Json>,
+}
 
 impl FromJson for CallToolResult {
     const EXPECTED: &'static str = "the result of a tool";
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        let mut result = CallToolResult::default();
         if reader.next_byte() != Some(b'{') {
             return Ok(match reader.raw()? {
                 "null" => Err(Mismatch::Type("null")),
-                text => Ok(bare(Json::trusted(text))),
+                // Not what the specification says, but all that the tool returned.
+                text => Ok(CallToolResult { without_content: Some(Json::trusted(text)), ..result }),
             });
         }
-        let mut result = CallToolResult::default();
-        let (mut is_error, mut kind) = (None, None::<String>);
+        let (mut is_error, mut result_type) = (None, None::<String>);
         let mut content = Content::Absent;
         reader.members(&mut |name, reader| match name {
             "content" => content.read(reader),
             "structuredContent" => from_json::optional_member(&mut result.structured_content, reader),
             "isError" => from_json::optional_member(&mut is_error, reader),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
-            "resultType" => from_json::optional_member(&mut kind, reader).and_then(|()| complete(kind.as_deref())),
-            _ => result.extra.keep(name, reader),
+            "resultType" => from_json::optional_member(&mut result_type, reader),
+            _ => result.extra.read(name, reader),
         })?;
         result.is_error = is_error.unwrap_or(false);
         match content {
@@ -39,31 +59,13 @@ impl FromJson for CallToolResult {
             Content::Other(raw) => result.without_content = Some(whole(&result, Some(raw))),
             Content::Absent => result.without_content = Some(whole(&result, None)),
         }
-        Ok(Ok(result))
+        Ok(check_complete(result_type.as_deref()).map(|()| result))
     }
-}
-
-fn complete(kind: Option<&str>) -> read::Result<()> {
-    match kind {
-        None | Some("complete") => Ok(()),
-        Some(other) => Err(undeclared(other)),
-    }
-}
-
-#[cold]
-fn undeclared(kind: &str) -> ReadError {
-    let kind = excerpt(kind.as_bytes());
-    ReadError::new(alloc::format!("a result of type {kind:?}, which was not declared as understood"))
 }
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// A result that is a bare value: not what the specification says, and still all that the tool answered.
-fn bare(value: Json) -> CallToolResult {
-    CallToolResult { without_content: Some(value), ..CallToolResult::default() }
-}
-
-/// The result as one value, from its members.
+/// Returns the members of a result as one object, without its metadata.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {
@@ -83,29 +85,38 @@ fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
 
 impl Serialize for CallToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Some(whole) = &self.without_content {
-            return whole.serialize(serializer);
+        if let Some(value) = self.without_content.as_ref().filter(|whole| !whole.is_object()) {
+            return value.serialize(serializer);
         }
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("content", &self.content)?;
-        if let Some(structured) = &self.structured_content {
-            map.serialize_entry("structuredContent", structured)?;
+        if let Some(whole) = &self.without_content {
+            for member in scan::members(whole.get().as_bytes()) {
+                map.serialize_entry(&*member.key(), &member.json())?;
+            }
+        } else {
+            map.serialize_entry("content", &self.content)?;
+            if let Some(structured) = &self.structured_content {
+                map.serialize_entry("structuredContent", structured)?;
+            }
+            map.serialize_entry("isError", &self.is_error)?;
         }
-        map.serialize_entry("isError", &self.is_error)?;
         if let Some(meta) = &self.meta {
             map.serialize_entry("_meta", meta)?;
         }
-        for (name, value) in self.extra.iter() {
-            map.serialize_entry(name, value)?;
+        if self.without_content.is_none() {
+            for (name, value) in self.extra.iter() {
+                map.serialize_entry(name, value)?;
+            }
         }
         map.end()
     }
 }
 
+/// The member `content`.
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// It is no array: kept in case there is none, and the result as a whole is all there is.
+    /// A value that is not an array. It is kept, because the result as a whole is all there is.
     Other(Json),
 }
 
@@ -118,7 +129,7 @@ impl Content {
             }
             return Ok(());
         }
-        // Most answers are one block.
+        // Most results have one block.
         let mut blocks = Vec::with_capacity(1);
         reader.elements(&mut |reader| {
             if let Ok(block) = ContentBlock::from_json(reader)? {
@@ -128,5 +139,33 @@ impl Content {
         })?;
         *self = Content::Blocks(blocks);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_without_content_is_written_with_its_metadata() {
+        for text in [
+            r#"{"rows":3,"_meta":{"a":1}}"#,
+            r#"{"content":"odd","structuredContent":{"b":[]},"isError":true,"x":null,"_meta":{"a":1}}"#,
+            r#"{"_meta":{"a":1}}"#,
+            "{}",
+            "[1,2]",
+            "\"bare\"",
+        ] {
+            let result: CallToolResult = Json::parse(text).unwrap().decode().unwrap();
+            let written = Json::from_value(&result).unwrap();
+            assert_eq!(written.get(), text);
+            assert_eq!(written.decode::<CallToolResult>().unwrap(), result);
+        }
+    }
+
+    #[test]
+    fn metadata_is_not_part_of_the_text() {
+        let result: CallToolResult = Json::parse(r#"{"rows":3,"_meta":{"a":1}}"#).unwrap().decode().unwrap();
+        assert_eq!(result.text().as_str(), r#"{"rows":3}"#);
     }
 }

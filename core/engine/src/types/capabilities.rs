@@ -1,77 +1,78 @@
-//! What client and server say that they can do.
+//! The capabilities that client and server declare.
 
 use super::object::object;
 use super::tasks::{TASKS_EXTENSION, TasksCapability};
 use crate::json::Json;
 
 object! {
-    /// What the client offers to servers (`ClientCapabilities`). The members are open objects of the specification; an
-    /// empty object declares the feature without options.
+    /// The features that the client offers to servers (`ClientCapabilities`).
+    ///
+    /// The members are open objects. An empty object declares the feature without options.
     pub struct ClientCapabilities("an object of capabilities") {
         /// Lists of root folders.
         optional roots: Json = "roots",
         /// Requests to a language model.
         optional sampling: Json = "sampling",
-        /// Questions to the user.
+        /// Requests for input from the user.
         optional elicitation: Json = "elicitation",
         /// Tasks, in the form of 2025-11-25.
         optional tasks: Json = "tasks",
         /// Extensions by name, with their settings (from 2026-07-28).
         optional extensions: Json = "extensions",
-        /// Features outside the specification.
+        /// Features outside of the specification.
         optional experimental: Json = "experimental",
     }
 }
 
 impl ClientCapabilities {
-    /// Declares that answers of `tools/call` may be tasks (the extension `io.modelcontextprotocol/tasks`, "Capability
-    /// Negotiation"): for [`Config::declare_tasks`](crate::Config::declare_tasks), which sees to it that they are followed.
+    /// Declares the extension for tasks (`io.modelcontextprotocol/tasks`, "Capability Negotiation"): results of `tools/call` may be
+    /// tasks. Call [`Config::declare_tasks`](crate::Config::declare_tasks), which also makes the engine follow them.
     pub(crate) fn declare_tasks(&mut self) {
         self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
     }
 
-    /// Whether that was declared.
+    /// Returns whether the extension for tasks is declared.
     pub fn has_tasks(&self) -> bool {
         self.extensions.as_ref().and_then(|extensions| extensions.member_text(TASKS_EXTENSION)).is_some()
     }
 }
 
 object! {
-    /// What a server offers (`ServerCapabilities`).
+    /// The features that a server offers (`ServerCapabilities`). A feature that is absent is not offered.
     pub struct ServerCapabilities("an object of capabilities") {
-        /// It has tools.
+        /// Tools.
         optional tools: ListCapability = "tools",
-        /// It has resources.
+        /// Resources.
         optional resources: ResourcesCapability = "resources",
-        /// It has prompt templates.
+        /// Prompt templates.
         optional prompts: ListCapability = "prompts",
-        /// It completes arguments.
+        /// Completion of arguments.
         optional completions: Json = "completions",
-        /// It sends log messages.
+        /// Log messages.
         optional logging: Json = "logging",
-        /// It runs tasks, in the form of 2025-11-25.
+        /// Tasks, in the form of 2025-11-25.
         optional tasks: TasksCapability = "tasks",
         /// Extensions by name, with their settings (from 2026-07-28).
         optional extensions: Json = "extensions",
-        /// Features outside the specification.
+        /// Features outside of the specification.
         optional experimental: Json = "experimental",
     }
 }
 
 object! {
-    /// A list that may change.
+    /// A list of tools or prompts.
     pub struct ListCapability("an object") {
-        /// The server tells when the list changes.
+        /// Whether the server notifies clients when the list changes.
         or_default list_changed: bool = "listChanged",
     }
 }
 
 object! {
-    /// Resources, whose list and contents may change.
+    /// A list of resources, and their contents.
     pub struct ResourcesCapability("an object") {
-        /// The server tells when the list changes.
+        /// Whether the server notifies clients when the list changes.
         or_default list_changed: bool = "listChanged",
-        /// The server tells when a resource that was subscribed to changes.
+        /// Whether clients can subscribe to changes of a resource.
         or_default subscribe: bool = "subscribe",
     }
 }

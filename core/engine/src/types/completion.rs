@@ -1,4 +1,4 @@
-//! Completion: what might be meant by the beginning of an argument (2026-07-28, server/utilities/completion).
+//! Completion of arguments (2026-07-28, server/utilities/completion).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 
 use super::ProtocolVersion;
 use super::object::object;
-use super::result_type::complete;
+use super::result::result;
 use crate::json::Json;
 
 /// Parameters of `completion/complete`.
@@ -26,19 +26,18 @@ use crate::json::Json;
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CompleteParams<'a> {
-    /// Whose argument it is.
+    /// The prompt or resource template whose argument is completed.
     #[serde(rename = "ref")]
     pub reference: CompletionReference<'a>,
     /// The argument.
     pub argument: CompletionArgument<'a>,
-    /// What else is known; left out where it is empty. Revisions before 2025-06-18 do not have it: see
-    /// [`CompleteParams::for_version`].
+    /// The other arguments; not sent if empty. Revisions before 2025-06-18 do not have it: see [`CompleteParams::for_version`].
     #[serde(skip_serializing_if = "CompletionContext::is_empty")]
     pub context: CompletionContext<'a>,
 }
 
 impl<'a> CompleteParams<'a> {
-    /// Asks how the argument `name` may go on from `value`.
+    /// Parameters that complete `value`, the beginning of the argument `name`.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
         CompleteParams {
             reference,
@@ -47,8 +46,9 @@ impl<'a> CompleteParams<'a> {
         }
     }
 
-    /// The same for a server that speaks `version`. The context is a hint that makes suggestions better, so it is dropped
-    /// for revisions that do not have it: without it the question is still the same.
+    /// Adapts the parameters to a server that speaks `version`: removes the context if the revision does not have it.
+    ///
+    /// The context only improves the suggestions, so the request keeps its meaning without it.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
             self.context = CompletionContext::default();
@@ -57,44 +57,44 @@ impl<'a> CompleteParams<'a> {
     }
 }
 
-/// Whose argument is completed (2026-07-28, server/utilities/completion, "Reference Types").
+/// The prompt or resource template whose argument is completed (2026-07-28, server/utilities/completion, "Reference Types").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// A prompt's.
+    /// A prompt.
     #[serde(rename = "ref/prompt")]
     Prompt {
-        /// Its name.
+        /// The name of the prompt.
         name: &'a str,
     },
-    /// A resource template's.
+    /// A resource template.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
-        /// Its pattern, or an address.
+        /// The URI template, or a URI.
         uri: &'a str,
     },
 }
 
-/// An argument, as far as it is written.
+/// An argument that is being typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CompletionArgument<'a> {
-    /// Its name.
+    /// The name of the argument.
     pub name: &'a str,
-    /// Its beginning.
+    /// The beginning of its value.
     pub value: &'a str,
 }
 
-/// What is known besides the argument (from 2025-06-18).
+/// The arguments that are complete already (from 2025-06-18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompletionContext<'a> {
-    /// The arguments that are complete, names and values. Each name stands there once.
+    /// Names and values. Each name must occur once.
     #[serde(serialize_with = "as_object")]
     pub arguments: &'a [(&'a str, &'a str)],
 }
 
 impl CompletionContext<'_> {
-    /// Whether nothing is known.
+    /// Returns whether there are no arguments.
     pub fn is_empty(&self) -> bool {
         self.arguments.is_empty()
     }
@@ -104,29 +104,22 @@ fn as_object<S: Serializer>(pairs: &[(&str, &str)], serializer: S) -> Result<S::
     serializer.collect_map(pairs.iter().copied())
 }
 
-object! {
-    /// What an argument may become (`CompleteResult`).
-    pub struct CompleteResult(
-        "an object",
-        finish |result: CompleteResult| complete(result.result_type.as_deref()).map(|()| result)
-    ) {
-        /// The suggestions; none where the server sent none.
-        or_blank completion: Completion = "completion",
-        /// `complete`.
-        optional result_type: String = "resultType",
-        /// Metadata.
-        optional meta: Json = "_meta",
+result! {
+    /// Suggestions for the value of an argument (`CompleteResult`).
+    pub struct CompleteResult {
+        /// The suggestions; empty if the server sent none.
+        always completion: Completion = "completion",
     }
 }
 
 object! {
-    /// Suggestions for an argument.
+    /// Suggestions for the value of an argument.
     pub struct Completion("an object") {
-        /// The best first. The specification allows a server 100 of them.
-        or_blank values: Vec<String> = "values",
-        /// How many there are in all, where the server knows it.
+        /// The values, best first. The specification allows 100 of them at most.
+        always values: Vec<String> = "values",
+        /// The total number of values, if the server knows it.
         optional total: u64 = "total",
-        /// There are more than these.
+        /// Whether there are more values than these.
         or_default has_more: bool = "hasMore",
     }
 }

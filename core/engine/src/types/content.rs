@@ -1,41 +1,42 @@
-//! Content blocks: what tools and prompts are made of (2026-07-28, server/tools, "Tool Result").
+//! Content blocks, of which the results of tools and prompts are made (2026-07-28, server/tools, "Tool Result").
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::kind::Kind;
 use super::object::object;
-use super::{Extra, Icon};
-use crate::json::from_json::{self, FromJson, Mismatch};
+use super::{Extra, Icon, ResourceContents};
+use crate::json::from_json::{self, FromJson, Mismatch, type_mismatch};
 use crate::json::read::{self, Reader};
+use crate::json::scan::key_text;
 use crate::json::{Json, Number};
 
-/// One piece of content.
+/// One block of content.
 ///
-/// A block of a type that this version does not know, or one that lacks what its type must have, is
-/// [`ContentBlock::Unknown`]: kept as it came, and no harm to its neighbours.
+/// A block of a type that this version does not know, or without a member that its type requires, is
+/// [`ContentBlock::Unknown`]. It is kept as it is and does no harm to its neighbours.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
     /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// Sound.
+    /// Audio.
     Audio(AudioContent),
     /// A link to a resource.
     ResourceLink(Box<ResourceLink>),
-    /// A resource, embedded.
+    /// A resource with its contents.
     Resource(Box<EmbeddedResource>),
     /// Anything else.
     Unknown(UnknownContent),
 }
 
 impl ContentBlock {
-    /// The type as it stands on the wire.
+    /// Returns the type of the block as the protocol writes it. It is empty for an unknown block without a type.
     pub fn kind(&self) -> &str {
         match self {
             ContentBlock::Text(_) => "text",
@@ -47,7 +48,7 @@ impl ContentBlock {
         }
     }
 
-    /// The text of a text block.
+    /// Returns the text of a text block, and `None` for any other block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             ContentBlock::Text(content) => Some(&content.text),
@@ -56,15 +57,41 @@ impl ContentBlock {
     }
 }
 
-/// Declares the structs of blocks: their own members, then those that all have.
+impl Default for ContentBlock {
+    /// A block of empty text.
+    fn default() -> ContentBlock {
+        ContentBlock::Text(TextContent::default())
+    }
+}
+
+impl From<&str> for ContentBlock {
+    /// A block of text.
+    fn from(text: &str) -> ContentBlock {
+        ContentBlock::Text(TextContent::new(text))
+    }
+}
+
+impl From<String> for ContentBlock {
+    /// A block of text.
+    fn from(text: String) -> ContentBlock {
+        ContentBlock::Text(TextContent::new(text))
+    }
+}
+
+/// Declares the types of blocks: members of their own, then those that all blocks have.
 macro_rules! blocks {
-    ($( $(#[$meta:meta])* pub struct $Name:ident($kind:literal) { $( $(#[$field_meta:meta])* $field:ident: $ty:ty = $key:literal, )* } )*) => { $(
+    ($(
+        $(#[$meta:meta])*
+        pub struct $Name:ident($Variant:ident = $kind:literal) {
+            $( $(#[$field_meta:meta])* $field:ident: $ty:ty = $key:literal, )*
+        }
+    )*) => { $(
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $ty, )*
-            /// For whom it is, and how much it matters.
+            /// For whom the block is, and how important it is.
             pub annotations: Option<Box<Annotations>>,
             /// Metadata.
             pub meta: Option<Json>,
@@ -72,12 +99,30 @@ macro_rules! blocks {
             pub extra: Extra,
         }
 
+        impl FromJson for $Name {
+            const EXPECTED: &'static str = concat!("a content block of type `", $kind, "`");
+
+            fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+                if reader.next_byte() != Some(b'{') {
+                    return from_json::skip_mismatch(reader).map(Err);
+                }
+                let mut members = Members::default();
+                reader.members(&mut |name, reader| members.read(name, reader))?;
+                members.kind.get_or_insert(Kind(Cow::Borrowed($kind)));
+                Ok(match members.into_block() {
+                    Ok(ContentBlock::$Variant(block)) => Ok(Unboxed::unboxed(block)),
+                    _ => Err(Mismatch::Object { reason: concat!("not a content block of type `", $kind, "`").into(), name: None }),
+                })
+            }
+        }
+
+        from_json::impl_deserialize!($Name);
+
         impl Serialize for $Name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                use serde::ser::SerializeMap;
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("type", $kind)?;
-                // What was of another type was kept as it came.
+                // A member of another type was kept among the unknown ones.
                 $( if !self.$field.is_absent() && self.extra.get($key).is_none() {
                     map.serialize_entry($key, &self.$field)?;
                 } )*
@@ -96,7 +141,22 @@ macro_rules! blocks {
     )* };
 }
 
-/// Whether a member is left out when it is written.
+/// A block that is behind a pointer in [`ContentBlock`], or is not.
+trait Unboxed<T> {
+    fn unboxed(self) -> T;
+}
+impl<T> Unboxed<T> for T {
+    fn unboxed(self) -> T {
+        self
+    }
+}
+impl<T> Unboxed<T> for Box<T> {
+    fn unboxed(self) -> T {
+        *self
+    }
+}
+
+/// Whether a member is left out when its block is written.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -117,48 +177,48 @@ impl<T> Absent for Vec<T> {
 
 blocks! {
     /// Text, from or for a language model.
-    pub struct TextContent("text") {
+    pub struct TextContent(Text = "text") {
         /// The text.
         text: String = "text",
     }
 
-    /// A picture.
-    pub struct ImageContent("image") {
-        /// The picture in base64.
+    /// An image.
+    pub struct ImageContent(Image = "image") {
+        /// The image in base64.
         data: String = "data",
-        /// Its media type, such as `image/png`.
+        /// The media type, such as `image/png`.
         mime_type: String = "mimeType",
     }
 
-    /// Sound.
-    pub struct AudioContent("audio") {
-        /// The sound in base64.
+    /// Audio.
+    pub struct AudioContent(Audio = "audio") {
+        /// The audio in base64.
         data: String = "data",
-        /// Its media type, such as `audio/wav`.
+        /// The media type, such as `audio/wav`.
         mime_type: String = "mimeType",
     }
 
     /// A link to a resource that can be read from the same server.
-    pub struct ResourceLink("resource_link") {
-        /// The address.
+    pub struct ResourceLink(ResourceLink = "resource_link") {
+        /// The URI.
         uri: String = "uri",
-        /// The name that programs use.
+        /// The name for programs. A link without one has its URI here.
         name: String = "name",
-        /// The name that people read.
+        /// The name to show to people.
         title: Option<String> = "title",
-        /// What it is.
+        /// What the resource is.
         description: Option<String> = "description",
-        /// Its media type.
+        /// The media type.
         mime_type: Option<String> = "mimeType",
-        /// Its size in bytes.
+        /// The size in bytes.
         size: Option<u64> = "size",
-        /// Pictures of it.
+        /// Icons of the resource.
         icons: Vec<Icon> = "icons",
     }
 
-    /// A resource that comes with the answer.
-    pub struct EmbeddedResource("resource") {
-        /// Its contents.
+    /// A resource whose contents come with the result.
+    pub struct EmbeddedResource(Resource = "resource") {
+        /// The contents.
         resource: ResourceContents = "resource",
     }
 }
@@ -170,11 +230,11 @@ impl TextContent {
     }
 }
 
-/// A block that is none of those that this version knows.
+/// A block that is of none of the types that this version knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {
-    /// Its type; empty where it has none.
+    /// The type of the block; empty if it has none.
     pub kind: String,
     /// The block as JSON.
     pub raw: Json,
@@ -194,52 +254,33 @@ impl Serialize for ContentBlock {
 }
 
 object! {
-    /// For whom something is, and how much it matters (2026-07-28, server/resources, "Annotations").
+    /// For whom a block or resource is, and how important it is (2026-07-28, server/resources, "Annotations").
     pub struct Annotations("an object") {
         /// `user`, `assistant` or both.
         or_default audience: Vec<String> = "audience",
-        /// From 0, unimportant, to 1, required.
+        /// The importance, from 0 (least) to 1 (required).
         optional priority: Number = "priority",
-        /// When it changed last, as an ISO 8601 time.
+        /// When it was last modified, as an ISO 8601 time.
         optional last_modified: String = "lastModified",
     }
 }
 
-/// The contents of a resource: text or binary.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct ResourceContents {
-    /// The address.
-    pub uri: String,
-    /// The media type.
-    pub mime_type: Option<String>,
-    /// The contents, if they are text.
-    pub text: Option<String>,
-    /// The contents in base64, if they are not.
-    pub blob: Option<String>,
-    /// Metadata.
-    pub meta: Option<Json>,
-    /// Members that this version of the library does not know.
-    pub extra: Extra,
-}
-
-/// The members that blocks of any type have. Which of them a block must have is known when its type is, and that may come
-/// last.
+/// The members that blocks of any type have. The type decides which of them a block must have, and it may come last.
 #[derive(Default)]
 struct Members {
     kind: Option<Kind>,
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
-    /// What only resources have.
-    rare: Option<Box<Rare>>,
+    /// The members that only resources have.
+    of_resource: Option<Box<ResourceMembers>>,
     annotations: Option<Box<Annotations>>,
     meta: Option<Json>,
     extra: Extra,
 }
 
 #[derive(Default)]
-struct Rare {
+struct ResourceMembers {
     uri: Option<String>,
     name: Option<String>,
     title: Option<String>,
@@ -249,17 +290,36 @@ struct Rare {
     resource: Option<ResourceContents>,
 }
 
+/// The type of a block. The known types take no memory.
+struct Kind(Cow<'static, str>);
+
+impl FromJson for Kind {
+    const EXPECTED: &'static str = "a string";
+
+    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
+        const KNOWN: [&str; 5] = ["text", "image", "audio", "resource_link", "resource"];
+        let raw = reader.raw()?;
+        let Some(inside) = raw.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')) else {
+            return Ok(Err(type_mismatch(raw)));
+        };
+        Ok(Ok(Kind(match KNOWN.iter().find(|known| **known == inside) {
+            Some(known) => Cow::Borrowed(known),
+            None => Cow::Owned(key_text(inside.as_bytes()).into_owned()),
+        })))
+    }
+}
+
 impl FromJson for ContentBlock {
     const EXPECTED: &'static str = "a content block";
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut members = Members::default();
-        let first = reader.next_byte();
+        let is_object = reader.next_byte() == Some(b'{');
         let start = reader.position();
-        if first == Some(b'{') {
+        if is_object {
             reader.members(&mut |name, reader| members.read(name, reader))?;
         } else {
-            reader.raw()?;
+            reader.skip()?;
         }
         let text = reader.since(start);
         Ok(Ok(members.into_block().unwrap_or_else(|kind| {
@@ -282,26 +342,26 @@ impl Members {
             "annotations" => member(&mut self.annotations, extra, name, reader),
             "_meta" => member(&mut self.meta, extra, name, reader),
             "uri" | "name" | "title" | "description" | "size" | "icons" | "resource" => {
-                let rare = self.rare.get_or_insert_default();
+                let members = self.of_resource.get_or_insert_default();
                 match name {
-                    "uri" => member(&mut rare.uri, extra, name, reader),
-                    "name" => member(&mut rare.name, extra, name, reader),
-                    "title" => member(&mut rare.title, extra, name, reader),
-                    "description" => member(&mut rare.description, extra, name, reader),
-                    "size" => member(&mut rare.size, extra, name, reader),
-                    "icons" => member(&mut rare.icons, extra, name, reader),
-                    _ => member(&mut rare.resource, extra, name, reader),
+                    "uri" => member(&mut members.uri, extra, name, reader),
+                    "name" => member(&mut members.name, extra, name, reader),
+                    "title" => member(&mut members.title, extra, name, reader),
+                    "description" => member(&mut members.description, extra, name, reader),
+                    "size" => member(&mut members.size, extra, name, reader),
+                    "icons" => member(&mut members.icons, extra, name, reader),
+                    _ => member(&mut members.resource, extra, name, reader),
                 }
             }
-            _ => extra.keep(name, reader),
+            _ => extra.read(name, reader),
         }
     }
 
-    /// The block, or its type where it is none that is known.
+    /// Returns the block, or its type if the members do not make a block of a known type.
     fn into_block(self) -> Result<ContentBlock, Option<Kind>> {
-        let Members { kind, text, data, mime_type, rare, annotations, meta, extra } = self;
+        let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);
-        Ok(match (known, text, data, rare.map(|rare| *rare)) {
+        Ok(match (known, text, data, of_resource.map(|members| *members)) {
             ("text", Some(text), ..) => ContentBlock::Text(TextContent { text, annotations, meta, extra }),
             ("image", _, Some(data), _) => {
                 let mime_type = mime_type.unwrap_or_default();
@@ -311,7 +371,12 @@ impl Members {
                 let mime_type = mime_type.unwrap_or_default();
                 ContentBlock::Audio(AudioContent { data, mime_type, annotations, meta, extra })
             }
-            ("resource_link", _, _, Some(Rare { uri: Some(uri), name, title, description, size, icons, .. })) => {
+            (
+                "resource_link",
+                _,
+                _,
+                Some(ResourceMembers { uri: Some(uri), name, title, description, size, icons, .. }),
+            ) => {
                 let name = name.unwrap_or_else(|| uri.clone());
                 let icons = icons.unwrap_or_default();
                 ContentBlock::ResourceLink(Box::new(ResourceLink {
@@ -327,7 +392,7 @@ impl Members {
                     extra,
                 }))
             }
-            ("resource", _, _, Some(Rare { resource: Some(resource), .. })) => {
+            ("resource", _, _, Some(ResourceMembers { resource: Some(resource), .. })) => {
                 ContentBlock::Resource(Box::new(EmbeddedResource { resource, annotations, meta, extra }))
             }
             _ => return Err(kind),
@@ -335,7 +400,7 @@ impl Members {
     }
 }
 
-/// Reads a member into its place. What is not of its type is kept under its name; null stands for an absent member.
+/// Reads a member of a block. A value of another type is kept under its name among the unknown members; `null` counts as absent.
 #[inline(never)]
 pub(super) fn member<T: FromJson>(
     place: &mut Option<T>,

@@ -1,6 +1,6 @@
-//! Elicitation: what servers ask of the person who uses the client (2026-07-28, client/elicitation).
+//! Elicitation: a server asks the user for input (2026-07-28, client/elicitation).
 //!
-//! There are two modes: a form, whose fields are described by a [`FormSchema`], and an address that the person is to visit.
+//! There are two modes: a form, whose fields a [`FormSchema`] describes, and a URL for the user to visit.
 
 use alloc::string::String;
 
@@ -9,29 +9,30 @@ use serde::{Serialize, Serializer};
 use super::FormSchema;
 use super::elicitation_check::FormError;
 use super::object::object;
-use super::words::words;
+use super::open_enum::open_enum;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::{Json, JsonError};
+use crate::url::Url;
 
 /// Parameters of `elicitation/create`, by mode. A request without a mode is a form, as up to 2025-06-18.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
-    /// Fields to be filled in.
+    /// A form to fill in.
     Form(ElicitForm),
-    /// An address to visit (from 2025-11-25).
+    /// A URL to visit (from 2025-11-25).
     Url(ElicitUrl),
     /// A mode that this version of the library does not know.
     Other(ElicitOther),
 }
 
 object! {
-    /// A form for a person to fill in (2026-07-28, client/elicitation, "Form Mode Elicitation Requests").
+    /// A form for the user to fill in (2026-07-28, client/elicitation, "Form Mode Elicitation Requests").
     pub struct ElicitForm("an object") {
-        /// `form`, or absent, which means the same.
+        /// The mode: `form`, or absent, which means the same.
         optional mode: String = "mode",
-        /// What is asked for and why, for the person.
+        /// What the server asks for and why, in words for the user.
         required message: String = "message",
         /// The fields.
         required requested_schema: FormSchema = "requestedSchema",
@@ -41,16 +42,16 @@ object! {
 }
 
 object! {
-    /// An address for a person to visit (2026-07-28, client/elicitation, "URL Mode Elicitation Requests").
+    /// A URL for the user to visit (2026-07-28, client/elicitation, "URL Mode Elicitation Requests").
     ///
-    /// What happens there does not pass through this client. The whole address is to be shown, with its host made plain,
-    /// and must neither be opened without consent nor fetched at all ("Safe URL Handling").
+    /// What happens at the URL does not pass through this client. Show the whole URL, with its host made plain. Do not open it
+    /// without the user's consent, and never fetch it ("Safe URL Handling").
     pub struct ElicitUrl("an object", tag "mode" = "url") {
-        /// Why, for the person.
+        /// Why the server asks, in words for the user.
         required message: String = "message",
-        /// The address.
+        /// The URL.
         required url: String = "url",
-        /// What `notifications/elicitation/complete` calls it (2025-11-25 only).
+        /// The id by which `notifications/elicitation/complete` names this request (2025-11-25 only).
         optional elicitation_id: String = "elicitationId",
         /// Metadata.
         optional meta: Json = "_meta",
@@ -58,35 +59,28 @@ object! {
 }
 
 impl ElicitUrl {
-    /// The host of the address, as it stands there: what decides whom the person will talk to. `None` for an address
-    /// without one.
+    /// Returns the host of the URL, which decides whom the user will talk to. Returns `None` for a URL without one.
+    ///
+    /// A user name and password before an `@` are not part of it, although servers may make them look like a host.
     pub fn host(&self) -> Option<&str> {
-        let (_, rest) = self.url.split_once("://")?;
-        let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-        // What stands before the @ is a name and a password, and often meant to be taken for the host.
-        let host = authority.rsplit('@').next().unwrap_or_default();
-        let end = match host.strip_prefix('[') {
-            Some(inside) => inside.find(']').map_or(host.len(), |at| at + 2),
-            None => host.find(':').unwrap_or(host.len()),
-        };
-        Some(&host[..end]).filter(|host| !host.is_empty())
+        Url::split(&self.url)?.host()
     }
 }
 
-/// A question in a mode that this version of the library does not know.
+/// A request in a mode that this version of the library does not know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ElicitOther {
     /// The mode.
     pub mode: String,
-    /// What is asked for and why; empty where the server does not say.
+    /// What the server asks for and why; empty if it does not say.
     pub message: String,
-    /// All of it, as it came.
+    /// The parameters as JSON.
     pub raw: Json,
 }
 
 impl ElicitParams {
-    /// As it stands on the wire.
+    /// Returns the mode as the protocol writes it.
     pub fn mode(&self) -> &str {
         match self {
             ElicitParams::Form(_) => FORM,
@@ -95,7 +89,7 @@ impl ElicitParams {
         }
     }
 
-    /// What is asked for and why, for the person.
+    /// Returns what the server asks for and why, in words for the user.
     pub fn message(&self) -> &str {
         match self {
             ElicitParams::Form(form) => &form.message,
@@ -105,10 +99,12 @@ impl ElicitParams {
     }
 }
 
+/// The mode of a form.
 pub(crate) const FORM: &str = "form";
-pub(crate) const URL: &str = "url";
+/// The mode of a URL to visit.
+const URL: &str = "url";
 
-/// The mode that the text of some parameters names.
+/// Returns the mode that parameters name.
 pub(crate) fn elicitation_mode(params: &Json) -> String {
     params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
 }
@@ -147,20 +143,21 @@ impl Serialize for ElicitParams {
     }
 }
 
-words! {
-    /// What the person did (2026-07-28, client/elicitation, "Response Actions").
+open_enum! {
+    /// What the user did (2026-07-28, client/elicitation, "Response Actions").
     pub enum ElicitAction {
-        /// Dismissed the question without a choice.
+        /// The user dismissed the request without a choice.
+        #[default]
         Cancel = "cancel",
-        /// Said no.
+        /// The user refused.
         Decline = "decline",
-        /// Said yes, and filled in what was asked for.
+        /// The user agreed, and filled in the form if there is one.
         Accept = "accept",
     }
 }
 
 object! {
-    /// The answer to `elicitation/create` (`ElicitResult`).
+    /// The client's answer to `elicitation/create` (`ElicitResult`).
     ///
     /// ```
     /// use mcpwire_core::ElicitResult;
@@ -172,24 +169,23 @@ object! {
     /// assert_eq!(result.content.unwrap().get(), r#"{"name":"Ada","age":36}"#);
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
-    pub struct ElicitResult("an object", finish without_null) {
-        /// What the person did.
+    pub struct ElicitResult("an object", finish objects_only) {
+        /// What the user did.
         required action: ElicitAction = "action",
-        /// What was filled in: an object whose members are strings, numbers, booleans, or arrays of strings. Only for a
-        /// form that was accepted.
+        /// The fields of a form that was accepted: an object whose members are strings, numbers, booleans, or arrays of strings.
         optional content: Json = "content",
         /// Metadata (up to 2025-11-25).
         optional meta: Json = "_meta",
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it has the last word on an object, and says yes")]
-fn without_null(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
+#[expect(clippy::unnecessary_wraps, reason = "`finish` may reject an object, and this one does not")]
+fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
     Ok(ElicitResult { content: result.content.filter(Json::is_object), ..result })
 }
 
 impl ElicitResult {
-    /// The person filled in the form: anything that serialises as an object. Members that are `null` count as left empty.
+    /// The user filled in the form. `content` must serialise as an object; members that are `null` count as left empty.
     ///
     /// # Errors
     /// If it does not serialise.
@@ -197,17 +193,17 @@ impl ElicitResult {
         Ok(ElicitResult { content: Some(Json::from_value(content)?), ..ElicitResult::of(ElicitAction::Accept) })
     }
 
-    /// The person said no.
+    /// The user refused.
     pub fn decline() -> Self {
         ElicitResult::of(ElicitAction::Decline)
     }
 
-    /// The person dismissed the question.
+    /// The user dismissed the request.
     pub fn cancel() -> Self {
         ElicitResult::of(ElicitAction::Cancel)
     }
 
-    /// The person did this, and filled in nothing. Accepting a form so takes the defaults.
+    /// The user did this and filled in nothing. To accept a form so is to take its defaults.
     pub fn of(action: ElicitAction) -> Self {
         ElicitResult { action, ..ElicitResult::default() }
     }
@@ -220,8 +216,8 @@ impl From<ElicitAction> for ElicitResult {
 }
 
 impl ElicitForm {
-    /// The answer as it may be sent: what was accepted has its defaults filled in and fits the schema; what was not
-    /// accepted has no content.
+    /// Prepares an answer to be sent: fills in the defaults of an accepted form and checks it against the schema, and removes the
+    /// content of any other answer.
     ///
     /// # Errors
     /// What is wrong with the answer, field by field.
@@ -235,10 +231,10 @@ impl ElicitForm {
 }
 
 object! {
-    /// What the person was sent away for is done: what `notifications/elicitation/complete` carries (2025-11-25,
-    /// client/elicitation, "Completion Notifications for URL Mode Elicitation"). Ids that are not known are to be ignored.
+    /// Parameters of `notifications/elicitation/complete`: the user is done at a URL (2025-11-25, client/elicitation, "Completion
+    /// Notifications for URL Mode Elicitation"). Ignore an id that is not known.
     pub struct ElicitationComplete("an object") {
-        /// Which question: its [`ElicitUrl::elicitation_id`].
+        /// The id of the request: its [`ElicitUrl::elicitation_id`].
         required elicitation_id: String = "elicitationId",
         /// Metadata.
         optional meta: Json = "_meta",

@@ -1,4 +1,4 @@
-//! From what a person filled in to an answer that fits the form.
+//! Checks what the user filled in against the schema of a form.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -13,11 +13,11 @@ use crate::json::read::Reader;
 use crate::json::{Json, scan};
 use crate::printable;
 
-/// Why an answer does not fit a form: one entry for each field that is wrong.
+/// Why an answer does not fit a form.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormError {
-    /// The fields, in the form's order.
+    /// The fields that are wrong, in the form's order.
     pub fields: Vec<FieldError>,
 }
 
@@ -25,9 +25,9 @@ pub struct FormError {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FieldError {
-    /// The name of the field; empty where the answer as a whole is wrong.
+    /// The name of the field; empty if the answer as a whole is wrong.
     pub field: String,
-    /// What is wrong with it.
+    /// What is wrong with the field.
     pub problem: FieldProblem,
 }
 
@@ -35,53 +35,53 @@ pub struct FieldError {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldProblem {
-    /// It must be filled in, and is not.
+    /// The field must be filled in, and is not.
     Missing,
-    /// It is of another type.
+    /// The value is of another type.
     Type {
-        /// What it must be.
+        /// The type that the value must have.
         expected: &'static str,
-        /// What it is.
+        /// The type that the value has.
         found: &'static str,
     },
-    /// It has fewer characters than it must have.
+    /// The text is too short.
     TooShort {
-        /// The least number of characters.
+        /// The minimum number of characters.
         min: u64,
     },
-    /// It has more characters than it may have.
+    /// The text is too long.
     TooLong {
-        /// The greatest number of characters.
+        /// The maximum number of characters.
         max: u64,
     },
-    /// It does not look as it must.
+    /// The text does not have this format.
     Format(StringFormat),
-    /// It is less than it must be.
+    /// The number is too small.
     TooSmall {
-        /// The least.
+        /// The minimum.
         min: f64,
     },
-    /// It is more than it may be.
+    /// The number is too large.
     TooLarge {
-        /// The greatest.
+        /// The maximum.
         max: f64,
     },
-    /// It is none of what there is to choose from.
+    /// The value is not one of the choices.
     NotAChoice {
-        /// What it is.
+        /// The value.
         found: String,
     },
-    /// Fewer are chosen than must be.
+    /// Too few values are chosen.
     TooFew {
-        /// The least number.
+        /// The minimum number of values.
         min: u64,
     },
-    /// More are chosen than may be.
+    /// Too many values are chosen.
     TooMany {
-        /// The greatest number.
+        /// The maximum number of values.
         max: u64,
     },
-    /// The form does not have it, and takes no other fields.
+    /// The form does not have this field, and takes no other fields.
     Unexpected,
 }
 
@@ -126,7 +126,7 @@ impl fmt::Display for FieldError {
 
 impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// More than these make no message that is read.
+        /// Maximum number of fields in the message. Nobody reads more.
         const SHOWN: usize = 10;
         for (at, field) in self.fields.iter().take(SHOWN).enumerate() {
             write!(f, "{}{field}", if at == 0 { "" } else { "; " })?;
@@ -142,8 +142,9 @@ impl core::error::Error for FieldError {}
 impl core::error::Error for FormError {}
 
 impl FormSchema {
-    /// An answer with the defaults of what was left out, and without members that are `null`, if it fits the form then.
-    /// Defaults are those of fields of all types; `None` is a form that was accepted as it stood.
+    /// Fills in the defaults of an answer, removes members that are `null`, and checks the result.
+    ///
+    /// `None` is a form that the user accepted as it was.
     ///
     /// ```
     /// use mcpwire_core::{FormSchema, Json};
@@ -169,7 +170,7 @@ impl FormSchema {
         self.validate(&content).map(|()| content)
     }
 
-    /// An answer with the defaults of what was left out, and without members that are `null`.
+    /// Fills in the defaults of an answer, and removes members that are `null`.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();
@@ -188,8 +189,8 @@ impl FormSchema {
 
     /// Checks an answer against the form.
     ///
-    /// What the form does not have is taken if its value is one that answers may have, unless the form says that it takes
-    /// no other fields (`additionalProperties`).
+    /// The answer may have fields that the form does not describe, unless the form forbids it (`additionalProperties`). Their values
+    /// must be of a type that answers may have.
     ///
     /// # Errors
     /// What is wrong, field by field.
@@ -214,7 +215,7 @@ impl FormSchema {
                 None => {}
             }
         }
-        // A field may be required and not described.
+        // A field may be required without being described.
         for name in required.iter().filter(|name| !known.contains(**name) && !given.contains_key(**name)) {
             wrong(name, FieldProblem::Missing);
         }
@@ -224,14 +225,14 @@ impl FormSchema {
                 wrong(name, FieldProblem::Unexpected);
             } else if !is_allowed_at_all(value) {
                 let expected = "a string, a number, a boolean or an array of strings";
-                wrong(name, FieldProblem::Type { expected, found: type_of(value) });
+                wrong(name, FieldProblem::Type { expected, found: type_name(value) });
             }
         }
         if fields.is_empty() { Ok(()) } else { Err(FormError { fields }) }
     }
 }
 
-/// The members of an answer that are filled in. Of a name that comes twice, the last counts.
+/// Returns the members of an answer that are filled in. If a name occurs twice, the last value counts.
 fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
     let bytes = content.map_or(&b"{}"[..], |content| content.get().as_bytes());
     scan::members(bytes)
@@ -243,15 +244,11 @@ fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
 }
 
 fn not_an_object(content: &Json) -> FieldError {
-    let problem = FieldProblem::Type { expected: "an object", found: type_of(content.get()) };
+    let problem = FieldProblem::Type { expected: "an object", found: type_name(content.get()) };
     FieldError { field: String::new(), problem }
 }
 
-fn type_of(value: &str) -> &'static str {
-    type_name(value)
-}
-
-/// What a member of an answer may be, whatever the form says (`ElicitResult`).
+/// Returns whether the value is of a type that members of an answer may have (`ElicitResult`).
 fn is_allowed_at_all(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
@@ -260,7 +257,7 @@ fn is_allowed_at_all(value: &str) -> bool {
     }
 }
 
-/// The elements of an array that has nothing but strings.
+/// Returns the elements of an array of strings, or `None` for any other value.
 fn strings(value: &str) -> Option<Vec<String>> {
     let mut reader = Reader::new(value);
     if reader.next_byte() != Some(b'[') {
@@ -278,9 +275,9 @@ fn strings(value: &str) -> Option<Vec<String>> {
 }
 
 impl FieldSchema {
-    /// Checks the value of a field, as JSON text.
+    /// Checks the value of a field, given as JSON text.
     pub(crate) fn validate(&self, value: &str) -> Result<(), FieldProblem> {
-        let wrong_type = |expected| FieldProblem::Type { expected, found: type_of(value) };
+        let wrong_type = |expected| FieldProblem::Type { expected, found: type_name(value) };
         match self {
             FieldSchema::String(schema) => {
                 schema.validate(&from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
@@ -315,7 +312,7 @@ impl NumberSchema {
     fn validate(&self, text: &str) -> Result<(), FieldProblem> {
         let expected = if self.kind == NumberKind::Integer { "a whole number" } else { "a number" };
         let wrong_type = |found| FieldProblem::Type { expected, found };
-        let number: f64 = from_json::from_str(text).ok_or(wrong_type(type_of(text)))?;
+        let number: f64 = from_json::from_str(text).ok_or(wrong_type(type_name(text)))?;
         if self.kind == NumberKind::Integer && !is_whole(text, number) {
             return Err(wrong_type("a fraction"));
         }
@@ -327,15 +324,15 @@ impl NumberSchema {
     }
 }
 
-/// `1.0` and `1e3` are whole numbers as well.
+/// Returns whether a number is whole. `1.0` and `1e3` are.
 fn is_whole(text: &str, number: f64) -> bool {
-    // Beyond it there are no fractions.
+    // Floats beyond 2^53 have no fraction.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
         clippy::float_cmp,
-        reason = "it is below 2^53"
+        reason = "floats below 2^53 without a fraction are exact integers"
     )]
     let has_no_fraction = |number: f64| (number as i64) as f64 == number;
     !text.contains(['.', 'e', 'E']) || number.abs() >= EXACT || has_no_fraction(number)

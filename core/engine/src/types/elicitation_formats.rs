@@ -1,9 +1,9 @@
-//! What the texts of a form must look like: the formats of JSON Schema that forms have.
+//! The formats of the texts of a form, which are those of JSON Schema.
 
 use super::StringFormat;
 
 impl StringFormat {
-    /// Whether a text is of this format. Any text is of a format that is not known.
+    /// Returns whether a text has this format. Any text has a format that is not known.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             StringFormat::Email => is_email(text),
@@ -15,7 +15,7 @@ impl StringFormat {
     }
 }
 
-/// `name@host`: what mail systems take, without the quotes and comments of RFC 5322.
+/// `name@host` as mail systems accept it, without the quotes and comments of RFC 5322.
 fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let is_atom = |part: &str| {
@@ -30,7 +30,7 @@ fn is_email(text: &str) -> bool {
     name.len() <= 64 && name.split('.').all(is_atom) && host.len() <= 255 && host.split('.').all(is_label)
 }
 
-/// A scheme, and what may stand after one (RFC 3986, section 3).
+/// A scheme, and the characters that may follow one (RFC 3986, section 3).
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let mut letters = scheme.chars();

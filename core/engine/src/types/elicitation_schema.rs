@@ -1,4 +1,4 @@
-//! What a form asks for: a flat object of fields (2026-07-28, client/elicitation, "Requested Schema").
+//! The schema of a form: a flat object of fields (2026-07-28, client/elicitation, "Requested Schema").
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::object::object;
-use super::words::words;
+use super::open_enum::open_enum;
 use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
@@ -18,20 +18,20 @@ object! {
     /// The fields of a form, in the server's order.
     pub struct FormSchema("a schema", tag "type" = "object") {
         /// The fields.
-        or_blank properties: FormFields = "properties",
-        /// The names of those that must be filled in.
+        always properties: FormFields = "properties",
+        /// The names of the fields that must be filled in.
         or_default required: Vec<String> = "required",
     }
 }
 
 impl FormSchema {
-    /// The fields, each with whether it must be filled in.
+    /// Iterates over the fields, each with whether it must be filled in.
     pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
         let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
     }
 
-    /// The field of this name.
+    /// Returns the field of this name.
     pub fn field(&self, name: &str) -> Option<&FormField> {
         self.properties.0.iter().find(|field| field.name == name)
     }
@@ -41,20 +41,20 @@ impl FormSchema {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormField {
-    /// The name that the answer has it under.
+    /// The name of the field, under which the answer has its value.
     pub name: String,
-    /// What it takes.
+    /// The values that the field takes.
     pub schema: FieldSchema,
 }
 
 impl FormField {
-    /// The name to show: the title where there is one.
+    /// Returns the name to show to people: the title if there is one, or else the name.
     pub fn display_name(&self) -> &str {
         self.schema.title().unwrap_or(&self.name)
     }
 }
 
-/// Fields in the order in which the server sent them: the order in which they are asked for.
+/// The fields of a form, in the server's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FormFields(pub Vec<FormField>);
 
@@ -66,7 +66,7 @@ impl FromJson for FormFields {
             return from_json::skip_mismatch(reader).map(Err);
         }
         let mut fields: Vec<FormField> = Vec::new();
-        // Of a name that comes twice, the last counts; the first has the place.
+        // If a name occurs twice, the last schema counts, in the place of the first.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         reader.members(&mut |name, reader| {
             let schema = FieldSchema::of(reader.raw()?);
@@ -82,6 +82,8 @@ impl FromJson for FormFields {
     }
 }
 
+from_json::impl_deserialize!(FormFields);
+
 impl Serialize for FormFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
@@ -92,7 +94,7 @@ impl Serialize for FormFields {
     }
 }
 
-/// What a field takes (`PrimitiveSchemaDefinition`).
+/// The values that a field takes (`PrimitiveSchemaDefinition`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {
@@ -100,44 +102,45 @@ pub enum FieldSchema {
     String(StringSchema),
     /// A number.
     Number(NumberSchema),
-    /// Yes or no.
+    /// A boolean.
     Boolean(BooleanSchema),
-    /// One of several.
+    /// One of several values.
     Enum(Box<EnumSchema>),
-    /// Any of several (from 2025-11-25).
+    /// Any number of several values (from 2025-11-25).
     MultiSelect(Box<MultiSelectSchema>),
-    /// Anything else, as it came. Answers to it are not checked.
+    /// Any other schema, as JSON. Values of such a field are not checked.
     Unknown(Json),
 }
 
 object! {
     /// A field that takes a text.
     pub struct StringSchema("a schema", tag "type" = "string") {
-        /// The name that people read.
+        /// The name to show to people.
         optional title: String = "title",
-        /// What it is for.
+        /// What the field is for.
         optional description: String = "description",
-        /// The least number of characters.
+        /// The minimum number of characters.
         optional min_length: u64 = "minLength",
-        /// The greatest number of characters.
+        /// The maximum number of characters.
         optional max_length: u64 = "maxLength",
-        /// What the text must look like.
+        /// The format of the text.
         optional format: StringFormat = "format",
-        /// What it is if nobody says (from 2025-11-25).
+        /// The default value (from 2025-11-25).
         optional default: String = "default",
     }
 }
 
-words! {
-    /// What a text must look like. Formats that the specification does not have are not checked.
+open_enum! {
+    /// The format of a text. A format that the specification does not define is not checked.
     pub enum StringFormat {
-        /// An address of electronic mail.
+        /// An email address.
+        #[default]
         Email = "email",
-        /// An address with its scheme (RFC 3986).
+        /// An absolute URI (RFC 3986).
         Uri = "uri",
-        /// A day, such as `2026-07-28` (RFC 3339).
+        /// A date, such as `2026-07-28` (RFC 3339).
         Date = "date",
-        /// A time with its day and zone, such as `2026-07-28T12:00:00Z` (RFC 3339).
+        /// A date with time and zone, such as `2026-07-28T12:00:00Z` (RFC 3339).
         DateTime = "date-time",
     }
 }
@@ -145,121 +148,122 @@ words! {
 object! {
     /// A field that takes a number.
     pub struct NumberSchema("a schema", finish number_default) {
-        /// Whether it must be a whole number.
-        or_blank kind: NumberKind = "type",
-        /// The name that people read.
+        /// Whether the number must be whole.
+        always kind: NumberKind = "type",
+        /// The name to show to people.
         optional title: String = "title",
-        /// What it is for.
+        /// What the field is for.
         optional description: String = "description",
-        /// The least.
+        /// The minimum.
         optional minimum: f64 = "minimum",
-        /// The greatest.
+        /// The maximum.
         optional maximum: f64 = "maximum",
-        /// What it is if nobody says: a number, as the server wrote it (from 2025-11-25).
+        /// The default value: a number, as the server wrote it (from 2025-11-25).
         optional default: Json = "default",
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it has the last word on an object, and says yes")]
+#[expect(clippy::unnecessary_wraps, reason = "`finish` may reject an object, and this one does not")]
 fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
     let is_number = |json: &Json| json.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
     Ok(NumberSchema { default: schema.default.filter(is_number), ..schema })
 }
 
-words! {
-    /// Which numbers.
+open_enum! {
+    /// Which numbers a field takes.
     pub enum NumberKind {
-        /// Any.
+        /// Any number.
+        #[default]
         Number = "number",
-        /// Whole ones.
+        /// Whole numbers.
         Integer = "integer",
     }
 }
 
 object! {
-    /// A field that takes yes or no.
+    /// A field that takes a boolean.
     pub struct BooleanSchema("a schema", tag "type" = "boolean") {
-        /// The name that people read.
+        /// The name to show to people.
         optional title: String = "title",
-        /// What it is for.
+        /// What the field is for.
         optional description: String = "description",
-        /// What it is if nobody says.
+        /// The default value.
         optional default: bool = "default",
     }
 }
 
 object! {
-    /// A field that takes one of several values, in all shapes that the revisions have for it; [`EnumSchema::choices`] is
-    /// the same for all.
+    /// A field that takes one of several values. It covers the shapes of all revisions; [`EnumSchema::choices`] hides their
+    /// differences.
     pub struct EnumSchema("a schema", tag "type" = "string") {
-        /// The name that people read.
+        /// The name to show to people.
         optional title: String = "title",
-        /// What it is for.
+        /// What the field is for.
         optional description: String = "description",
-        /// The values, where they have no titles, or those of `enumNames`.
+        /// The values, without titles or with the titles of `enumNames`.
         or_default values: Vec<String> = "enum",
-        /// The titles of those values (2025-06-18; later revisions have `oneOf`).
+        /// The titles of the values (2025-06-18; later revisions have `oneOf`).
         or_default names: Vec<String> = "enumNames",
-        /// The values with their titles (from 2025-11-25).
+        /// The values with titles (from 2025-11-25).
         or_default one_of: Vec<EnumOption> = "oneOf",
-        /// What it is if nobody says (from 2025-11-25).
+        /// The default value (from 2025-11-25).
         optional default: String = "default",
     }
 }
 
 impl EnumSchema {
-    /// What there is to choose from: values and their titles.
+    /// Returns the values to choose from, with their titles.
     pub fn choices(&self) -> Choices<'_> {
         Choices { values: &self.values, names: &self.names, titled: &self.one_of }
     }
 }
 
 object! {
-    /// A value to choose, with its title.
+    /// A value to choose, with a title.
     pub struct EnumOption("an option") {
         /// The value.
         required value: String = "const",
-        /// The title; the value itself where the server sent none.
+        /// The title, if the server sends one.
         optional title: String = "title",
     }
 }
 
 object! {
-    /// A field that takes any of several values (from 2025-11-25).
+    /// A field that takes any number of several values (from 2025-11-25).
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
-        /// The name that people read.
+        /// The name to show to people.
         optional title: String = "title",
-        /// What it is for.
+        /// What the field is for.
         optional description: String = "description",
-        /// The least number of values.
+        /// The minimum number of values.
         optional min_items: u64 = "minItems",
-        /// The greatest number of values.
+        /// The maximum number of values.
         optional max_items: u64 = "maxItems",
-        /// What there is to choose from.
+        /// The values to choose from.
         required items: MultiSelectItems = "items",
-        /// What it is if nobody says.
+        /// The default value.
         optional default: Vec<String> = "default",
     }
 }
 
 object! {
-    /// What there is to choose from in a [`MultiSelectSchema`].
+    /// The values to choose from in a [`MultiSelectSchema`].
     pub struct MultiSelectItems("a schema") {
-        /// The values, where they have no titles.
+        /// The values without titles.
         or_default values: Vec<String> = "enum",
-        /// The values with their titles.
+        /// The values with titles.
         or_default any_of: Vec<EnumOption> = "anyOf",
     }
 }
 
 impl MultiSelectSchema {
-    /// What there is to choose from: values and their titles.
+    /// Returns the values to choose from, with their titles.
     pub fn choices(&self) -> Choices<'_> {
         Choices { values: &self.items.values, names: &[], titled: &self.items.any_of }
     }
 }
 
-/// What there is to choose from.
+/// The values to choose from, with their titles.
 #[derive(Clone, Copy, Debug)]
 pub struct Choices<'a> {
     values: &'a [String],
@@ -268,9 +272,9 @@ pub struct Choices<'a> {
 }
 
 impl<'a> Choices<'a> {
-    /// Each value with its title, which is the value itself where there is no other.
+    /// Iterates over the values, each with its title. A value without a title is its own.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        // Names that do not belong to the values one by one may belong to others.
+        // If the numbers of values and names differ, it is not known which name belongs to which value.
         let names = if self.names.len() == self.values.len() { self.names } else { &[] };
         let plain =
             self.values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
@@ -279,24 +283,24 @@ impl<'a> Choices<'a> {
         plain.chain(titled)
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(self) -> usize {
         self.values.len() + self.titled.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no values.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether this is one of the values.
+    /// Returns whether `value` is one of the values.
     pub fn contains(self, value: &str) -> bool {
         self.iter().any(|(known, _)| known == value)
     }
 }
 
 impl FieldSchema {
-    /// The name that people read.
+    /// Returns the name to show to people, if the schema has one.
     pub fn title(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.title.as_deref(),
@@ -308,7 +312,7 @@ impl FieldSchema {
         }
     }
 
-    /// What it is for.
+    /// Returns what the field is for, if the schema says it.
     pub fn description(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.description.as_deref(),
@@ -320,7 +324,7 @@ impl FieldSchema {
         }
     }
 
-    /// What it is if nobody says.
+    /// Returns the default value, if there is one.
     pub fn default_value(&self) -> Option<Json> {
         match self {
             FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
@@ -345,7 +349,7 @@ impl FieldSchema {
         let has = |name| json.member_text(name).is_some_and(|text| text.starts_with('['));
         let kind: Option<String> = json.member_text("type").and_then(from_json::from_str);
         match kind.as_deref() {
-            // Some servers leave out the type of what is a choice of texts.
+            // Some servers leave out the type of a choice of texts.
             Some("string") | None if has("enum") || has("oneOf") => {
                 let schema: Box<EnumSchema> = from_json::from_str(raw)?;
                 Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
@@ -362,7 +366,7 @@ impl FieldSchema {
     }
 }
 
-/// Text, booleans and lists of text can always be written.
+/// Writes a text, a boolean or a list of texts, which cannot fail.
 fn json_of(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

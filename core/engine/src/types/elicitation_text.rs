@@ -1,4 +1,4 @@
-//! From what a person typed to the value of a field.
+//! Parses what the user typed into the value of a field.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use super::{Choices, FieldProblem, FieldSchema, NumberKind};
 use crate::json::Json;
 
 impl FieldSchema {
-    /// The value that a person means who typed this, if the field takes it.
+    /// Parses a text that the user typed into a value of this field.
     ///
-    /// A number may have spaces around it; yes and no may be said in several ways; a choice is named by its value, its title
-    /// or its number from 1 on, and several are separated by commas. What a field takes that is of no known kind is JSON, or
-    /// else text.
+    /// A number may have spaces around it. A boolean may be `yes`, `y`, `true`, `on`, `1` or their opposites. A choice is named by its
+    /// value, its title or its number from 1 on; several choices are separated by commas. For a field of an unknown type the text
+    /// is JSON, or else a string.
     ///
     /// ```
     /// use mcpwire_core::{FieldSchema, Json};
@@ -24,7 +24,7 @@ impl FieldSchema {
     /// ```
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why the field does not take the value.
     pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
         let value = match self {
             FieldSchema::String(_) => string(text),
@@ -55,11 +55,11 @@ impl FieldSchema {
 }
 
 fn string(text: &str) -> Json {
-    // Text can always be written.
+    // A text cannot fail to serialise.
     Json::from_value(text).unwrap_or_default()
 }
 
-/// A number in JSON's spelling, or in one that people have.
+/// Parses a number in the notation of JSON, or in one that people use, such as `+1` or `.5`.
 fn number(text: &str) -> Option<Json> {
     let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
     let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
@@ -81,7 +81,7 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// The value of the choice that a text names: by its value, then by its title, then by its place.
+/// Returns the value of the choice that a text names: by its value, then by its title, then by its number.
 fn choice<'a>(choices: Choices<'a>, text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.iter().nth(place.checked_sub(1)?));

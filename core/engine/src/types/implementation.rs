@@ -1,4 +1,4 @@
-//! Who speaks: the name and version that client and server give of themselves.
+//! The name and version of a client or server.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,45 +6,47 @@ use alloc::vec::Vec;
 use super::object::object;
 
 object! {
-    /// Name and version of a client or server (`Implementation`). Self-reported: for display and logs, not for decisions.
+    /// Name and version of a client or server (`Implementation`).
+    ///
+    /// The peer reports them itself: use them for display and logs, not for decisions.
     pub struct Implementation("an implementation") {
-        /// The name that programs use.
-        or_blank name: String = "name",
+        /// The name for programs.
+        always name: String = "name",
         /// The version; may be empty.
-        or_blank version: String = "version",
-        /// The name that people read.
+        always version: String = "version",
+        /// The name to show to people.
         optional title: String = "title",
-        /// What it is.
+        /// What the program is.
         optional description: String = "description",
-        /// Where to read more.
+        /// The URL of the program's website.
         optional website_url: String = "websiteUrl",
-        /// Pictures of it.
+        /// Icons of the program.
         or_default icons: Vec<Icon> = "icons",
     }
 }
 
 impl Implementation {
-    /// A name and a version.
+    /// An implementation with this name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Implementation { name: name.into(), version: version.into(), ..Implementation::default() }
     }
 
-    /// The name to show: the title where there is one.
+    /// Returns the name to show to people: the title if there is one, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// A picture that stands for something (`Icon`, from 2025-11-25). The address is untrusted: nothing fetches it here.
+    /// An icon (`Icon`, from 2025-11-25). Its URL is untrusted, and this library never fetches it.
     pub struct Icon("an icon") {
-        /// An `https:` or `data:` address.
+        /// An `https:` or `data:` URL.
         required src: String = "src",
-        /// Its media type, if it is not to be guessed from the address.
+        /// The media type; absent if it follows from the URL.
         optional mime_type: String = "mimeType",
-        /// Sizes such as `48x48` or `any`.
+        /// Sizes such as `48x48`, or `any`.
         or_default sizes: Vec<String> = "sizes",
-        /// `light` or `dark`.
+        /// The colour theme that the icon is made for: `light` or `dark`.
         optional theme: String = "theme",
     }
 }

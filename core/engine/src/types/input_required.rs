@@ -1,4 +1,4 @@
-//! What a server wants before it can answer (2026-07-28, basic/patterns/mrtr).
+//! A result that asks for input (2026-07-28, basic/patterns/mrtr).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,20 +10,20 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
-/// The most inputs that one result may want. Whoever is asked is asked one by one, and each costs more memory than the few
-/// bytes that it takes to ask.
+/// Maximum number of inputs that one result may ask for. The user is asked for one at a time, and each takes more memory than
+/// the few bytes in which a server asks for it.
 const MAX_INPUTS: usize = 1024;
 
-/// The answer to a request that the server cannot complete without more input (`InputRequiredResult`).
+/// The result of a request that the server cannot complete without input from the client (`InputRequiredResult`).
 ///
-/// The engine answers it by itself: what is asked for becomes an [`Event::Ask`](crate::Event::Ask) each, and the request is
-/// sent again with the answers. As nothing of it may be left out, it is read strictly.
+/// The engine handles it: each input becomes an [`Event::Ask`](crate::Event::Ask), and the request is sent again with the
+/// answers. It is read strictly, because none of its parts can be left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// What is asked for.
+    /// The inputs that the server asks for.
     pub input_requests: Vec<InputRequest>,
-    /// What is to be sent back as it is: a JSON string, as it stood in the message. It means nothing to a client.
+    /// The server's state, to be sent back unchanged. It is a JSON string, as it stood in the message.
     pub request_state: Option<Json>,
     /// Metadata.
     pub meta: Option<Json>,
@@ -31,24 +31,24 @@ pub struct InputRequiredResult {
     pub extra: Extra,
 }
 
-/// One of the inputs that a server wants: a request as it would be sent, but for the envelope (`InputRequest`).
+/// An input that a server asks for: a request without its envelope (`InputRequest`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequest {
-    /// The name that its answer is to have.
+    /// The name under which the answer is sent.
     pub name: String,
-    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// The method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// The details.
+    /// The parameters.
     pub params: Option<Json>,
 }
 
 impl InputRequiredResult {
-    /// The inputs of an object of them.
+    /// Reads the inputs of an object whose keys are their names. Fails with what is wrong.
     pub(crate) fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
-        let mut list = Vec::new();
-        match inputs(&mut list, &mut Reader::new(object.get())) {
-            Ok(()) => Ok(list),
+        let mut inputs = Vec::new();
+        match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
+            Ok(()) => Ok(inputs),
             Err(error) => Err(error.reason().into()),
         }
     }
@@ -64,7 +64,7 @@ impl FromJson for InputRequiredResult {
         let mut result = InputRequiredResult::default();
         reader.members(&mut |name, reader| match name {
             "inputRequests" if reader.next_byte() == Some(b'n') => reader.skip(),
-            "inputRequests" => inputs(&mut result.input_requests, reader),
+            "inputRequests" => read_inputs(&mut result.input_requests, reader),
             "requestState" => {
                 result.request_state = match reader.raw()? {
                     "null" => None,
@@ -75,7 +75,7 @@ impl FromJson for InputRequiredResult {
             }
             "resultType" => reader.skip(),
             "_meta" => from_json::optional_member(&mut result.meta, reader),
-            _ => result.extra.keep(name, reader),
+            _ => result.extra.read(name, reader),
         })?;
         if result.input_requests.is_empty() && result.request_state.is_none() {
             let reason = "a result of type \"input_required\" with neither `inputRequests` nor `requestState`".into();
@@ -85,7 +85,9 @@ impl FromJson for InputRequiredResult {
     }
 }
 
-fn inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Result<()> {
+from_json::impl_deserialize!(InputRequiredResult);
+
+fn read_inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Result<()> {
     if reader.next_byte() != Some(b'{') {
         return Err(ReadError::new("`inputRequests` is no object"));
     }
@@ -113,8 +115,6 @@ fn inputs(inputs: &mut Vec<InputRequest>, reader: &mut Reader<'_>) -> read::Resu
     })
 }
 
-from_json::impl_deserialize!(InputRequiredResult);
-
 impl Serialize for InputRequiredResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -135,6 +135,7 @@ impl Serialize for InputRequiredResult {
     }
 }
 
+/// Inputs as an object by their names.
 struct Inputs<'a>(&'a [InputRequest]);
 
 impl Serialize for Inputs<'_> {
@@ -144,7 +145,7 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Without its name, which is the key that it stands under.
+    /// Writes the method and the parameters. The name is the key under which the request stands.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;

@@ -1,30 +1,33 @@
-//! Lists that are read entry by entry.
+//! [`Listed`]: a list in which one bad entry does not spoil the others.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::fmt;
+use core::slice;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// The most entries of a list that are kept, whether good or bad. 100,000: ten times the largest lists seen in the field, and
-/// what keeps a message of the smallest entries there are from taking fifty times its size.
+/// Maximum number of entries of a list that are kept, good or bad. 100,000 is ten times the largest list seen in the field. It
+/// keeps a message of the smallest possible entries from taking fifty times its size in memory.
 pub(crate) const MAX_ENTRIES: usize = 100_000;
 
-/// The entries of a list that were good, and why the others were not.
+/// The good entries of a list, and why the others were left out.
+///
+/// It iterates over the good entries.
 #[derive(Clone, Debug)]
 pub struct Listed<T> {
     /// The good entries, in the server's order.
     pub items: Vec<T>,
-    /// What was left out.
+    /// The entries that were left out.
     pub rejected: Vec<Rejected>,
-    /// Whether that is not all: the server has more than is read (100,000 entries, 1,000 pages, 64 MiB beyond the first page),
-    /// or its pages lead in a circle. The last of what was left out says so, too.
+    /// Whether the list is truncated: the server has more entries than are read (100,000 entries, 1,000 pages, or 64 MiB beyond
+    /// the first page), or its pages lead in a circle. The last of [`Listed::rejected`] says so too.
     pub is_cut: bool,
-    /// How long the list was as JSON, where it was read; 0 otherwise. Lists that differ in nothing else are equal.
+    /// The length of the list as JSON, in bytes; 0 for a list that was not read. Not compared by `==`.
     pub bytes: usize,
 }
 
@@ -38,11 +41,11 @@ impl<T: PartialEq> PartialEq for Listed<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// Its place in the list as the server sent it, from 0; over several pages, the count goes on.
+    /// The position of the entry in the server's list, from 0. The count goes on from page to page.
     pub index: usize,
-    /// Its name, where it has one.
+    /// The name of the entry, if it has one.
     pub name: Option<String>,
-    /// What is wrong with it.
+    /// What is wrong with the entry.
     pub reason: Cow<'static, str>,
 }
 
@@ -56,12 +59,17 @@ impl fmt::Display for Rejected {
 }
 
 impl<T> Listed<T> {
-    /// How many entries the server sent.
+    /// Returns the number of entries that the server sent.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
     }
 
-    /// Says that there is more than is read.
+    /// Iterates over the good entries.
+    pub fn iter(&self) -> slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// Marks the list as truncated.
     pub(crate) fn cut(&mut self) {
         if !self.is_cut {
             self.is_cut = true;
@@ -70,7 +78,7 @@ impl<T> Listed<T> {
         }
     }
 
-    /// Adds the entries of the next page.
+    /// Appends the entries of the next page.
     pub fn append(&mut self, mut page: Listed<T>) {
         let before = self.sent();
         self.is_cut |= page.is_cut;
@@ -84,6 +92,29 @@ impl<T> Listed<T> {
         self.rejected
             .extend(page.rejected.into_iter().map(|rejected| Rejected { index: rejected.index + before, ..rejected }));
     }
+
+    /// Rejects the good entries for which `reject` returns a name and a reason. Reports them at their positions in the server's
+    /// list, among the entries that were rejected before.
+    pub(crate) fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
+        let mut taken = self.rejected.iter().map(|rejected| rejected.index).peekable();
+        let mut added = Vec::new();
+        let mut index = 0;
+        self.items.retain_mut(|item| {
+            // Positions between the good entries belong to those that were rejected before, which are in order.
+            while taken.next_if_eq(&index).is_some() {
+                index += 1;
+            }
+            let rejected = reject(item).map(|(name, reason)| Rejected { index, name: Some(name), reason });
+            index += 1;
+            let is_good = rejected.is_none();
+            added.extend(rejected);
+            is_good
+        });
+        if !added.is_empty() {
+            self.rejected.append(&mut added);
+            self.rejected.sort_by_key(|rejected| rejected.index);
+        }
+    }
 }
 
 impl<T> Default for Listed<T> {
@@ -92,13 +123,32 @@ impl<T> Default for Listed<T> {
     }
 }
 
+impl<T> IntoIterator for Listed<T> {
+    type Item = T;
+    type IntoIter = vec::IntoIter<T>;
+
+    fn into_iter(self) -> vec::IntoIter<T> {
+        self.items.into_iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Listed<T> {
+    type Item = &'a T;
+    type IntoIter = slice::Iter<'a, T>;
+
+    fn into_iter(self) -> slice::Iter<'a, T> {
+        self.iter()
+    }
+}
+
 impl<T: FromJson> FromJson for Listed<T> {
     const EXPECTED: &'static str = "an array";
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let mut list = Listed::default();
-        if reader.next_byte() == Some(b'[') {
-            let start = reader.position();
+        let is_array = reader.next_byte() == Some(b'[');
+        let start = reader.position();
+        if is_array {
             reader.elements(&mut |reader| {
                 if list.sent() >= MAX_ENTRIES {
                     list.cut();
@@ -106,30 +156,24 @@ impl<T: FromJson> FromJson for Listed<T> {
                 }
                 match T::from_json(reader)? {
                     Ok(item) => list.items.push(item),
-                    Err(mismatch) => {
-                        list.rejected.push(reject(list.items.len() + list.rejected.len(), mismatch, T::EXPECTED));
-                    }
+                    Err(mismatch) => list.rejected.push(rejected(list.sent(), mismatch, T::EXPECTED)),
                 }
                 Ok(())
             })?;
-            list.bytes = reader.position() - start;
-            return Ok(Ok(list));
-        }
-        let start = reader.position();
-        Ok(match from_json::skip_mismatch(reader)? {
-            null @ Mismatch::Type("null") => Err(null),
-            // A list that is none has one entry, which is no good; that it was there is still told.
-            mismatch => {
-                list.rejected.push(reject(0, mismatch, Self::EXPECTED));
-                list.bytes = reader.position() - start;
-                Ok(list)
+        } else {
+            match from_json::skip_mismatch(reader)? {
+                null @ Mismatch::Type("null") => return Ok(Err(null)),
+                // A value of another type is reported as a list with one bad entry, so that it is not lost.
+                mismatch => list.rejected.push(rejected(0, mismatch, Self::EXPECTED)),
             }
-        })
+        }
+        list.bytes = reader.position() - start;
+        Ok(Ok(list))
     }
 }
 
 #[cold]
-fn reject(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
+fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     let name = match &mut mismatch {
         Mismatch::Object { name, .. } => name.take(),
         Mismatch::Type(_) => None,
@@ -144,8 +188,30 @@ impl<'de, T: FromJson> Deserialize<'de> for Listed<T> {
 }
 
 impl<T: Serialize> Serialize for Listed<T> {
-    /// The good entries only.
+    /// Writes the good entries only.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.items.serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn entries_that_are_rejected_later_keep_their_positions() {
+        let mut list: Listed<String> = crate::json::from_str(r#"["a",1,"b",2,3,"c","d"]"#).unwrap();
+        list.reject(|item| matches!(&**item, "b" | "d").then(|| (item.clone(), "no good".into())));
+        assert_eq!(list.iter().collect::<Vec<_>>(), ["a", "c"]);
+        let rejected: Vec<_> = list.rejected.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            rejected[..3],
+            ["entry 1: a number instead of a string", "entry 2 (b): no good", "entry 3: a number instead of a string"]
+        );
+        assert_eq!(list.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3, 4, 6]);
+        list.reject(|item| (item == "c").then(|| (item.clone(), "no good".into())));
+        assert_eq!(list.rejected.iter().map(|rejected| rejected.index).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     }
 }

@@ -1,4 +1,4 @@
-//! What can be asked and told, as types: the name of a method fixes what it takes and what it answers.
+//! Methods as types: each fixes its parameters and its result.
 
 use alloc::vec::Vec;
 
@@ -38,10 +38,10 @@ use crate::types::{
 /// impl Params<Reindex> for ReindexParams {}
 /// ```
 pub trait Method {
-    /// The method as it stands on the wire.
+    /// The name of the method, as the protocol writes it.
     const NAME: &'static str;
 
-    /// What the server answers. It is decoded from JSON text in memory, so it may hold [`Json`] parts.
+    /// The result. It is read from JSON text in memory, and may have parts that are [`Json`].
     type Result: DeserializeOwned;
 
     /// Reads a result. The methods of the protocol read their results without serde; no other crate can override this, because
@@ -51,17 +51,18 @@ pub trait Method {
         Self::Result::deserialize(reader)
     }
 
-    /// Looks at a result that came over HTTP in the modern era, where more is asked of some than elsewhere.
+    /// Checks a result that came over HTTP in the modern era, which has more rules for some results.
     #[doc(hidden)]
     fn over_http(result: Self::Result) -> Self::Result {
         result
     }
 }
 
-/// Parameters that the method `M` takes. They serialise as a JSON object, or as `null` for none. Their `_meta` is not
-/// among them: it is given in the request's options.
+/// Parameters of the method `M`. They serialise as a JSON object, or as `null` for none.
+///
+/// `_meta` is not among them: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Has the last word on the text of the parameters, the object that `out` ends with: `false` refuses them.
+    /// Checks the text of the parameters, the object at the end of `out`, and may change it. `false` rejects them.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
@@ -70,14 +71,14 @@ pub trait Params<M: Method + ?Sized>: Serialize {
 
 /// A notification that the client sends.
 pub trait Notice {
-    /// The method as it stands on the wire.
+    /// The name of the method, as the protocol writes it.
     const NAME: &'static str;
 
-    /// What it carries: a JSON object, or `null` for nothing.
+    /// The parameters: a JSON object, or `null` for none.
     type Params: Serialize;
 }
 
-/// No parameters. Any method takes them, though the server may not.
+/// No parameters. The server decides whether it accepts that.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
@@ -99,9 +100,9 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Opens a session with a legacy server. The engine sends it.
+    /// Opens a session with a legacy server. The engine sends this request.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
-    /// Asks a modern server what it is. The engine sends it first.
+    /// Asks a modern server for its versions and capabilities. The engine sends this request first.
     Discover = "server/discover", DiscoverParams => DiscoverResult, strict;
     /// Lists resources, a page at a time.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
@@ -109,38 +110,38 @@ methods! {
     ListResourceTemplates = "resources/templates/list", ListParams<'_> => ListResourceTemplatesResult, strict;
     /// Reads a resource.
     ReadResource = "resources/read", ReadResourceParams<'_> => ReadResourceResult, strict;
-    /// Asks to be told when a resource changes (legacy; later revisions have `subscriptions/listen`).
+    /// Subscribes to changes of a resource (legacy; later revisions have `subscriptions/listen`).
     Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Json::read;
-    /// Asks not to be told any more (legacy).
+    /// Ends a subscription to a resource (legacy).
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
-    /// Opens a subscription (from 2026-07-28). The engine sends it, see [`Session::subscribe`](crate::Session::subscribe); sent
-    /// as a plain request, it has a deadline, and its notifications are told like all others.
+    /// Opens a subscription (from 2026-07-28). [`Session::subscribe`](crate::Session::subscribe) sends this request. Sent as a plain
+    /// request it has a deadline, and its notifications are ordinary ones.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// Lists prompts, a page at a time.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
-    /// Asks what an argument of a prompt or resource template may become.
+    /// Completes an argument of a prompt or resource template.
     Complete = "completion/complete", CompleteParams<'_> => CompleteResult, strict;
-    /// Says from which level on log messages are wanted (legacy; later revisions say so in each request).
+    /// Sets the least severe level of log messages (legacy; later revisions have it in each request).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
-    /// Asks how a task stands; in the extension, the answer has the result as well.
+    /// Returns the status of a task; in the extension also its result.
     GetTask = "tasks/get", TaskParams<'_> => Task, strict;
-    /// Waits for the result of a task, as its call would have answered (2025-11-25).
+    /// Waits for the result of a task (2025-11-25).
     GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
-    /// Answers what a task asks (extension).
+    /// Answers the input requests of a task (extension).
     UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
-    /// Asks for a task to be ended. The server may take its time, or finish it all the same.
+    /// Cancels a task. The server may take its time, or may finish the task.
     CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult, strict;
-    /// Lists the tasks that the server has for this client, a page at a time (2025-11-25).
+    /// Lists the tasks of this client, a page at a time (2025-11-25).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
-    /// Asks whether the other side is there (legacy).
+    /// Checks whether the server responds (legacy).
     Ping = "ping", PingParams => Json, Json::read;
 }
 
-/// `server/discover` takes nothing but `_meta`.
+/// Parameters of `server/discover`: none but `_meta`.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct DiscoverParams {}
 
-/// `ping` takes nothing.
+/// Parameters of `ping`: none.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct PingParams {}
 
@@ -158,7 +159,7 @@ impl Method for ListTools {
 
     #[cfg(feature = "http")]
     fn over_http(mut result: ListToolsResult) -> ListToolsResult {
-        crate::http::reject_unmirrorable(&mut result.tools);
+        crate::header_params::reject_invalid(&mut result.tools);
         result
     }
 }
@@ -182,7 +183,8 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
     }
 }
 
-/// The arguments are the last member, so the end of the text tells what they are. None at all are an empty object.
+/// Checks that the arguments are an object, and replaces `null` by an empty one. The arguments are the last member, so the end of
+/// the text tells.
 fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     if out.ends_with(b":null}") {
         out.truncate(out.len() - b"null}".len());
@@ -191,7 +193,7 @@ fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     out.ends_with(b"}}")
 }
 
-/// Calls a tool, and keeps its answer as the JSON that the server sent.
+/// Calls a tool, and returns its result as the JSON that the server sent.
 #[derive(Clone, Copy, Debug)]
 pub enum CallToolRaw {}
 
@@ -209,8 +211,8 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
     }
 }
 
-/// Calls a tool, and takes a task for an answer as well as a result. Whether it becomes one is up to
-/// [`RequestOptions::task`](crate::RequestOptions::task) and the server.
+/// Calls a tool whose answer may be a task. [`RequestOptions::task`](crate::RequestOptions::task) and the server decide whether it is
+/// one.
 #[derive(Clone, Copy, Debug)]
 pub enum CallToolAsTask {}
 
@@ -228,7 +230,7 @@ impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
     }
 }
 
-/// Asks for a prompt, filled in.
+/// Returns a prompt with its arguments filled in.
 #[derive(Clone, Copy, Debug)]
 pub enum GetPrompt {}
 
@@ -242,7 +244,7 @@ impl Method for GetPrompt {
 }
 impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 
-/// Tells that the roots have changed (legacy). Only for clients whose `roots` capability declares `listChanged`.
+/// Notifies the server that the roots have changed (legacy). Only for a client whose capability `roots` has `listChanged`.
 #[derive(Clone, Copy, Debug)]
 pub enum RootsListChanged {}
 
@@ -251,7 +253,7 @@ impl Notice for RootsListChanged {
     type Params = ();
 }
 
-/// Any method, by a name that is known when the program runs. See
+/// Any method, by a name that is chosen at run time. See
 /// [`Session::request_raw`](crate::Session::request_raw).
 #[derive(Clone, Copy, Debug)]
 pub enum Raw {}

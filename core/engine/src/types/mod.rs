@@ -1,8 +1,8 @@
-//! The protocol's data, by area.
+//! The data of the protocol, by area.
 //!
-//! All types are owned, and keep what they do not know: objects in `extra`, open enumerations in an `Unknown` or `Other`
-//! variant. They are read from JSON text in memory, in one pass, and a value of the wrong type in an optional place counts
-//! as absent.
+//! All types are owned, and keep what they do not know: objects in `extra`, open enumerations in an `Unknown` or `Other` variant.
+//! They are read leniently: a value of the wrong type in an optional place counts as absent. Every type that is read implements
+//! `serde::Deserialize`, for any format that describes itself.
 
 pub(crate) mod object;
 
@@ -19,16 +19,16 @@ mod elicitation_schema;
 mod elicitation_text;
 mod implementation;
 mod input_required;
-mod kind;
 mod lifecycle;
 mod listed;
 mod logging;
 pub(crate) mod method;
 mod notices;
+mod open_enum;
 mod prompts;
 mod resource_contents;
 mod resources;
-mod result_type;
+mod result;
 pub mod revisions;
 mod roots;
 mod sampling;
@@ -38,17 +38,16 @@ pub(crate) mod tasks;
 mod tools;
 mod trace_context;
 mod version;
-mod words;
 
 pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
+pub use call_result::CallToolResult;
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
 pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allows_mode};
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
 };
 pub use content::{
-    Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceContents, ResourceLink,
-    TextContent, UnknownContent,
+    Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
 };
 pub use elicitation::{
     ElicitAction, ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete,
@@ -64,14 +63,16 @@ pub use input_required::{InputRequest, InputRequiredResult};
 pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub(crate) use listed::MAX_ENTRIES;
 pub use listed::{Listed, Rejected};
-pub use logging::SetLevelParams;
-pub use notices::{LogMessage, LoggingLevel, Progress};
+pub use logging::{LoggingLevel, SetLevelParams};
+pub use notices::{LogMessage, Progress};
 pub use object::Extra;
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role};
+pub use resource_contents::ResourceContents;
 pub use resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
     ResourceTemplate, ResourceUpdated, SubscribeParams, UnsubscribeParams,
 };
+pub use result::PagedList;
 pub use roots::{ListRootsResult, Root};
 pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
@@ -85,6 +86,6 @@ pub use tasks::{
     CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskForm, TaskHandle,
     TaskParams, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
 };
-pub use tools::{CallToolParams, CallToolResult, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
+pub use tools::{CallToolParams, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use trace_context::{TraceContext, TraceContextError};
 pub use version::{Era, ProtocolVersion, UnknownVersion};

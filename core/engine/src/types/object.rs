@@ -1,35 +1,20 @@
-//! The shape that all objects of the protocol share: known members, each read leniently, and the rest kept as it came.
+//! [`object!`] declares the objects of the protocol: known members, each read leniently, and [`Extra`] for the others.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use core::mem::{self, ManuallyDrop};
 
 use crate::json::Json;
 use crate::json::append::push_string;
 use crate::json::read::{self, Reader};
 
-/// The members of an object that this version of the library does not know, in the order in which they came.
+/// The members of an object that this version of the library does not know, in the order of the message.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Extra(ManuallyDrop<Option<Members>>);
+pub struct Extra(Option<Members>);
 
-/// Behind a pointer: all objects have the place for them, and few have any.
+/// Behind a pointer, because all objects have a place for them and few have any.
 type Members = Box<Vec<(String, Json)>>;
-
-/// All objects have one. Dropped by one function, it makes their own drops, of which a program has many copies, small.
-impl Drop for Extra {
-    #[inline]
-    fn drop(&mut self) {
-        free(self);
-    }
-}
-
-/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
-#[inline(never)]
-extern "C" fn free(extra: &mut Extra) {
-    drop(mem::take(&mut *extra.0));
-}
 
 impl fmt::Debug for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -38,30 +23,35 @@ impl fmt::Debug for Extra {
 }
 
 impl Extra {
-    /// The value of the member `name`.
+    /// Returns the value of the member `name`.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.members().iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// All of them.
+    /// Iterates over the members.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.members().iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.members().is_empty()
     }
 
-    /// Reads the value of a member that is not known.
+    /// Adds a member, to be sent with the object. A member of the same name stays.
+    pub fn push(&mut self, name: impl Into<String>, value: Json) {
+        self.0.get_or_insert_default().push((name.into(), value));
+    }
+
+    /// Reads the value of an unknown member and keeps it.
     #[inline(never)]
-    pub(crate) fn keep(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
-        let value = Json::trusted(reader.raw()?);
+    pub(crate) fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
+        let value = Json::read(reader)?;
         self.push(name, value);
         Ok(())
     }
 
-    /// All of them as one object.
+    /// Returns the members as a JSON object.
     pub(crate) fn to_json(&self) -> Json {
         let mut text = Vec::from(*b"{");
         for (name, value) in self.members() {
@@ -76,23 +66,25 @@ impl Extra {
         Json::trusted(String::from_utf8(text).unwrap_or_default())
     }
 
-    /// Adds a member, to be sent along.
-    pub fn push(&mut self, name: impl Into<String>, value: Json) {
-        self.0.get_or_insert_default().push((name.into(), value));
-    }
-
     fn members(&self) -> &[(String, Json)] {
         self.0.as_ref().map_or(&[], |members| members)
     }
 }
 
-/// Declares an object of the protocol.
+/// Declares an object of the protocol: its struct, how it is read and how it is written.
 ///
-/// Each member is `required` (without it the object is rejected), `optional` (an `Option`; `null` and values of another
-/// type count as absent), `or_default` (the type's default stands for the same, and is not written) or `or_blank` (the
-/// default stands for the same, and is written: the specification wants the member). `tag` is a member that always has the
-/// same text: it is written first, and whoever reads the object has looked at it already. `finish` names a function that
-/// has the last word on the object.
+/// A word before each member says what becomes of it if it is absent, `null` or of another type:
+///
+/// | word | the field is | if absent | written |
+/// |---|---|---|---|
+/// | `required` | `T` | the object is rejected | always |
+/// | `optional` | `Option<T>` | `None` | if it is `Some` |
+/// | `or_default` | `T` | `T::default()` | if it is not the default |
+/// | `always` | `T` | `T::default()` | always: the specification requires the member |
+///
+/// The text in parentheses describes the object in error messages. `tag` is a member whose value is always the same: it is
+/// written first and not read, because it has decided already that the object is of this type. `finish` is called with the
+/// object when it has been read, and may change or reject it.
 macro_rules! object {
     (
         $(#[$meta:meta])*
@@ -110,8 +102,8 @@ macro_rules! object {
         }
 
         const _: () = {
-            use $crate::json::read::{self, Reader};
             use $crate::json::from_json::{self, FromJson, Mismatch};
+            use $crate::json::read::{self, Reader};
 
             impl FromJson for $Name {
                 const EXPECTED: &'static str = $expected;
@@ -120,27 +112,22 @@ macro_rules! object {
                     if reader.next_byte() != Some(b'{') {
                         return from_json::skip_mismatch(reader).map(Err);
                     }
-                    // Each member goes to its place at once: there is one thing only to be given up on the way out.
+                    // Members are stored in the object at once, so that there is one value to drop if reading fails.
                     let mut object = $Name::default();
                     $( $crate::types::object::object!(@state $how $field); )*
                     reader.members(&mut |name, reader| match name {
-                        $( $tag => reader.raw().map(drop), )?
+                        $( $tag => reader.skip(), )?
                         $( $key => $crate::types::object::object!(@read $how object $field reader), )*
-                        _ => object.extra.keep(name, reader),
+                        _ => object.extra.read(name, reader),
                     })?;
-                    $( $crate::types::object::object!(@finish $how $field $key $ty); )*
+                    $( $crate::types::object::object!(@check $how $field $key $ty); )*
                     $( return Ok($finish(object)); )?
                     #[allow(unreachable_code)]
                     Ok(Ok(object))
                 }
             }
 
-            /// From JSON text in memory (`serde_json::from_str`, [`Json::decode`](crate::Json::decode)).
-            impl<'de> serde::Deserialize<'de> for $Name {
-                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    from_json::deserialize(deserializer)
-                }
-            }
+            from_json::impl_deserialize!($Name);
 
             impl serde::Serialize for $Name {
                 fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -166,20 +153,26 @@ macro_rules! object {
     (@read required $object:ident $field:ident $reader:ident) => {
         from_json::required_member(&mut $object.$field, &mut $field, $reader)
     };
-    (@read optional $object:ident $field:ident $reader:ident) => { from_json::optional_member(&mut $object.$field, $reader) };
+    (@read optional $object:ident $field:ident $reader:ident) => {
+        from_json::optional_member(&mut $object.$field, $reader)
+    };
     (@read $how:ident $object:ident $field:ident $reader:ident) => {
         from_json::default_member(&mut $object.$field, $reader)
     };
 
-    (@finish required $field:ident $key:literal $ty:ty) => {
+    (@check required $field:ident $key:literal $ty:ty) => {
         if let Some(mismatch) = from_json::check_required($key, <$ty as FromJson>::EXPECTED, $field) {
             return Ok(Err(mismatch));
         }
     };
-    (@finish $how:ident $field:ident $key:literal $ty:ty) => {};
+    (@check $how:ident $field:ident $key:literal $ty:ty) => {};
 
-    (@write required $ty:ty, $self:ident $field:ident $key:literal $map:ident) => { $map.serialize_entry($key, &$self.$field)?; };
-    (@write or_blank $ty:ty, $self:ident $field:ident $key:literal $map:ident) => { $map.serialize_entry($key, &$self.$field)?; };
+    (@write required $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
+    (@write always $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
+        $map.serialize_entry($key, &$self.$field)?;
+    };
     (@write optional $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
         if let Some(value) = &$self.$field {
             $map.serialize_entry($key, value)?;

@@ -2,33 +2,31 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
-use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serializer};
 
 use super::object::object;
-use super::result_type::complete;
-use super::{ContentBlock, Icon, Listed, TextContent};
+use super::open_enum::open_enum;
+use super::result::{page, result};
+use super::{ContentBlock, Icon, Listed};
 use crate::json::Json;
-use crate::json::from_json::{self, FromJson, Mismatch};
-use crate::json::read::{self, Reader};
+use crate::json::from_json::{self, Mismatch};
 use crate::json::scan::members;
 
 object! {
     /// A prompt that a server offers.
     ///
-    /// A list leaves out an entry without a name.
+    /// An entry of a list is rejected if it has no name.
     pub struct Prompt("a prompt", finish check) {
-        /// The name to ask for it by; unique within its server.
+        /// The name to get the prompt by, unique within its server.
         required name: String = "name",
-        /// The name that people read (from 2025-06-18).
+        /// The name to show to people (from 2025-06-18).
         optional title: String = "title",
-        /// What it is for.
+        /// What the prompt is for.
         optional description: String = "description",
-        /// What can be filled in.
+        /// The arguments that the prompt takes.
         or_default arguments: Vec<PromptArgument> = "arguments",
-        /// Pictures of it (from 2025-11-25).
+        /// Icons of the prompt (from 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
         /// Metadata (from 2025-06-18).
         optional meta: Json = "_meta",
@@ -43,57 +41,45 @@ fn check(prompt: Prompt) -> Result<Prompt, Mismatch> {
 }
 
 impl Prompt {
-    /// The name to show: the title where there is one.
+    /// Returns the name to show to people: the title if there is one, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// A place in a prompt that can be filled in.
+    /// An argument of a prompt.
     pub struct PromptArgument("an argument") {
-        /// The name to give it by.
+        /// The name of the argument.
         required name: String = "name",
-        /// The name that people read (from 2025-06-18).
+        /// The name to show to people (from 2025-06-18).
         optional title: String = "title",
-        /// What it is for.
+        /// What the argument is for.
         optional description: String = "description",
-        /// It must be filled in.
+        /// Whether the argument must be given.
         or_default required: bool = "required",
     }
 }
 
 impl PromptArgument {
-    /// The name to show: the title where there is one.
+    /// Returns the name to show to people: the title if there is one, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
-object! {
+page! {
     /// One page of a server's prompts (`ListPromptsResult`).
-    pub struct ListPromptsResult(
-        "an object",
-        finish |page: ListPromptsResult| complete(page.result_type.as_deref()).map(|()| page)
-    ) {
+    pub struct ListPromptsResult {
         /// The prompts.
-        or_blank prompts: Listed<Prompt> = "prompts",
-        /// Where the next page starts; absent on the last one.
-        optional next_cursor: String = "nextCursor",
-        /// `complete`.
-        optional result_type: String = "resultType",
-        /// For how long the answer holds, in milliseconds.
-        optional ttl_ms: u64 = "ttlMs",
-        /// Who may share a cached answer: `public` or `private`.
-        optional cache_scope: String = "cacheScope",
-        /// Metadata.
-        optional meta: Json = "_meta",
+        prompts: Prompt = "prompts",
     }
 }
 
 /// Parameters of `prompts/get`.
 ///
-/// All arguments of prompts are strings; parameters with any other cannot be written. One that is null is left out.
+/// All arguments of a prompt are strings: parameters with another argument fail to serialise. An argument that is `null` is left
+/// out.
 ///
 /// ```
 /// use mcpwire_core::{GetPromptParams, Json};
@@ -110,7 +96,7 @@ object! {
 pub struct GetPromptParams<'a, A: ?Sized> {
     /// The prompt's name.
     pub name: &'a str,
-    /// The arguments: anything that serialises as an object of strings, or as `null` for none.
+    /// The arguments: any value that serialises as an object of strings, or as `null` for none.
     pub arguments: &'a A,
 }
 
@@ -124,7 +110,7 @@ impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     }
 }
 
-/// Writes an object whose members are all strings.
+/// An object of strings, given as JSON. Fails to serialise if it is anything else.
 struct Strings<'a>(&'a Json);
 
 impl Serialize for Strings<'_> {
@@ -144,35 +130,27 @@ impl Serialize for Strings<'_> {
     }
 }
 
-object! {
-    /// A prompt, filled in (`GetPromptResult`).
-    pub struct GetPromptResult(
-        "an object",
-        finish |result: GetPromptResult| complete(result.result_type.as_deref()).map(|()| result)
-    ) {
-        /// What it is for.
+result! {
+    /// A prompt with its arguments filled in (`GetPromptResult`).
+    pub struct GetPromptResult {
+        /// What the prompt is for.
         optional description: String = "description",
-        /// The messages for the language model; empty where the server sent none.
-        or_blank messages: Listed<PromptMessage> = "messages",
-        /// `complete`.
-        optional result_type: String = "resultType",
-        /// Metadata.
-        optional meta: Json = "_meta",
+        /// The messages for the language model; empty if the server sent none.
+        always messages: Listed<PromptMessage> = "messages",
     }
 }
 
 object! {
     /// A message of a prompt.
     pub struct PromptMessage("a message", finish check_message) {
-        /// Who speaks.
+        /// The role of the speaker.
         required role: Role = "role",
-        /// What is said. Content of any other shape than the specification's is kept as
-        /// [`ContentBlock::Unknown`].
+        /// The content. Content of another shape than the specification's is [`ContentBlock::Unknown`].
         required content: ContentBlock = "content",
     }
 }
 
-/// Null counts as absent here too, though a block may be anything.
+/// Rejects a message whose content is `null`, which counts as absent, although a block may be any value.
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => {
@@ -182,69 +160,13 @@ fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     }
 }
 
-/// Who speaks in a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Role {
-    /// A person.
-    #[default]
-    User,
-    /// A language model.
-    Assistant,
-    /// Someone that the specification does not have.
-    Other(String),
-}
-
-impl Role {
-    /// As it stands on the wire.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Other(name) => name,
-        }
-    }
-}
-
-impl From<String> for Role {
-    fn from(name: String) -> Role {
-        match &*name {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            _ => Role::Other(name),
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", crate::printable(self.as_str()))
-    }
-}
-
-impl FromJson for Role {
-    const EXPECTED: &'static str = "a string";
-
-    fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
-        Ok(String::from_json(reader)?.map(Role::from))
-    }
-}
-
-impl<'de> Deserialize<'de> for Role {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Role::from)
-    }
-}
-
-impl Serialize for Role {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl Default for ContentBlock {
-    /// An empty text.
-    fn default() -> ContentBlock {
-        ContentBlock::Text(TextContent::default())
+open_enum! {
+    /// The role of a speaker in a conversation.
+    pub enum Role {
+        /// A person.
+        #[default]
+        User = "user",
+        /// A language model.
+        Assistant = "assistant",
     }
 }

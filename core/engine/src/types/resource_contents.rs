@@ -1,11 +1,32 @@
-//! Reading and writing the contents of a resource, text or binary.
+//! The contents of a resource: text or binary data.
+
+use alloc::string::String;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::ResourceContents;
+use super::Extra;
 use super::content::member;
+use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
+
+/// The contents of a resource: text or binary data.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ResourceContents {
+    /// The URI; empty if the server sent none.
+    pub uri: String,
+    /// The media type.
+    pub mime_type: Option<String>,
+    /// The contents, if they are text.
+    pub text: Option<String>,
+    /// The contents in base64, if they are binary.
+    pub blob: Option<String>,
+    /// Metadata.
+    pub meta: Option<Json>,
+    /// Members that this version of the library does not know.
+    pub extra: Extra,
+}
 
 impl FromJson for ResourceContents {
     const EXPECTED: &'static str = "the contents of a resource";
@@ -22,7 +43,7 @@ impl FromJson for ResourceContents {
             "text" => member(&mut contents.text, extra, name, reader),
             "blob" => member(&mut contents.blob, extra, name, reader),
             "_meta" => member(&mut contents.meta, extra, name, reader),
-            _ => extra.keep(name, reader),
+            _ => extra.read(name, reader),
         })?;
         contents.uri = uri.unwrap_or_default();
         Ok(Ok(contents))
@@ -34,7 +55,7 @@ from_json::impl_deserialize!(ResourceContents);
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // An address of another type was kept as it came.
+        // A URI of another type was kept among the unknown members.
         if self.extra.get("uri").is_none() {
             map.serialize_entry("uri", &self.uri)?;
         }

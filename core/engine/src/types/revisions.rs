@@ -1,9 +1,9 @@
-//! What each revision of the protocol has, lacks and renames: one table.
+//! The methods, notifications and definitions that each revision of the protocol has.
 //!
-//! A session asks it before it sends a request of a known method: what the negotiated revision does not have, or what the
-//! server did not declare, fails at once with an error that says so ([`SendError::NotInRevision`],
-//! [`SendError::NotOffered`]). Methods that are not in the table belong to vendors and extensions, and pass. Raw requests
-//! pass too: they are for those who know better.
+//! A session looks a method up in the table before it sends a typed request. The request fails at once if the negotiated revision
+//! does not have the method ([`SendError::NotInRevision`]) or if the server did not declare the capability
+//! ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors and extensions, and are sent. So are raw
+//! requests.
 //!
 //! ```
 //! use mcpwire_core::ProtocolVersion;
@@ -22,27 +22,26 @@ use core::fmt;
 use crate::types::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::types::ServerCapabilities;
 
-/// A row of the table: something that some revisions have.
+/// A row of the table: something that at least one revision has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What it is.
+    /// What the row is about.
     pub kind: Kind,
-    /// Its name: a method as it stands on the wire, or for a [`Kind::Member`] the definition of the official schema, or
-    /// `Definition.property`.
+    /// The name: a method, or for a [`Kind::Member`] a definition of the official schema or `Definition.property`.
     pub name: &'static str,
     /// The first revision that has it.
     pub from: ProtocolVersion,
-    /// The last revision that has it. No revision between the two lacks it.
+    /// The last revision that has it. All revisions between the two have it.
     pub until: ProtocolVersion,
-    /// What a server has to declare before it may be asked for it.
+    /// The capability that the server must declare.
     pub needs: Need,
-    /// What revisions without it have in its place, in words; empty if there is nothing.
+    /// What other revisions have instead, in words; empty if there is nothing.
     pub instead: &'static str,
 }
 
 impl Entry {
-    /// Whether a revision has it.
+    /// Returns whether a revision has it.
     pub fn is_in(&self, version: ProtocolVersion) -> bool {
         self.from <= version && version <= self.until
     }
@@ -56,8 +55,7 @@ pub enum Kind {
     Request,
     /// A notification that clients send.
     Notice,
-    /// What servers ask of clients: with a request, and from 2026-07-28 within a result
-    /// (basic/patterns/mrtr).
+    /// A request that servers send; from 2026-07-28 on within a result (basic/patterns/mrtr).
     Ask,
     /// A notification that servers send.
     Told,
@@ -69,7 +67,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
-    /// None: all servers have it.
+    /// No capability: all servers have it.
     Nothing,
     /// `tools`.
     Tools,
@@ -90,7 +88,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// The capability's place among those that a server declares.
+    /// Returns the path of the capability among those that a server declares.
     pub fn as_str(self) -> &'static str {
         match self {
             Need::Nothing => "",
@@ -105,8 +103,8 @@ impl Need {
         }
     }
 
-    /// Whether a server that declared these capabilities has it. A server that declared none at all, not even an empty
-    /// object, is taken to have everything.
+    /// Returns whether a server that declared these capabilities has this one. A server that declared none at all (`None`, not an
+    /// empty object) is assumed to have everything.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
@@ -130,7 +128,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// The row of this kind and name, if there is one.
+/// Returns the row of this kind and name.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.kind == kind && entry.name == name)
 }
@@ -169,7 +167,7 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// What the revisions have. Clients' requests and notifications come first.
+/// The table. Requests and notifications of clients come first.
 pub const TABLE: &[Entry] = &[
     // basic/lifecycle; 2026-07-28 has server/discover and basic/versioning.
     request("initialize", LEGACY, Need::Nothing, "`server/discover`"),
@@ -192,8 +190,8 @@ pub const TABLE: &[Entry] = &[
     request("prompts/get", ALL, Need::Prompts, ""),
     request("completion/complete", ALL, Need::Completions, ""),
     request("logging/setLevel", LEGACY, Need::Logging, "the log level in the `_meta` of each request"),
-    // Experimental in 2025-11-25 (basic/utilities/tasks), the extension io.modelcontextprotocol/tasks from 2026-07-28. Who
-    // holds a task may ask for it: which servers hand out tasks is seen when they do.
+    // Experimental in 2025-11-25 (basic/utilities/tasks), the extension io.modelcontextprotocol/tasks from 2026-07-28. A client
+    // that has a task may ask for it, whatever the server declared.
     request("tasks/get", TASKS, Need::Nothing, ""),
     request("tasks/cancel", TASKS, Need::TasksCancel, ""),
     request("tasks/result", FIRST_TASKS, Need::Nothing, "`tasks/get`"),
@@ -204,7 +202,7 @@ pub const TABLE: &[Entry] = &[
     other(Kind::Notice, "notifications/progress", LEGACY, ""),
     other(Kind::Notice, "notifications/roots/list_changed", LEGACY, "the roots in the answer to each `roots/list`"),
     other(Kind::Notice, "notifications/tasks/status", FIRST_TASKS, ""),
-    // What servers ask.
+    // Requests of servers.
     other(Kind::Ask, "ping", LEGACY, ""),
     other(Kind::Ask, "sampling/createMessage", ALL, ""),
     other(Kind::Ask, "roots/list", ALL, ""),
@@ -213,7 +211,7 @@ pub const TABLE: &[Entry] = &[
     other(Kind::Ask, "tasks/result", FIRST_TASKS, ""),
     other(Kind::Ask, "tasks/list", FIRST_TASKS, ""),
     other(Kind::Ask, "tasks/cancel", FIRST_TASKS, ""),
-    // What servers tell.
+    // Notifications of servers.
     other(Kind::Told, "notifications/message", ALL, ""),
     other(Kind::Told, "notifications/progress", ALL, ""),
     other(Kind::Told, "notifications/cancelled", ALL, ""),
@@ -230,7 +228,7 @@ pub const TABLE: &[Entry] = &[
     other(Kind::Told, "notifications/tasks/status", FIRST_TASKS, "`notifications/tasks`"),
     other(Kind::Told, "notifications/tasks", MODERN, "`notifications/tasks/status`"),
     other(Kind::Told, "notifications/subscriptions/acknowledged", MODERN, "the answer to `resources/subscribe`"),
-    // What messages are made of. They are read whatever revision is spoken, and sent only where it has them.
+    // Parts of messages. They are read in any revision, and sent only in the revisions that have them.
     other(Kind::Member, "JSONRPCBatchRequest", (V2025_03_26, V2025_03_26), "one message a line"),
     other(Kind::Member, "AudioContent", (V2025_03_26, V2026_07_28), ""),
     other(Kind::Member, "ToolAnnotations", (V2025_03_26, V2026_07_28), ""),
@@ -256,7 +254,7 @@ pub const TABLE: &[Entry] = &[
     other(Kind::Member, "CacheableResult", MODERN, ""),
 ];
 
-/// The bit that stands for a method that clients send; 0 for one that is not in the table.
+/// Returns the bit of a method that clients send, or 0 for a method that is not in the table.
 pub(crate) const fn bit(name: &str) -> u32 {
     let mut at = 0;
     while at < SENT {
@@ -268,12 +266,12 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// What a session does not send, in bits.
+/// The methods that a session must not send, a bit each.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Barred {
-    /// Its revision does not have it, or the server did not declare it.
+    /// The revision does not have the method, or the server did not declare it.
     pub(crate) all: u32,
-    /// The server did not declare it, whether the revision has it or not.
+    /// The server did not declare the method, whether the revision has it or not.
     pub(crate) undeclared: u32,
 }
 
@@ -293,7 +291,7 @@ impl Barred {
     }
 }
 
-/// How many rows are about what clients send: each has a bit of its own.
+/// The number of rows about what clients send. Each has a bit.
 const SENT: usize = {
     let mut at = 0;
     while matches!(TABLE[at].kind, Kind::Request | Kind::Notice) {

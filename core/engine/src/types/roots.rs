@@ -1,6 +1,6 @@
-//! Roots: the folders that the client tells servers of (2026-07-28, client/roots).
+//! Roots: the folders that the client names to servers (2026-07-28, client/roots).
 //!
-//! Deprecated from 2026-07-28 on: folders are to be told by the arguments of tools or the server's configuration.
+//! The protocol deprecates roots from 2026-07-28 on, in favour of tool arguments or the server's configuration.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,11 +9,11 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// A folder or file that matters to what the user does.
+    /// A folder or file that the user works on.
     pub struct Root("a root") {
-        /// Its address, which starts with `file://`.
+        /// The URI, which starts with `file://`.
         required uri: String = "uri",
-        /// The name that people read.
+        /// The name to show to people.
         optional name: String = "name",
         /// Metadata (from 2025-06-18).
         optional meta: Json = "_meta",
@@ -28,17 +28,17 @@ impl Root {
 }
 
 object! {
-    /// The answer to `roots/list`: of a request in the legacy era, of a request for input from 2026-07-28.
+    /// The client's answer to `roots/list`: to a request in the legacy era, to a request for input from 2026-07-28 on.
     pub struct ListRootsResult("an object") {
         /// The roots.
-        or_blank roots: Vec<Root> = "roots",
+        always roots: Vec<Root> = "roots",
         /// Metadata (up to 2025-11-25).
         optional meta: Json = "_meta",
     }
 }
 
 impl ListRootsResult {
-    /// The answer that names these roots.
+    /// An answer with these roots.
     pub fn new(roots: impl IntoIterator<Item = Root>) -> Self {
         ListRootsResult { roots: roots.into_iter().collect(), ..ListRootsResult::default() }
     }

@@ -1,41 +1,41 @@
-//! Sampling: what servers ask of a language model, through their client (2026-07-28, client/sampling).
+//! Sampling: a server asks a language model, through the client (2026-07-28, client/sampling).
 //!
-//! Deprecated from 2026-07-28 on: new servers are to call a language model themselves.
+//! The protocol deprecates sampling from 2026-07-28 on: new servers call a language model themselves.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::object::object;
+use super::open_enum::open_enum;
 use super::sampling_content::{SamplingContent, SamplingContents};
-use super::words::words;
 use super::{Listed, Role, TextContent, Tool};
 use crate::json::Json;
 
 object! {
-    /// Parameters of `sampling/createMessage` (`CreateMessageRequestParams`): what a language model is to go on with.
+    /// Parameters of `sampling/createMessage` (`CreateMessageRequestParams`): a conversation for a language model to continue.
     ///
-    /// Deprecated with sampling as a whole, from 2026-07-28 on.
+    /// The protocol deprecates sampling from 2026-07-28 on.
     pub struct CreateMessageParams("an object") {
         /// The conversation so far.
         required messages: Listed<SamplingMessage> = "messages",
-        /// Which model would be the right one. Advice, no more.
+        /// Which model the server prefers. The client need not follow it.
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
-        /// What the model is to be told first. The client may change it or leave it out.
+        /// The system prompt. The client may change it or leave it out.
         optional system_prompt: String = "systemPrompt",
-        /// What else of the servers' is to be added. The client may add less.
+        /// Which context of MCP servers to include. The client may include less.
         optional include_context: IncludeContext = "includeContext",
-        /// How much chance is in the answer; the range is the model's.
+        /// The sampling temperature, in the range of the model.
         optional temperature: f64 = "temperature",
-        /// The greatest length of the answer in tokens. The client must respect it.
+        /// The maximum length of the answer in tokens. The client must respect it.
         optional max_tokens: u64 = "maxTokens",
         /// Texts that end the answer.
         or_default stop_sequences: Vec<String> = "stopSequences",
-        /// For the provider of the model, in its own form.
+        /// Parameters for the provider of the model, in the provider's own form.
         optional metadata: Json = "metadata",
-        /// What the model may call (from 2025-11-25). Only for clients that declare it: `sampling.tools`.
+        /// The tools that the model may call (from 2025-11-25). Allowed only if the client declares `sampling.tools`.
         optional tools: Listed<Tool> = "tools",
-        /// How it may call them (from 2025-11-25).
+        /// How the model may call tools (from 2025-11-25).
         optional tool_choice: ToolChoice = "toolChoice",
         /// Metadata.
         optional meta: Json = "_meta",
@@ -43,48 +43,50 @@ object! {
 }
 
 object! {
-    /// One turn of a conversation with a language model.
+    /// One message of a conversation with a language model.
     pub struct SamplingMessage("a message") {
-        /// Who speaks.
+        /// The role of the speaker.
         required role: Role = "role",
-        /// What is said: one block, or several (from 2025-11-25).
+        /// The content: one block, or several (from 2025-11-25).
         required content: SamplingContents = "content",
         /// Metadata.
         optional meta: Json = "_meta",
     }
 }
 
-words! {
-    /// What else of the servers' a language model is to be shown. All but `none` are deprecated.
+open_enum! {
+    /// The context of MCP servers to show to a language model. The protocol deprecates all values but `none`.
     pub enum IncludeContext {
-        /// Nothing.
+        /// No context.
+        #[default]
         None = "none",
-        /// Of the server that asks.
+        /// The context of the server that asks.
         ThisServer = "thisServer",
-        /// Of all servers.
+        /// The context of all servers.
         AllServers = "allServers",
     }
 }
 
 object! {
-    /// Which model would be the right one (2026-07-28, client/sampling, "Model Preferences"). Priorities go from 0, which does
-    /// not matter, to 1, which matters most.
+    /// Which model a server prefers (2026-07-28, client/sampling, "Model Preferences").
+    ///
+    /// Priorities range from 0 (not important) to 1 (most important).
     pub struct ModelPreferences("an object") {
-        /// Names of models or parts of them, the best first.
+        /// Names of models or parts of names, most preferred first.
         or_default hints: Vec<ModelHint> = "hints",
-        /// How much it matters that it costs little.
+        /// How important low cost is.
         optional cost_priority: f64 = "costPriority",
-        /// How much it matters that it answers soon.
+        /// How important a fast answer is.
         optional speed_priority: f64 = "speedPriority",
-        /// How much it matters that it is able.
+        /// How important an able model is.
         optional intelligence_priority: f64 = "intelligencePriority",
     }
 }
 
 object! {
-    /// A model that would be the right one.
+    /// A hint at a model.
     pub struct ModelHint("an object") {
-        /// A part of its name.
+        /// The name of the model, or a part of it.
         optional name: String = "name",
     }
 }
@@ -92,25 +94,26 @@ object! {
 object! {
     /// How a language model may call tools (from 2025-11-25).
     pub struct ToolChoice("an object") {
-        /// Whether it may, or must.
+        /// Whether the model may or must call tools.
         optional mode: ToolChoiceMode = "mode",
     }
 }
 
-words! {
-    /// Whether a language model may call tools, or must.
+open_enum! {
+    /// Whether a language model may or must call tools.
     pub enum ToolChoiceMode {
-        /// It may.
+        /// The model decides.
+        #[default]
         Auto = "auto",
-        /// It must call one at least.
+        /// The model must call at least one tool.
         Required = "required",
-        /// It must not.
+        /// The model must not call tools.
         None = "none",
     }
 }
 
 object! {
-    /// The answer to `sampling/createMessage` (`CreateMessageResult`): what the language model said.
+    /// The client's answer to `sampling/createMessage` (`CreateMessageResult`): a message of the language model.
     ///
     /// ```
     /// use mcpwire_core::{CreateMessageResult, Json};
@@ -121,41 +124,42 @@ object! {
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
     pub struct CreateMessageResult("an object") {
-        /// Who speaks: the assistant.
+        /// The role of the speaker: the assistant.
         required role: Role = "role",
-        /// What is said: one block, or several. Only from 2025-11-25 on there may be several, or calls of tools.
+        /// The content. Several blocks and calls of tools are allowed from 2025-11-25 on.
         required content: SamplingContents = "content",
         /// The name of the model.
-        or_blank model: String = "model",
-        /// Why it said no more.
+        always model: String = "model",
+        /// Why the message ends.
         optional stop_reason: StopReason = "stopReason",
         /// Metadata.
         optional meta: Json = "_meta",
     }
 }
 
-words! {
-    /// Why a language model said no more. Providers may have reasons of their own.
+open_enum! {
+    /// Why a message of a language model ends. Providers may have reasons of their own.
     pub enum StopReason {
-        /// It has said what it had to say.
+        /// The message is complete.
+        #[default]
         EndTurn = "endTurn",
-        /// It came upon one of the texts that end an answer.
+        /// The model wrote one of the texts that end an answer.
         StopSequence = "stopSequence",
-        /// The answer was as long as it may be.
+        /// The message reached its maximum length.
         MaxTokens = "maxTokens",
-        /// It wants tools to be called.
+        /// The model calls tools.
         ToolUse = "toolUse",
     }
 }
 
 impl CreateMessageResult {
-    /// What the assistant said, by whichever model.
+    /// A message of the assistant, written by this model.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
         let (model, content) = (model.into(), content.into());
         CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
     }
 
-    /// A text that ends by itself.
+    /// A complete message of text.
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = SamplingContent::Text(TextContent::new(text));
         CreateMessageResult { stop_reason: Some(StopReason::EndTurn), ..CreateMessageResult::new(model, content) }
@@ -163,14 +167,15 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageParams {
-    /// Whether the model may call tools in this request.
+    /// Returns whether the model may call tools in this request.
     pub fn has_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
 
-    /// What is wrong with the conversation, if anything is: a message that cannot be read, results of tools beside other
-    /// content, or calls of tools that are not answered one by one by the message that follows (2026-07-28, client/sampling,
-    /// "Message Content Constraints").
+    /// Checks the conversation (2026-07-28, client/sampling, "Message Content Constraints").
+    ///
+    /// Every message must be readable. A message with results of tools must have nothing else, and must answer exactly the calls
+    /// of the message before it.
     ///
     /// # Errors
     /// What is wrong, in words for the server.

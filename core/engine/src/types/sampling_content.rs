@@ -1,12 +1,11 @@
-//! What is said in a conversation with a language model: one block or several, among them calls of tools and their results.
+//! The content of messages in a conversation with a language model, tool calls and their results among it.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
-use serde::ser::SerializeSeq;
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::object::object;
 use super::{AudioContent, ContentBlock, ImageContent, TextContent, UnknownContent};
@@ -14,8 +13,9 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// The content of a message: one block, or several (from 2025-11-25). One alone is written as such, which all revisions
-/// understand.
+/// The content of a message: one block, or several (from 2025-11-25).
+///
+/// A single block is written without an array, which all revisions understand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SamplingContents(pub Vec<SamplingContent>);
 
@@ -40,7 +40,7 @@ impl From<Vec<SamplingContent>> for SamplingContents {
 }
 
 impl SamplingContents {
-    /// The text of all blocks of text, each on lines of its own.
+    /// Returns the text of the text blocks, joined by newlines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.iter().filter_map(SamplingContent::as_text).collect();
         texts.join("\n")
@@ -52,14 +52,7 @@ impl FromJson for SamplingContents {
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         match reader.next_byte() {
-            Some(b'[') => {
-                let mut blocks = Vec::new();
-                reader.elements(&mut |reader| {
-                    blocks.extend(SamplingContent::from_json(reader)?.ok());
-                    Ok(())
-                })?;
-                Ok(Ok(SamplingContents(blocks)))
-            }
+            Some(b'[') => Ok(Vec::from_json(reader)?.map(SamplingContents)),
             Some(b'{') => Ok(SamplingContent::from_json(reader)?.map(SamplingContents::from)),
             _ => from_json::skip_mismatch(reader).map(Err),
         }
@@ -71,7 +64,7 @@ from_json::impl_deserialize!(SamplingContents);
 impl Serialize for SamplingContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &**self {
-            // What is no object is only read as one of several.
+            // A block that is not an object is only read as one of several.
             [SamplingContent::Unknown(block)] if !block.raw.is_object() => {}
             [block] => return block.serialize(serializer),
             _ => {}
@@ -84,50 +77,50 @@ impl Serialize for SamplingContents {
     }
 }
 
-/// One piece of what is said (`SamplingMessageContentBlock`). What is none that is known is kept as it came.
+/// One block of content (`SamplingMessageContentBlock`). A block of an unknown type is kept as it is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplingContent {
     /// Text.
     Text(TextContent),
-    /// A picture.
+    /// An image.
     Image(ImageContent),
-    /// Sound.
+    /// Audio.
     Audio(AudioContent),
-    /// The model calls a tool (from 2025-11-25).
+    /// A call of a tool by the model (from 2025-11-25).
     ToolUse(Box<ToolUseContent>),
-    /// What came of it (from 2025-11-25).
+    /// The result of such a call (from 2025-11-25).
     ToolResult(Box<ToolResultContent>),
     /// Anything else.
     Unknown(UnknownContent),
 }
 
 object! {
-    /// A language model calls a tool.
+    /// A call of a tool by a language model.
     pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
-        /// What its result is matched by.
+        /// The id of the call, which its result names.
         required id: String = "id",
         /// The name of the tool.
         required name: String = "name",
-        /// The arguments: an object.
-        or_blank input: Json = "input",
-        /// Metadata; to be kept when the conversation goes on.
+        /// The arguments, an object.
+        always input: Json = "input",
+        /// Metadata. Keep it when the conversation goes on.
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// What came of a tool that a language model called.
+    /// The result of a tool that a language model called.
     pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
-        /// Which call: its [`ToolUseContent::id`].
+        /// The id of the call: its [`ToolUseContent::id`].
         required tool_use_id: String = "toolUseId",
-        /// What the tool answered.
-        or_blank content: Vec<ContentBlock> = "content",
-        /// The same as data.
+        /// The content of the result.
+        always content: Vec<ContentBlock> = "content",
+        /// The result as a value.
         optional structured_content: Json = "structuredContent",
-        /// The tool failed.
+        /// Whether the tool failed.
         or_default is_error: bool = "isError",
-        /// Metadata; to be kept when the conversation goes on.
+        /// Metadata. Keep it when the conversation goes on.
         optional meta: Json = "_meta",
     }
 }
@@ -138,7 +131,7 @@ impl SamplingContent {
         SamplingContent::Text(TextContent::new(text))
     }
 
-    /// The text of a block of text.
+    /// Returns the text of a text block, and `None` for any other block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             SamplingContent::Text(content) => Some(&content.text),
@@ -146,7 +139,7 @@ impl SamplingContent {
         }
     }
 
-    /// The id of the call, if the model calls a tool here.
+    /// Returns the id of the call, if the block is a call of a tool.
     pub fn tool_use_id(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolUse(call) => Some(&call.id),
@@ -154,7 +147,7 @@ impl SamplingContent {
         }
     }
 
-    /// The id of the call that this is the result of.
+    /// Returns the id of the call that is answered, if the block is the result of a tool.
     pub fn answered_tool_use(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolResult(result) => Some(&result.tool_use_id),
@@ -173,12 +166,9 @@ impl FromJson for SamplingContent {
         let known = match &*kind {
             "tool_use" => from_json::from_str(raw).map(SamplingContent::ToolUse),
             "tool_result" => from_json::from_str(raw).map(SamplingContent::ToolResult),
-            "text" | "image" | "audio" => match from_json::from_str(raw) {
-                Some(ContentBlock::Text(content)) => Some(SamplingContent::Text(content)),
-                Some(ContentBlock::Image(content)) => Some(SamplingContent::Image(content)),
-                Some(ContentBlock::Audio(content)) => Some(SamplingContent::Audio(content)),
-                _ => None,
-            },
+            "text" => from_json::from_str(raw).map(SamplingContent::Text),
+            "image" => from_json::from_str(raw).map(SamplingContent::Image),
+            "audio" => from_json::from_str(raw).map(SamplingContent::Audio),
             _ => None,
         };
         Ok(Ok(known.unwrap_or(SamplingContent::Unknown(UnknownContent { kind, raw: json }))))

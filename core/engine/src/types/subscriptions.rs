@@ -1,4 +1,4 @@
-//! Subscriptions: what a client wants to be told of, and what the server agrees to (2026-07-28, basic/patterns/subscriptions).
+//! Subscriptions: the changes of which a client asks to be notified (2026-07-28, basic/patterns/subscriptions).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// The kinds of change that a client wants to be told of, or that a server agreed to tell (`SubscriptionFilter`).
+    /// The changes of which a client asks to be notified, or of which the server agrees to notify it (`SubscriptionFilter`).
     ///
     /// ```
     /// use mcpwire_core::SubscriptionFilter;
@@ -18,62 +18,62 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// That the list of tools has changed.
+        /// Changes of the list of tools.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// That the list of prompts has changed.
+        /// Changes of the list of prompts.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// That the list of resources has changed.
+        /// Changes of the list of resources.
         or_default resources_list_changed: bool = "resourcesListChanged",
-        /// That one of these resources has changed, or one that lies within it: their addresses.
+        /// URIs of resources: changes of each resource, and of the resources within it.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
-        /// How these tasks stand: their ids (extension `io.modelcontextprotocol/tasks`, "Task Status Notifications"). It is told
-        /// as [`Notification::TaskStatus`](crate::Notification::TaskStatus), besides being asked for.
+        /// Ids of tasks: changes of their status (extension `io.modelcontextprotocol/tasks`, "Task Status Notifications"). They come
+        /// as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
         or_default task_ids: Vec<String> = "taskIds",
     }
 }
 
 impl SubscriptionFilter {
-    /// Nothing at all.
+    /// A filter without any changes.
     pub fn new() -> Self {
         SubscriptionFilter::default()
     }
 
-    /// And changes of the list of tools.
+    /// Adds changes of the list of tools.
     pub fn tools(mut self) -> Self {
         self.tools_list_changed = true;
         self
     }
 
-    /// And changes of the list of prompts.
+    /// Adds changes of the list of prompts.
     pub fn prompts(mut self) -> Self {
         self.prompts_list_changed = true;
         self
     }
 
-    /// And changes of the list of resources.
+    /// Adds changes of the list of resources.
     pub fn resources(mut self) -> Self {
         self.resources_list_changed = true;
         self
     }
 
-    /// And changes of this resource.
+    /// Adds changes of the resource with this URI.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
         self
     }
 
-    /// And how this task stands.
+    /// Adds changes of the status of the task with this id.
     pub fn task(mut self, id: impl Into<String>) -> Self {
         self.task_ids.push(id.into());
         self
     }
 
-    /// Whether nothing is wanted.
+    /// Returns whether the filter has no changes.
     pub fn is_empty(&self) -> bool {
         !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 
-    /// Whether changes of a list are wanted.
+    /// Returns whether the filter has changes of a list.
     pub(crate) fn has_lists(&self) -> bool {
         self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
     }
@@ -82,15 +82,15 @@ impl SubscriptionFilter {
 /// Parameters of `subscriptions/listen` (`SubscriptionsListenRequestParams`).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscriptionsListenParams<'a> {
-    /// What is wanted.
+    /// The changes to be notified of.
     pub notifications: &'a SubscriptionFilter,
 }
 
 object! {
-    /// The end of a subscription, as the server's answer to `subscriptions/listen` says it (2026-07-28,
-    /// basic/patterns/subscriptions, "Graceful Closure").
+    /// Result of `subscriptions/listen`, which ends the subscription (2026-07-28, basic/patterns/subscriptions, "Graceful
+    /// Closure").
     pub struct SubscriptionsListenResult("an object") {
-        /// `complete`.
+        /// The type of the result: `complete`.
         optional result_type: String = "resultType",
         /// Metadata: the id of the subscription.
         optional meta: Json = "_meta",
@@ -98,11 +98,11 @@ object! {
 }
 
 object! {
-    /// What the server agreed to: what `notifications/subscriptions/acknowledged` carries (2026-07-28,
-    /// basic/patterns/subscriptions, "Acknowledgment").
+    /// Parameters of `notifications/subscriptions/acknowledged`: the changes of which the server agrees to notify the client
+    /// (2026-07-28, basic/patterns/subscriptions, "Acknowledgment").
     pub struct SubscriptionsAcknowledged("an object") {
-        /// The part of what was wanted that will be told.
-        or_blank notifications: SubscriptionFilter = "notifications",
+        /// The changes that the client will be notified of, a part of those that it asked for.
+        always notifications: SubscriptionFilter = "notifications",
         /// Metadata: the id of the subscription.
         optional meta: Json = "_meta",
     }

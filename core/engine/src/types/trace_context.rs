@@ -1,5 +1,6 @@
-//! Where a request belongs in a distributed trace (2026-07-28, basic, "OpenTelemetry trace context"): what the W3C's Trace
-//! Context and Baggage say in headers of HTTP, as members of `_meta`.
+//! Trace context in the `_meta` of a request (2026-07-28, basic, "OpenTelemetry trace context").
+//!
+//! The members are those headers of HTTP that the W3C's Trace Context and Baggage define.
 
 use alloc::string::String;
 use core::fmt;
@@ -7,16 +8,21 @@ use core::fmt;
 use super::Extra;
 use crate::json::Json;
 
-/// The most members of a `tracestate`, and of a `baggage` (W3C Trace Context, section 3.3.1.1; Baggage, section 3.3.2 asks
-/// for 64 at least).
-const MOST_STATES: usize = 32;
-const MOST_BAGGAGE: usize = 180;
-/// The longest `tracestate` and `baggage` that are sent along: what all who pass them on must be able to.
-const LONGEST_STATE: usize = 512;
-const LONGEST_BAGGAGE: usize = 8192;
+/// Maximum number of members of a `tracestate` (W3C Trace Context, section 3.3.1.1).
+const MAX_STATE_MEMBERS: usize = 32;
 
-/// Where a request belongs in a trace, checked: [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) sends
-/// it along.
+/// Maximum number of members of a `baggage`. W3C Baggage, section 3.3.2, requires that 64 are passed on.
+const MAX_BAGGAGE_MEMBERS: usize = 180;
+
+/// Maximum length of a `tracestate` in bytes: every system must pass on this much.
+const MAX_STATE_LENGTH: usize = 512;
+
+/// Maximum length of a `baggage` in bytes: every system must pass on this much.
+const MAX_BAGGAGE_LENGTH: usize = 8192;
+
+/// The position of a request in a distributed trace, checked.
+///
+/// [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) sends it with a request.
 ///
 /// ```
 /// use mcpwire_core::{RequestOptions, TraceContext};
@@ -35,7 +41,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// The context of this `traceparent`: version, trace, span and flags in hexadecimal (W3C Trace Context, section 3.2).
+    /// A context with this `traceparent`: version, trace, span and flags in hexadecimal (W3C Trace Context, section 3.2).
     pub fn new(parent: impl Into<String>) -> Result<Self, TraceContextError> {
         let parent = parent.into();
         if is_parent(&parent) {
@@ -45,30 +51,30 @@ impl TraceContext {
         }
     }
 
-    /// Adds what the vendors of tracing systems know (`tracestate`, section 3.3). None is left out.
+    /// Sets the `tracestate`, data of the vendors of tracing systems (section 3.3). An empty one is not sent.
     pub fn state(mut self, state: impl Into<String>) -> Result<Self, TraceContextError> {
         let state = state.into();
-        let good = state.len() <= LONGEST_STATE && list(&state, MOST_STATES, is_state);
+        let good = state.len() <= MAX_STATE_LENGTH && list(&state, MAX_STATE_MEMBERS, is_state);
         self.state = checked("tracestate", state, good)?;
         Ok(self)
     }
 
-    /// Adds what travels along with the trace (`baggage`; W3C Baggage, section 3.3). None is left out.
+    /// Sets the `baggage`, data that travels with the trace (W3C Baggage, section 3.3). An empty one is not sent.
     pub fn baggage(mut self, baggage: impl Into<String>) -> Result<Self, TraceContextError> {
         let baggage = baggage.into();
-        let good = baggage.len() <= LONGEST_BAGGAGE && list(&baggage, MOST_BAGGAGE, is_baggage);
+        let good = baggage.len() <= MAX_BAGGAGE_LENGTH && list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage);
         self.baggage = checked("baggage", baggage, good)?;
         Ok(self)
     }
 
-    /// The members of `_meta` by name.
+    /// Iterates over the members of `_meta`, by name.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let others = [("tracestate", self.state.as_deref()), ("baggage", self.baggage.as_deref())];
         let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
         core::iter::once(("traceparent", self.parent.as_str())).chain(others)
     }
 
-    /// The members as one object.
+    /// Returns the members as a JSON object.
     pub(crate) fn to_json(&self) -> Json {
         let mut members = Extra::default();
         for (name, value) in self.members() {
@@ -78,17 +84,17 @@ impl TraceContext {
     }
 }
 
-/// A member of a trace context that is not what the W3C's recommendation says.
+/// A member of a trace context that does not follow the W3C's recommendation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceContextError {
-    /// `traceparent`, `tracestate` or `baggage`.
+    /// The member: `traceparent`, `tracestate` or `baggage`.
     pub member: &'static str,
 }
 
 impl fmt::Display for TraceContextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this is no `{}` as the W3C defines it", self.member)
+        write!(f, "invalid `{}`: it does not follow the W3C's definition", self.member)
     }
 }
 
@@ -110,13 +116,13 @@ fn is_parent(text: &str) -> bool {
     let mut parts = text.splitn(5, '-');
     let [version, trace, span, flags] = core::array::from_fn(|_| parts.next().unwrap_or_default());
     let known = hex(version, 2) && version != "ff" && hex(trace, 32) && some(trace) && hex(span, 16) && some(span);
-    // Later versions may have more behind the flags.
+    // A later version may add fields behind the flags.
     let rest = parts.next();
     let rest_is_good = rest.is_none_or(|rest| version != "00" && rest.bytes().all(|byte| byte.is_ascii_graphic()));
     known && hex(flags, 2) && rest_is_good
 }
 
-/// A list with commas, in which members may be empty.
+/// Checks a list with commas, of which members may be empty.
 fn list(text: &str, most: usize, is_member: fn(&str) -> bool) -> bool {
     let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
     let mut members = members.filter(|member| !member.is_empty());

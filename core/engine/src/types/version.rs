@@ -4,13 +4,18 @@ use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-/// The two ways in which client and server agree on what they speak
-/// (specification 2026-07-28, basic/versioning, "Terminology").
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, Serializer};
+
+/// How client and server agree on a protocol version (2026-07-28, basic/versioning, "Terminology").
+///
+/// It is `legacy` or `modern` in every format of serde.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Era {
-    /// A handshake opens a session: `initialize`. Revisions up to 2025-11-25.
+    /// A handshake, `initialize`, opens a session. Revisions up to 2025-11-25.
     Legacy,
-    /// Each request carries its version and capabilities. Revisions from 2026-07-28.
+    /// Each request carries its version and the client's capabilities. Revisions from 2026-07-28 on.
     Modern,
 }
 
@@ -24,23 +29,25 @@ impl fmt::Display for Era {
 }
 
 /// A revision of the protocol that this library speaks.
+///
+/// It is its date, such as `2026-07-28`, in every format of serde.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
-    /// 2024-11-05, the first.
+    /// Revision 2024-11-05, the first.
     V2024_11_05,
-    /// 2025-03-26.
+    /// Revision 2025-03-26.
     V2025_03_26,
-    /// 2025-06-18.
+    /// Revision 2025-06-18.
     V2025_06_18,
-    /// 2025-11-25, the last with a handshake.
+    /// Revision 2025-11-25, the last with a handshake.
     V2025_11_25,
-    /// 2026-07-28.
+    /// Revision 2026-07-28.
     V2026_07_28,
 }
 
 impl ProtocolVersion {
-    /// All of them, oldest first.
+    /// All revisions, oldest first.
     pub const ALL: [ProtocolVersion; 5] = [
         ProtocolVersion::V2024_11_05,
         ProtocolVersion::V2025_03_26,
@@ -49,13 +56,13 @@ impl ProtocolVersion {
         ProtocolVersion::V2026_07_28,
     ];
 
-    /// The newest with a handshake.
+    /// The newest revision with a handshake.
     pub const LATEST_LEGACY: ProtocolVersion = ProtocolVersion::V2025_11_25;
 
-    /// The newest.
+    /// The newest revision.
     pub const LATEST: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
-    /// As it stands on the wire.
+    /// Returns the date of the revision, as the protocol writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             ProtocolVersion::V2024_11_05 => "2024-11-05",
@@ -66,7 +73,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// The era that it belongs to.
+    /// Returns the era of the revision.
     pub const fn era(self) -> Era {
         match self {
             ProtocolVersion::V2026_07_28 => Era::Modern,
@@ -74,10 +81,10 @@ impl ProtocolVersion {
         }
     }
 
-    /// The newest of those that `offered` names and `allowed` lets pass.
-    pub(crate) fn newest(offered: &[String], allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
+    /// Returns the newest revision that is among `offered` and for which `is_allowed` returns `true`.
+    pub(crate) fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
         let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
-        Self::ALL.into_iter().rev().find(|version| is_offered(version) && allowed(*version))
+        Self::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))
     }
 }
 
@@ -98,10 +105,22 @@ impl FromStr for ProtocolVersion {
     }
 }
 
-/// A name that is none of the revisions in [`ProtocolVersion::ALL`].
+impl Serialize for ProtocolVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ProtocolVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// A text that is not the date of a revision in [`ProtocolVersion::ALL`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVersion {
-    /// The name.
+    /// The text.
     pub name: String,
 }
 

@@ -1,7 +1,7 @@
-//! Whether tools still are what they were: a server that describes a tool in another way after it was looked at may mean
-//! harm (a "rug pull"), and often only means an update.
+//! Detects tools whose definition changed. A server that redefines a tool after the user approved it may be malicious
+//! (a "rug pull"), although most changes are updates.
 //!
-//! What is remembered of a tool is a hash of each of its parts, made with a key that no server knows, and none of its texts.
+//! For each tool, only keyed hashes of its parts are stored, and none of its texts. Servers do not know the key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -11,32 +11,32 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Filter;
-use super::keyed::{Hash, Key};
+use super::keyed_hash::{HashKey, KeyedHasher};
 use mcpwire_core::Json;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 use mcpwire_core::json_reader::{Reader, Result};
 
-/// So many changes are told of one list. 100: more than a person reads, and no server fills the memory of its host.
-const MOST_TOLD: usize = 100;
+/// Maximum number of changes reported for one list. 100: more than a person reads, and few enough to bound memory.
+const MAX_CHANGES: usize = 100;
 
-/// So many tools are remembered that are not in the list any more: one that is taken away and comes back as another is told.
-const MOST_GONE: usize = 1_000;
+/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition.
+const MAX_REMOVED: usize = 1_000;
 
-/// A part of what a server says of a tool.
+/// A part of a tool definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolPart {
-    /// The name that people read.
+    /// The display name.
     Title,
-    /// What it does, in words.
+    /// The description.
     Description,
-    /// The schema of its arguments.
+    /// The schema of the arguments.
     InputSchema,
-    /// The schema of its results.
+    /// The schema of the structured results.
     OutputSchema,
-    /// What it is said to do or not to do: whether it only reads, or may destroy something.
+    /// The annotations, such as `readOnlyHint` and `destructiveHint`.
     Annotations,
 }
 
@@ -55,18 +55,18 @@ impl fmt::Display for ToolPart {
     }
 }
 
-/// A tool that its server describes in another way than before, under the same name.
+/// A tool whose definition changed under the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChange {
-    /// The name that the server calls it by. It is the server's text.
+    /// The name that the server gives the tool. Untrusted text.
     pub tool: String,
-    /// What is different, in the order of [`ToolPart`].
+    /// The parts that changed, in the order of [`ToolPart`].
     pub parts: Vec<ToolPart>,
 }
 
 impl fmt::Display for ToolChange {
-    /// `name (description, input schema)`.
+    /// Writes the name and the changed parts: `name (description, input schema)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tool)?;
         for (at, part) in self.parts.iter().enumerate() {
@@ -76,52 +76,52 @@ impl fmt::Display for ToolChange {
     }
 }
 
-/// The tools that one list describes in another way than the lists before it.
+/// The tools of one list whose definitions differ from earlier lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChanges {
-    /// The first 100 of them, in the order of the list.
+    /// The first 100 changed tools, in the order of the list.
     pub tools: Vec<ToolChange>,
-    /// So many more there are.
+    /// Number of further changed tools.
     pub more: usize,
 }
 
 impl ToolChanges {
-    /// Whether there are none.
+    /// Returns whether no definition changed.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 }
 
-/// What the tools of one server were said to be.
+/// The last known tool definitions of one server.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// In the order of the hashes of their names; `None` as long as no list has been seen.
-    known: Option<Vec<Known>>,
-    /// What was told, until somebody has looked at it.
-    told: BTreeMap<String, BTreeSet<ToolPart>>,
+    /// The known tools, sorted by the hash of their names; `None` before the first list.
+    known: Option<Vec<KnownTool>>,
+    /// The reported changes that the user has not reviewed yet.
+    unreviewed: BTreeMap<String, BTreeSet<ToolPart>>,
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownTool {
     name: u64,
     parts: [u32; PARTS.len()],
-    /// It is in the list of now.
+    /// Whether the tool is in the latest list.
     listed: bool,
 }
 
 impl Definitions {
-    /// Takes in a list as what the tools were before, if none is known.
-    pub(super) fn expect(&mut self, key: Key, list: &ToolList) {
-        self.known.get_or_insert_with(|| sorted(list.listed().items.iter().map(|tool| Known::of(key, tool))));
+    /// Records a list as the baseline, unless there is one already.
+    pub(super) fn set_baseline(&mut self, key: HashKey, list: &ToolList) {
+        self.known.get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::of(key, tool))));
     }
 
-    /// Takes in a list, and gives what is described in another way. What is not offered is nothing to tell of.
-    pub(super) fn compare(&mut self, key: Key, list: &ToolList, filter: &Filter) -> ToolChanges {
+    /// Compares a list with the known definitions and returns the changes. Filtered tools are not reported.
+    pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
         let tools = &list.listed().items;
-        let now: Vec<Known> = tools.iter().map(|tool| Known::of(key, tool)).collect();
+        let now: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::of(key, tool)).collect();
         let Some(before) = self.known.take() else {
-            self.known = Some(sorted(now.into_iter()));
+            self.known = Some(sort_by_name(now.into_iter()));
             return ToolChanges::default();
         };
         let mut changes = ToolChanges::default();
@@ -131,50 +131,50 @@ impl Definitions {
             if parts.is_empty() || !filter.permits(&tool.name) {
                 continue;
             }
-            if changes.tools.len() == MOST_TOLD {
+            if changes.tools.len() == MAX_CHANGES {
                 changes.more += 1;
                 continue;
             }
-            if self.told.len() < MOST_TOLD || self.told.contains_key(&tool.name) {
-                self.told.entry(tool.name.clone()).or_default().extend(&parts);
+            if self.unreviewed.len() < MAX_CHANGES || self.unreviewed.contains_key(&tool.name) {
+                self.unreviewed.entry(tool.name.clone()).or_default().extend(&parts);
             }
             changes.tools.push(ToolChange { tool: tool.name.clone(), parts });
         }
-        let mut known = sorted(now.into_iter());
-        let is_gone = |was: &&Known| known.binary_search_by_key(&was.name, |known| known.name).is_err();
-        let mut gone: Vec<Known> = before.iter().filter(is_gone).copied().collect();
-        // Those of the list before come first.
+        let mut known = sort_by_name(now.into_iter());
+        let is_gone = |was: &&KnownTool| known.binary_search_by_key(&was.name, |known| known.name).is_err();
+        let mut gone: Vec<KnownTool> = before.iter().filter(is_gone).copied().collect();
+        // Tools of the previous list take precedence over those removed earlier.
         gone.sort_by_key(|was| !was.listed);
-        known.extend(gone.into_iter().take(MOST_GONE).map(|was| Known { listed: false, ..was }));
-        self.known = Some(sorted(known.into_iter()));
+        known.extend(gone.into_iter().take(MAX_REMOVED).map(|was| KnownTool { listed: false, ..was }));
+        self.known = Some(sort_by_name(known.into_iter()));
         changes
     }
 
-    /// What was told and nobody has looked at.
-    pub(super) fn told(&self) -> Vec<ToolChange> {
+    /// Returns the changes that the user has not reviewed yet.
+    pub(super) fn unreviewed(&self) -> Vec<ToolChange> {
         let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
             tool: tool.clone(),
             parts: parts.iter().copied().collect(),
         };
-        self.told.iter().map(change).collect()
+        self.unreviewed.iter().map(change).collect()
     }
 
-    /// Somebody has looked at what was told.
-    pub(super) fn seen(&mut self) {
-        self.told.clear();
+    /// Marks all changes as reviewed.
+    pub(super) fn mark_reviewed(&mut self) {
+        self.unreviewed.clear();
     }
 }
 
-fn sorted(known: impl Iterator<Item = Known>) -> Vec<Known> {
-    let mut known: Vec<Known> = known.collect();
+fn sort_by_name(known: impl Iterator<Item = KnownTool>) -> Vec<KnownTool> {
+    let mut known: Vec<KnownTool> = known.collect();
     known.sort_unstable_by_key(|known| known.name);
     known
 }
 
-impl Known {
-    fn of(key: Key, tool: &Tool) -> Self {
-        let text = |text: Option<&str>| text.map_or(0, |text| short(key.text(text)));
-        let json = |json: Option<&Json>| json.map_or(0, |json| short(value(key, json)));
+impl KnownTool {
+    fn of(key: HashKey, tool: &Tool) -> Self {
+        let text = |text: Option<&str>| text.map_or(0, |text| shorten(key.hash_text(text)));
+        let json = |json: Option<&Json>| json.map_or(0, |json| shorten(hash_value(key, json)));
         let annotations = tool.annotations.as_ref().and_then(|annotations| Json::from_value(annotations).ok());
         let parts = [
             text(tool.title.as_deref()),
@@ -183,56 +183,56 @@ impl Known {
             json(tool.output_schema.as_ref()),
             json(annotations.as_ref()),
         ];
-        Known { name: key.text(&tool.name), parts, listed: true }
+        KnownTool { name: key.hash_text(&tool.name), parts, listed: true }
     }
 
-    fn differs_from(&self, other: &Known) -> Vec<ToolPart> {
+    fn differs_from(&self, other: &KnownTool) -> Vec<ToolPart> {
         let pairs = PARTS.iter().zip(self.parts.iter().zip(&other.parts));
         pairs.filter(|(_, (one, other))| one != other).map(|(part, _)| *part).collect()
     }
 }
 
-/// 32 bits are enough for what can be tried only once.
-fn short(hash: u64) -> u32 {
+/// Shortens a hash to 32 bits, which suffice because an attacker has only one attempt.
+fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
-/// The hash of a value: the same for the same value, however it is spaced and escaped, and in whatever order its members are.
-/// Some servers write them in another order each time.
-fn value(key: Key, json: &Json) -> u64 {
-    // What cannot be looked into is its text.
-    node(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.text(json.get()))
+/// Returns the hash of a JSON value. It ignores whitespace, escapes and the order of object members, because some
+/// servers change the order each time.
+fn hash_value(key: HashKey, json: &Json) -> u64 {
+    // Hash invalid JSON as plain text.
+    hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
 }
 
-/// It calls itself for what is nested: as deep as the reader goes, which is 128 levels.
-fn node(key: Key, reader: &mut Reader<'_>) -> Result<u64> {
-    let mut hash = Hash::new(key);
+/// Hashes the next value of the reader. The reader limits the recursion to 128 levels.
+fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> Result<u64> {
+    let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {
         Some(b'{') => {
-            // A sum does not depend on the order.
+            // A sum is independent of the order of the members.
             let mut members = 0_u64;
             reader.members(&mut |name, reader| {
-                let mut member = Hash::new(key);
-                member.number(key.text(name));
-                member.number(node(key, reader)?);
+                let mut member = KeyedHasher::new(key);
+                member.write_u64(key.hash_text(name));
+                member.write_u64(hash_next(key, reader)?);
                 members = members.wrapping_add(member.finish());
                 Ok(())
             })?;
-            hash.bytes(b"{");
-            hash.number(members);
+            hash.write(b"{");
+            hash.write_u64(members);
         }
         Some(b'[') => {
-            hash.bytes(b"[");
+            hash.write(b"[");
             reader.elements(&mut |reader| {
-                hash.number(node(key, reader)?);
+                hash.write_u64(hash_next(key, reader)?);
                 Ok(())
             })?;
         }
         Some(b'"') => {
-            hash.bytes(b"\"");
-            hash.bytes(reader.string()?.as_bytes());
+            hash.write(b"\"");
+            hash.write(reader.string()?.as_bytes());
         }
-        _ => hash.bytes(reader.raw()?.as_bytes()),
+        _ => hash.write(reader.raw()?.as_bytes()),
     }
     Ok(hash.finish())
 }
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     fn hash(text: &str) -> u64 {
-        value(Key::new(7), &Json::parse(text).unwrap())
+        hash_value(HashKey::new(7), &Json::parse(text).unwrap())
     }
 
     #[test]
@@ -265,6 +265,6 @@ mod tests {
     #[test]
     fn another_key_makes_another_hash() {
         let json = Json::parse("[1]").unwrap();
-        assert_ne!(value(Key::new(1), &json), value(Key::new(2), &json));
+        assert_ne!(hash_value(HashKey::new(1), &json), hash_value(HashKey::new(2), &json));
     }
 }

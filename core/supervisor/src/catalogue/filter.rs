@@ -1,10 +1,12 @@
-//! Which of a server's tools are offered.
+//! Filters that select the tools a server may offer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Which tools are offered, by the names that the server gives them. A `*` in a pattern stands for any characters. What is
-/// not offered is not listed, not found, and not called.
+/// Selects tools by name, with allow and deny patterns.
+///
+/// Names are those that the server gives. A `*` in a pattern matches any characters. Tools that are filtered out are
+/// not listed, found or callable.
 ///
 /// ```
 /// use mcpwire_supervisor::Filter;
@@ -15,22 +17,22 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only these; `None` is all, and an empty list is none.
+    /// Patterns of allowed tools. `None` allows all tools, an empty list none.
     pub allow: Option<Vec<String>>,
-    /// Not these, even if they are allowed.
+    /// Patterns of denied tools. They take precedence over `allow`.
     pub deny: Vec<String>,
 }
 
 impl Filter {
-    /// Whether the tool is offered.
+    /// Returns whether the filter permits a tool.
     pub fn permits(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, tool));
         self.allow.as_deref().is_none_or(named) && !named(&self.deny)
     }
 }
 
-/// Whether the text is what the pattern says. Each part between two stars is looked for once, from the left: no pattern
-/// takes long.
+/// Returns whether a text matches a pattern. Each part between two stars is searched once, from the left, so the time
+/// is bounded.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };

@@ -1,8 +1,8 @@
-//! The tools of all servers under one roof.
+//! The catalogue: the tools of all servers under unique names.
 
 mod definitions;
 mod filter;
-mod keyed;
+mod keyed_hash;
 mod names;
 
 use alloc::collections::BTreeMap;
@@ -15,19 +15,21 @@ pub use definitions::{ToolChange, ToolChanges, ToolPart};
 pub use filter::Filter;
 
 use self::definitions::Definitions;
-use self::keyed::Key;
-use self::names::Longest;
+use self::keyed_hash::HashKey;
+use self::names::NameLimit;
 use super::ServerId;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 
-/// The longest name of a tool unless something else is asked for: what the interfaces of language models take.
-const LONGEST_NAME: usize = 64;
+/// Default length limit of exposed tool names, from the APIs of language models.
+const DEFAULT_NAME_LIMIT: usize = 64;
 
-/// The tools that are offered, at one moment. Cheap to hand around, and never changed: a change makes another one.
+/// An immutable snapshot of all offered tools.
 ///
-/// The tools are in the order of their servers' slugs, and then of their names; so the list stays the same as long as the
-/// tools do, whichever server started first.
+/// The tools are sorted by slug of the server and then by name. The order does not depend on which server started
+/// first.
+///
+/// Each change produces a new catalogue that shares unchanged parts with the previous one.
 #[derive(Default)]
 pub struct Catalogue {
     sections: Vec<Arc<Section>>,
@@ -35,66 +37,66 @@ pub struct Catalogue {
     version: u64,
 }
 
-/// The tools of one server.
+/// The offered tools of one server.
 struct Section {
     server: ServerId,
     slug: String,
     tools: Arc<ToolList>,
-    /// In the order of the names that the server gives them.
+    /// The offered tools, sorted by the names that the server gives them.
     entries: Vec<Entry>,
-    /// Places in `entries`, in the order of the names that are shown.
+    /// Indices into `entries`, sorted by exposed name.
     by_exposed: Vec<u32>,
 }
 
 struct Entry {
-    /// The place in the server's list.
+    /// Index into the server's tool list.
     place: u32,
     exposed: String,
 }
 
-/// A tool that is offered.
+/// An offered tool, with its server and its exposed name.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Offered<'a> {
-    /// The name to show and to call it by: `<slug>__<tool>`, unique among all, of letters, digits, `_` and `-`.
+pub struct OfferedTool<'a> {
+    /// The unique name to show and call: `<slug>__<tool>`, made of letters, digits, `_` and `-`.
     pub exposed: &'a str,
-    /// Whose it is.
+    /// The server that provides the tool.
     pub server: ServerId,
-    /// What stands for the server in the name.
+    /// The part of the exposed name that stands for the server.
     pub slug: &'a str,
-    /// The tool, with the name that its server calls it by.
+    /// The tool definition, with the name that the server gives it.
     pub tool: &'a Tool,
 }
 
 impl Catalogue {
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether the catalogue has no tools.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Counts the changes: of two catalogues of a host, the one with the higher number is the later one.
+    /// Returns the version of the catalogue. A host's later catalogue has a higher version.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The tools, in order.
-    pub fn tools(&self) -> impl Iterator<Item = Offered<'_>> {
+    /// Iterates over all tools, sorted by slug and name.
+    pub fn tools(&self) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// The tools of one server, in order.
-    pub fn tools_of(&self, server: ServerId) -> impl Iterator<Item = Offered<'_>> {
+    /// Iterates over the tools of one server, sorted by name.
+    pub fn tools_of(&self, server: ServerId) -> impl Iterator<Item = OfferedTool<'_>> {
         let section = self.sections.iter().find(|section| section.server == server);
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// The tool of that name: the one that is shown by it, or else the only one that its server calls so.
-    pub fn find(&self, name: &str) -> Option<Offered<'_>> {
+    /// Finds a tool by its exposed name, or by its own name if only one server offers a tool of that name.
+    pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
             let only = providers.next()?;
@@ -102,13 +104,13 @@ impl Catalogue {
         })
     }
 
-    /// All tools that their servers call by that name.
-    pub fn providers(&self, tool: &str) -> impl Iterator<Item = Offered<'_>> {
+    /// Iterates over the tools that have this name on their servers.
+    pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
 
-    fn find_exposed(&self, name: &str) -> Option<Offered<'_>> {
-        let slug = &name[..name.find(names::BORDER)?];
+    fn find_exposed(&self, name: &str) -> Option<OfferedTool<'_>> {
+        let slug = &name[..name.find(names::SEPARATOR)?];
         let found = self.sections.binary_search_by(|section| section.slug.as_str().cmp(slug)).ok()?;
         let section = &self.sections[found];
         let exposed = |place: &u32| section.entries[*place as usize].exposed.as_str();
@@ -124,10 +126,10 @@ impl fmt::Debug for Catalogue {
 }
 
 impl Section {
-    fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, longest: Longest) -> Self {
+    fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, limit: NameLimit) -> Self {
         let raw: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
-        // Names are given before anything is left out: what is offered today changes no other name.
-        let names = names::exposed(server, slug, &raw, longest);
+        // Names are assigned before filtering, so that a change of the filter renames no tool.
+        let names = names::exposed_names(server, slug, &raw, limit);
         let mut entries: Vec<Entry> = (0..)
             .zip(names)
             .zip(&raw)
@@ -144,18 +146,18 @@ impl Section {
         self.tools.listed().items.get(entry.place as usize).map_or("", |tool| &tool.name)
     }
 
-    fn offer<'a>(&'a self, entry: &'a Entry) -> Option<Offered<'a>> {
+    fn offer<'a>(&'a self, entry: &'a Entry) -> Option<OfferedTool<'a>> {
         let tool = self.tools.listed().items.get(entry.place as usize)?;
-        Some(Offered { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
+        Some(OfferedTool { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
     }
 
-    fn get(&self, tool: &str) -> Option<Offered<'_>> {
+    fn get(&self, tool: &str) -> Option<OfferedTool<'_>> {
         let found = self.entries.binary_search_by(|entry| self.raw(entry).cmp(tool)).ok()?;
         self.offer(&self.entries[found])
     }
 }
 
-/// Keeps a [`Catalogue`] up to date. What changes at one server costs the others nothing.
+/// Builds a [`Catalogue`] and keeps it up to date. A change at one server does not rebuild the sections of the others.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -179,12 +181,12 @@ impl Section {
 /// ```
 #[derive(Debug)]
 pub struct CatalogueBuilder {
-    longest: Longest,
-    key: Key,
+    limit: NameLimit,
+    key: HashKey,
     members: BTreeMap<ServerId, Member>,
-    /// Servers have come, gone or been renamed: the slugs of others may be others.
+    /// Whether servers were added, removed or renamed, so that slugs must be assigned again.
     renamed: bool,
-    /// The catalogue is not that of now.
+    /// Whether `current` is outdated.
     changed: bool,
     current: Arc<Catalogue>,
 }
@@ -194,9 +196,9 @@ struct Member {
     slug: String,
     filter: Filter,
     tools: Option<Arc<ToolList>>,
-    /// Made of the four above.
+    /// Cached section, built from the four fields above.
     section: Option<Arc<Section>>,
-    /// What its tools were said to be, also while it offers none.
+    /// The known tool definitions, also while the server offers no tools.
     definitions: Definitions,
 }
 
@@ -213,16 +215,18 @@ impl Default for CatalogueBuilder {
 }
 
 impl CatalogueBuilder {
-    /// No servers. Names have 64 characters at most.
+    /// Creates a builder without servers. Exposed names have at most 64 characters.
     pub fn new() -> Self {
-        CatalogueBuilder::with_longest_name(LONGEST_NAME)
+        CatalogueBuilder::with_longest_name(DEFAULT_NAME_LIMIT)
     }
 
-    /// The same with another limit, of 40 characters at least: with fewer, there is no room to tell tools apart.
+    /// Creates a builder with another limit of exposed names, in characters.
+    ///
+    /// The minimum is 40: a shorter name has no room for the hash that keeps tools apart.
     pub fn with_longest_name(longest: usize) -> Self {
         CatalogueBuilder {
-            longest: Longest::new(longest),
-            key: Key::new(0),
+            limit: NameLimit::new(longest),
+            key: HashKey::new(0),
             members: BTreeMap::new(),
             renamed: false,
             changed: false,
@@ -230,16 +234,19 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Tools are remembered by hashes that are made with this. It is to be unknown to servers: one that knew it could make a
-    /// tool into another that looks the same. To be set before anything else.
+    /// Sets the secret seed of the hashes that detect changed tools. Call this first.
+    ///
+    /// A server that knows the seed could change a tool unnoticed.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
-        self.key = Key::new(seed);
+        self.key = HashKey::new(seed);
         self
     }
 
-    /// Takes in a server, or another name or filter of one. Its name for people makes its slug; what a server calls itself
-    /// is not used, for it need not be unique.
+    /// Adds a server, or updates its name and filter.
+    ///
+    /// The configured name determines the slug. The name that a server gives itself need not be unique, so it is not
+    /// used.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
         let fresh = || Member {
             name: String::new(),
@@ -261,7 +268,7 @@ impl CatalogueBuilder {
         self.changed = true;
     }
 
-    /// A server is no more.
+    /// Removes a server.
     pub fn remove(&mut self, server: ServerId) {
         if self.members.remove(&server).is_some() {
             self.renamed = true;
@@ -269,10 +276,9 @@ impl CatalogueBuilder {
         }
     }
 
-    /// What a server offers now; `None` if it offers nothing. Of no effect for a server that was not added.
+    /// Sets the tools of a server; `None` if it offers none. Has no effect for an unknown server.
     ///
-    /// Gives the tools that are described in another way than when they were last listed, however long ago: also if the server
-    /// was started again since, or did not have them for a while.
+    /// Returns the tools whose definition changed since they were last listed, even across restarts of the server.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
         let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
@@ -282,40 +288,40 @@ impl CatalogueBuilder {
         changes.unwrap_or_default()
     }
 
-    /// What a server's tools were when they were last listed, if that was before this began: what is different then is told.
-    /// Of no effect if a list of it has been seen.
-    pub fn expect_tools(&mut self, server: ServerId, tools: &ToolList) {
+    /// Sets the tools of an earlier run as the baseline for detecting changed definitions. Has no effect once a list
+    /// has been seen.
+    pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.definitions.expect(self.key, tools);
+            member.definitions.set_baseline(self.key, tools);
         }
     }
 
-    /// What a server runs is another now: that its tools are others is no news.
-    pub fn expect_others(&mut self, server: ServerId) {
+    /// Discards the known definitions of a server that now runs another program.
+    pub fn forget_definitions(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions = Definitions::default();
         }
     }
 
-    /// The tools of a server that were described in another way, until [`changes_seen`](Self::changes_seen): 100 at most.
+    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
-        self.members.get(&server).map(|member| member.definitions.told()).unwrap_or_default()
+        self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
     }
 
-    /// Somebody has looked at the changes of a server's tools.
-    pub fn changes_seen(&mut self, server: ServerId) {
+    /// Marks the changed tools of a server as reviewed.
+    pub fn acknowledge_changes(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
-            member.definitions.seen();
+            member.definitions.mark_reviewed();
         }
     }
 
-    /// The catalogue of now. Only what has changed since the last one is made anew.
+    /// Returns the current catalogue. Rebuilds only the sections that changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         if self.renamed {
-            self.name_anew();
+            self.assign_slugs();
         }
         if self.changed {
-            self.collect();
+            self.rebuild();
         }
         Arc::clone(&self.current)
     }
@@ -324,13 +330,13 @@ impl CatalogueBuilder {
     /// before `__` is compared: the server need not have such a tool.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
         if self.renamed {
-            self.name_anew();
+            self.assign_slugs();
         }
-        let (slug, _) = exposed.split_once(names::BORDER)?;
+        let (slug, _) = exposed.split_once(names::SEPARATOR)?;
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
-    /// Whether a server offers such a tool, by the name that it gives it.
+    /// Returns whether a server offers a tool, given the server's own name of the tool.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {
             let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());
@@ -338,10 +344,10 @@ impl CatalogueBuilder {
         })
     }
 
-    fn name_anew(&mut self) {
+    fn assign_slugs(&mut self) {
         self.renamed = false;
         let names = self.members.iter().map(|(id, member)| (*id, member.name.as_str()));
-        for (id, slug) in names::slugs(names, self.longest) {
+        for (id, slug) in names::slugs(names, self.limit) {
             if let Some(member) = self.members.get_mut(&id)
                 && member.slug != slug
             {
@@ -351,12 +357,12 @@ impl CatalogueBuilder {
         }
     }
 
-    fn collect(&mut self) {
+    fn rebuild(&mut self) {
         self.changed = false;
         let mut sections = Vec::new();
         for (id, member) in &mut self.members {
             let Some(tools) = &member.tools else { continue };
-            let made = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.longest));
+            let made = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.limit));
             sections.push(Arc::clone(member.section.get_or_insert_with(made)));
         }
         sections.sort_unstable_by(|one, other| one.slug.cmp(&other.slug));

@@ -1,7 +1,8 @@
-//! The names under which servers and tools are shown to a language model.
+//! The names under which tools are exposed to a language model.
 //!
-//! Its interfaces take letters, digits, `_` and `-`, and 64 of them at most. A name is `<slug>__<tool>`. A slug has no `__` in
-//! it and no `_` at its end, so the first `__` of a name is the border, and tools of different servers never share a name.
+//! APIs of language models accept up to 64 letters, digits, `_` and `-`. An exposed name is `<slug>__<tool>`. A slug
+//! contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different servers
+//! never share a name.
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -10,48 +11,49 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::ServerId;
+use mcpwire_core::random::mix64;
 
-/// Between the slug and the tool.
-pub(super) const BORDER: &str = "__";
+/// Separator between the slug and the tool name.
+pub(super) const SEPARATOR: &str = "__";
 
-/// The shortest limit that leaves room for a slug, a tool and a hash.
-const SHORTEST: usize = 40;
+/// Minimum length limit: it leaves room for a slug, a tool name and a hash.
+const MIN_LIMIT: usize = 40;
 
-/// Hexadecimal digits that tell tools of a server apart: 40 bits.
+/// Number of hexadecimal digits that distinguish tools of one server: 40 bits.
 const TOOL_DIGITS: usize = 10;
 
-/// Hexadecimal digits that tell servers apart whose names look alike.
+/// Number of hexadecimal digits that distinguish servers with similar names.
 const SLUG_DIGITS: usize = 6;
 
-/// The longest name, in bytes, which all are ASCII.
+/// Length limit of exposed names, in bytes. Names are ASCII.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Longest(usize);
+pub(super) struct NameLimit(usize);
 
-impl Longest {
+impl NameLimit {
     pub(super) fn new(bytes: usize) -> Self {
-        Longest(bytes.max(SHORTEST))
+        NameLimit(bytes.max(MIN_LIMIT))
     }
 
     fn slug(self) -> usize {
-        self.0 / 2 - BORDER.len()
+        self.0 / 2 - SEPARATOR.len()
     }
 }
 
-/// The slugs of servers by their names. It depends on which servers there are, and on nothing else: neither on their order
-/// nor on which of them run.
+/// Returns the slug of each server. Slugs depend only on the set of servers, not on their order or on which of them
+/// run.
 pub(super) fn slugs<'a>(
     names: impl Iterator<Item = (ServerId, &'a str)>,
-    longest: Longest,
+    limit: NameLimit,
 ) -> BTreeMap<ServerId, String> {
     let mut wanted: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
     for (id, name) in names {
         wanted.entry(slug(name)).or_default().push(id);
     }
     let mut taken: BTreeMap<String, ServerId> = BTreeMap::new();
-    // Those that nobody else wants, and that are short enough, are taken as they are.
+    // A short slug wanted by only one server is used unchanged.
     wanted.retain(|slug, ids| {
         let [id] = ids[..] else { return true };
-        if slug.len() > longest.slug() {
+        if slug.len() > limit.slug() {
             return true;
         }
         taken.insert(slug.clone(), id);
@@ -59,7 +61,7 @@ pub(super) fn slugs<'a>(
     });
     for (slug, mut ids) in wanted {
         ids.sort_unstable();
-        let kept = slug[..slug.len().min(longest.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
+        let kept = slug[..slug.len().min(limit.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
         for id in ids {
             for salt in 0.. {
                 let digits = hash(id, "", salt) >> (64 - 4 * SLUG_DIGITS);
@@ -73,11 +75,11 @@ pub(super) fn slugs<'a>(
     taken.into_iter().map(|(slug, id)| (id, slug)).collect()
 }
 
-/// What a server's name makes for a slug, if it is free.
+/// Returns the preferred slug for a server name.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {
-        let c = if is_usual(c) { c.to_ascii_lowercase() } else { '_' };
+        let c = if is_allowed(c) { c.to_ascii_lowercase() } else { '_' };
         if c != '_' || !slug.ends_with('_') {
             slug.push(c);
         }
@@ -85,28 +87,29 @@ fn slug(name: &str) -> String {
     let trimmed = slug.trim_matches(['_', '-']);
     match trimmed.bytes().next() {
         None => "mcp".into(),
-        // Some interfaces want a letter or `_` first.
+        // Some APIs require a letter or `_` first.
         Some(b'0'..=b'9') => format!("_{trimmed}"),
         Some(_) => trimmed.into(),
     }
 }
 
-/// The names of a server's tools, in the order of the tools. They depend on the server and on its list, and on nothing else:
-/// neither on the list's order nor on other servers.
-pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: Longest) -> Vec<String> {
-    let room = longest.0.saturating_sub(slug.len() + BORDER.len());
-    let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_usual);
+/// Returns the exposed names of a server's tools, in the order of `tools`.
+///
+/// Names depend only on the server and its set of tools, not on their order or on other servers.
+pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
+    let room = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
+    let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_allowed);
     let mut names: Vec<String> = tools.iter().map(|_| String::new()).collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
-    // Those that need no change have it their way.
+    // Valid names are used unchanged.
     for (name, tool) in names.iter_mut().zip(tools) {
         if fits(tool) {
-            *name = format!("{slug}{BORDER}{tool}");
+            *name = format!("{slug}{SEPARATOR}{tool}");
         }
     }
     let mut changed: Vec<(&'a str, String, usize)> = Vec::new();
     for (place, tool) in tools.iter().enumerate().filter(|(place, _)| names[*place].is_empty()) {
-        changed.push((tool, tool.chars().map(|c| if is_usual(c) { c } else { '_' }).collect(), place));
+        changed.push((tool, tool.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect(), place));
     }
     if changed.is_empty() {
         return names;
@@ -120,10 +123,10 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
     }
     let alone = |usual: &str| usual.len() <= room && alike.get(usual) == Some(&1);
     let mut order: Vec<&(&str, String, usize)> = changed.iter().collect();
-    // Those that get by without a hash come first; the rest in the order of their names.
+    // Names without a hash are assigned first, then the others in alphabetical order.
     order.sort_unstable_by_key(|(tool, usual, _)| (!alone(usual), *tool));
     for (tool, usual, place) in order {
-        let plain = format!("{slug}{BORDER}{usual}");
+        let plain = format!("{slug}{SEPARATOR}{usual}");
         if alone(usual) && taken.insert(plain.clone()) {
             names[*place] = plain;
             continue;
@@ -131,7 +134,7 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
         let kept = &usual[..usual.len().min(room.saturating_sub(TOOL_DIGITS + 1))];
         for salt in 0.. {
             let digits = hash(id, tool, salt) >> (64 - 4 * TOOL_DIGITS);
-            let name = format!("{slug}{BORDER}{kept}_{digits:0TOOL_DIGITS$x}");
+            let name = format!("{slug}{SEPARATOR}{kept}_{digits:0TOOL_DIGITS$x}");
             if taken.insert(name.clone()) {
                 names[*place] = name;
                 break;
@@ -141,18 +144,16 @@ pub(super) fn exposed<'a>(id: ServerId, slug: &str, tools: &[&'a str], longest: 
     names
 }
 
-fn is_usual(c: char) -> bool {
+fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// FNV-1a over the id, the name and the salt, and then mixed, for its high bits are the ones that are used.
+/// Hashes with FNV-1a and a final mix, because the callers use the high bits.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());
     let hash = bytes
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
+    mix64(hash)
 }
 
 #[cfg(test)]
@@ -179,9 +180,9 @@ mod tests {
 
     #[test]
     fn names_that_look_alike_are_told_apart_in_any_order() {
-        let longest = Longest::new(64);
-        let one = slugs([(A, "my server"), (B, "my.server")].into_iter(), longest);
-        let other = slugs([(B, "my.server"), (A, "my server")].into_iter(), longest);
+        let limit = NameLimit::new(64);
+        let one = slugs([(A, "my server"), (B, "my.server")].into_iter(), limit);
+        let other = slugs([(B, "my.server"), (A, "my server")].into_iter(), limit);
         assert_eq!(one, other);
         assert_ne!(one[&A], one[&B]);
         assert!(one[&A].starts_with("my_server_") && one[&A].len() == "my_server_".len() + SLUG_DIGITS);
@@ -189,11 +190,11 @@ mod tests {
 
     #[test]
     fn a_slug_that_is_another_ones_with_its_hash_is_left_to_it() {
-        let longest = Longest::new(64);
-        let first = slugs([(A, "x"), (B, "X!")].into_iter(), longest);
+        let limit = NameLimit::new(64);
+        let first = slugs([(A, "x"), (B, "X!")].into_iter(), limit);
         let c = ServerId::from_u128(0xc);
         let taken = first[&A].clone();
-        let three = slugs([(A, "x"), (B, "X!"), (c, taken.as_str())].into_iter(), longest);
+        let three = slugs([(A, "x"), (B, "X!"), (c, taken.as_str())].into_iter(), limit);
         assert_eq!(three[&c], taken);
         assert_ne!(three[&A], taken);
         assert_eq!(three.len(), 3);

@@ -1,33 +1,33 @@
-//! From the evidence of a failure to what a host shows of it, and to whether another attempt is worth it.
+//! Classifies failures: from the evidence to the error for the user and the decision to retry.
 
-mod engine;
-mod tables;
-mod telling;
+mod core_errors;
+mod known_messages;
+mod stderr;
 
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use core::time::Duration;
 
-use self::telling::telling;
+use self::stderr::error_line;
 use super::{ErrorCode, ErrorContract, Failure, PackageKind, Retry};
 use mcpwire_core::RpcError;
 use mcpwire_core::printable;
 
-/// How much of what a server says an error quotes. A line of a log, and not its whole stack.
-const QUOTED: usize = 300;
+/// Maximum length of quoted server output, in bytes: about one log line, without a stack trace.
+const MAX_QUOTE: usize = 300;
 
-/// How far a server had come when it failed.
+/// The stage at which a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Its process was being started, or its address reached.
+    /// The process was being started, or the connection opened.
     Launch,
-    /// The two sides were agreeing on a version.
+    /// The protocol version was being negotiated.
     Negotiate,
-    /// Its tools were asked for.
+    /// The tool list was being loaded.
     List,
-    /// It was running.
+    /// The server was running.
     Run,
     /// A tool was being called.
     Call,
@@ -39,64 +39,64 @@ impl Stage {
     }
 }
 
-/// Why a process could not be started.
+/// The reason why a process could not be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SpawnFault<'a> {
-    /// There is no such program (`ENOENT`).
+pub enum SpawnFailure<'a> {
+    /// The program does not exist (`ENOENT`).
     NotFound,
-    /// It may not be executed (`EACCES`).
+    /// The program is not executable for this user (`EACCES`).
     NotPermitted,
-    /// It is nothing that can be executed (`ENOEXEC`).
+    /// The file has no executable format (`ENOEXEC`).
     NotExecutable,
-    /// Something else, in the system's words.
+    /// Any other error, with the message of the operating system.
     Other(Cow<'a, str>),
 }
 
-/// What has happened.
+/// The observed cause of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause<'a> {
     /// The process could not be started.
-    Spawn(SpawnFault<'a>),
-    /// The process has exited. A code, or the signal that ended it.
+    Spawn(SpawnFailure<'a>),
+    /// The process exited.
     Exit {
-        /// The code.
+        /// Exit code, if the process exited by itself.
         code: Option<i32>,
-        /// The signal.
+        /// Number of the signal that terminated the process.
         signal: Option<i32>,
     },
-    /// The connection has ended, and nothing is known of why.
+    /// The connection ended for an unknown reason.
     Closed,
-    /// No answer came in this time.
+    /// The operation timed out after this time.
     Timeout(Duration),
-    /// An HTTP status that stands for a failure.
+    /// The server responded with an HTTP error status.
     Http {
-        /// Which one.
+        /// The status code.
         status: u16,
-        /// When to come again, where the server says so.
+        /// The delay from the `Retry-After` header, if present.
         retry_after: Option<Duration>,
     },
-    /// No connection, or it broke: the words of whatever failed.
+    /// The connection failed or broke, with the message of the error.
     Network(Cow<'a, str>),
-    /// The server answered with an error.
+    /// The server answered with a JSON-RPC error.
     Rpc {
-        /// Its code.
+        /// The error code.
         code: i64,
-        /// What it says.
+        /// The error message.
         message: Cow<'a, str>,
     },
-    /// No version is spoken by both sides; those that the server speaks.
+    /// Client and server share no protocol version. Holds the versions of the server.
     NoCommonVersion(Cow<'a, str>),
-    /// What the server says cannot be read.
+    /// The server sent an invalid message. Holds the description of the error.
     Unreadable(Cow<'a, str>),
-    /// The tool ran and failed (`isError`): what it says.
+    /// The tool reported an error (`isError`). Holds the text of the result.
     Tool(Cow<'a, str>),
-    /// This side gave up.
+    /// The client cancelled the operation.
     Cancelled,
 }
 
-/// All that is known of a failure.
+/// Everything known about a failure; the input of the classification.
 ///
 /// ```
 /// use mcpwire_supervisor::{Cause, ErrorCode, Evidence, PackageKind, Retry, Stage};
@@ -111,100 +111,105 @@ pub enum Cause<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence<'a> {
-    /// What the server is started from.
+    /// The kind of package that the server runs from.
     pub kind: PackageKind,
-    /// How far it had come.
+    /// The stage at which the server failed.
     pub stage: Stage,
-    /// What has happened.
+    /// The observed cause.
     pub cause: Cause<'a>,
-    /// The end of what it wrote to standard error, without secrets.
+    /// The last lines of standard error, with secrets removed.
     pub stderr: &'a str,
 }
 
 impl<'a> Evidence<'a> {
-    /// Evidence without words of the server's.
+    /// Creates evidence without standard error output.
     pub fn new(kind: PackageKind, stage: Stage, cause: Cause<'a>) -> Self {
         Evidence { kind, stage, cause, stderr: "" }
     }
 
-    /// The same, with the end of what it wrote to standard error.
+    /// Sets the last lines of standard error. Remove secrets first.
     pub fn stderr(mut self, stderr: &'a str) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// What to show, and whether another attempt is worth it. The same evidence always gives the same answer.
+    /// Classifies the failure: the error to show and whether to retry. The result depends only on the evidence.
     pub fn classify(&self) -> Failure {
         match &self.cause {
-            Cause::Spawn(fault) => self.not_spawned(fault),
-            Cause::Exit { .. } | Cause::Closed if self.stage.is_start() => self.said().unwrap_or_else(|| self.exited()),
-            Cause::Exit { .. } | Cause::Closed => self.exited(),
-            Cause::Timeout(after) => self.timed_out(*after),
-            Cause::Http { status, retry_after } => http(*status, *retry_after),
+            Cause::Spawn(fault) => self.spawn_failure(fault),
+            Cause::Exit { .. } | Cause::Closed if self.stage.is_start() => {
+                self.stderr_failure().unwrap_or_else(|| self.exit_failure())
+            }
+            Cause::Exit { .. } | Cause::Closed => self.exit_failure(),
+            Cause::Timeout(after) => self.timeout_failure(*after),
+            Cause::Http { status, retry_after } => http_failure(*status, *retry_after),
             Cause::Network(text) => {
                 let what = if self.stage.is_start() { "Connection failed" } else { "Connection lost" };
-                Failure::new(ErrorContract::network("transport", format!("{what}: {}", quoted(text))), Retry::Backoff)
+                Failure::new(ErrorContract::network("transport", format!("{what}: {}", quote(text))), Retry::Backoff)
             }
-            Cause::Rpc { code, message } => self.refused(*code, message),
+            Cause::Rpc { code, message } => self.rpc_failure(*code, message),
             Cause::NoCommonVersion(versions) => {
-                let text = format!("Unsupported protocol version (server: {})", quoted(versions));
+                let text = format!("Unsupported protocol version (server: {})", quote(versions));
                 Failure::new(ErrorContract::unavailable(text).at("protocol_version"), Retry::Never)
             }
             Cause::Unreadable(text) => {
-                let text = format!("the MCP server's answer cannot be read: {}", quoted(text));
+                let text = format!("the MCP server sent an invalid message: {}", quote(text));
                 Failure::new(ErrorContract::unavailable(text), Retry::Backoff)
             }
-            // A tool that failed is no matter of the server's.
+            // A failed tool says nothing about the health of the server.
             Cause::Tool(text) => {
-                let text = if text.is_empty() { "the tool failed and says nothing".into() } else { quoted(text) };
+                let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
                 Failure::new(ErrorContract::unavailable(text), Retry::Never)
             }
-            Cause::Cancelled => Failure::new(ErrorContract::conflict("", "it was cancelled"), Retry::Never),
+            Cause::Cancelled => Failure::new(ErrorContract::conflict("", "the operation was cancelled"), Retry::Never),
         }
     }
 
-    fn not_spawned(&self, fault: &SpawnFault<'_>) -> Failure {
+    fn spawn_failure(&self, fault: &SpawnFailure<'_>) -> Failure {
         let field = if self.kind.runner().is_some() { "package.package_type" } else { "package.identifier" };
         let program = match self.kind.runner() {
             Some(runner) => format!("`{runner}`"),
             None => "the program".into(),
         };
         let error = match fault {
-            SpawnFault::NotFound => {
-                let what =
-                    if self.kind.runner().is_some() { "is not installed, or not on the PATH" } else { "is not there" };
+            SpawnFailure::NotFound => {
+                let what = if self.kind.runner().is_some() {
+                    "is not installed, or not on the PATH"
+                } else {
+                    "does not exist"
+                };
                 ErrorContract::not_found(field, format!("Package not found: {program} {what}"))
             }
-            SpawnFault::NotPermitted => {
-                ErrorContract::validation(field, format!("{program} may not be executed: permission denied"))
+            SpawnFailure::NotPermitted => {
+                ErrorContract::validation(field, format!("{program} cannot be executed: permission denied"))
             }
-            SpawnFault::NotExecutable => {
-                ErrorContract::validation(field, format!("{program} is nothing that can be executed"))
+            SpawnFailure::NotExecutable => {
+                ErrorContract::validation(field, format!("{program} is not an executable file"))
             }
-            SpawnFault::Other(text) => {
-                let text = format!("the MCP server could not be started: {}", quoted(text));
+            SpawnFailure::Other(text) => {
+                let text = format!("the MCP server could not be started: {}", quote(text));
                 return Failure::new(ErrorContract::unavailable(text), Retry::Backoff);
             }
         };
         Failure::new(error, Retry::Never)
     }
 
-    /// What standard error says, if it is something that is known.
-    fn said(&self) -> Option<Failure> {
-        tables::look_up(self.kind, self.stderr).or_else(|| {
-            let name = telling::missing_credential(self.stderr)?;
+    /// Classifies the failure by known messages on standard error.
+    fn stderr_failure(&self) -> Option<Failure> {
+        known_messages::look_up(self.kind, self.stderr).or_else(|| {
+            let name = stderr::missing_credential(self.stderr)?;
             Some(Failure::missing_credentials([name]))
         })
     }
 
-    fn exited(&self) -> Failure {
+    fn exit_failure(&self) -> Failure {
         let what: Cow<'_, str> = match self.cause {
             Cause::Exit { code: Some(code), .. } => format!("MCP server exited (code {code})").into(),
             Cause::Exit { signal: Some(signal), .. } => format!("MCP server exited (signal {signal})").into(),
             Cause::Exit { .. } => "MCP server exited".into(),
             _ => "the MCP server closed the connection".into(),
         };
-        let said = telling(self.stderr).map_or_else(|| "no stderr captured".into(), quoted);
+        let said = error_line(self.stderr).map_or_else(|| "no stderr captured".into(), quote);
         let text = format!("{what}: {said}");
         let (error, retry) = match self.cause {
             Cause::Exit { code: Some(127), .. } if self.stage.is_start() => {
@@ -218,28 +223,28 @@ impl<'a> Evidence<'a> {
         Failure::new(error, retry)
     }
 
-    fn timed_out(&self, after: Duration) -> Failure {
+    fn timeout_failure(&self, after: Duration) -> Failure {
         let what = match self.stage {
             Stage::Launch => "Start timed out",
             Stage::Negotiate => "Handshake timed out",
             Stage::List => "Listing tools timed out",
-            Stage::Run => "No answer came",
+            Stage::Run => "No response",
             Stage::Call => "Tool call timed out",
         };
         let mut text = format!("{what} after {}s", after.as_secs_f32());
-        // A package manager that waits for the network says so long before it gives up.
+        // A package manager without network reports the problem on standard error long before it exits.
         if self.stage.is_start()
-            && let Some(line) = telling(self.stderr)
+            && let Some(line) = error_line(self.stderr)
         {
             text.push_str(": ");
-            text.push_str(&quoted(line));
+            text.push_str(&quote(line));
         }
         Failure::new(ErrorContract::network("timeout", text), Retry::Backoff)
     }
 
-    fn refused(&self, code: i64, message: &str) -> Failure {
+    fn rpc_failure(&self, code: i64, message: &str) -> Failure {
         let text =
-            if message.is_empty() { format!("the MCP server answered with error {code}") } else { quoted(message) };
+            if message.is_empty() { format!("the MCP server answered with error {code}") } else { quote(message) };
         let in_call = self.stage == Stage::Call;
         match code {
             UNSUPPORTED_VERSION => {
@@ -249,7 +254,7 @@ impl<'a> Evidence<'a> {
             _ if in_call && code == RpcError::INVALID_PARAMS => {
                 Failure::new(ErrorContract::validation("arguments", text), Retry::Never)
             }
-            // A server that refuses today what opens every connection will refuse it tomorrow, unless something inside it broke.
+            // A server that rejects the opening request will do so again, except for an internal error.
             _ if !in_call && code != RpcError::INTERNAL_ERROR => {
                 Failure::new(ErrorContract::unavailable(text), Retry::Never)
             }
@@ -258,37 +263,37 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// 2026-07-28, basic/versioning.
+/// Error code of the specification (version 2026-07-28, basic/versioning).
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
-fn http(status: u16, retry_after: Option<Duration>) -> Failure {
+fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
     let (error, retry) = match status {
         401 | 403 => {
             let text = format!("Missing required credentials: authorization required (HTTP {status})");
             (ErrorContract::validation("authorization", text), Retry::Login)
         }
         404 | 410 => {
-            let text = format!("Package not found: nothing is at this address (HTTP {status})");
+            let text = format!("Package not found: no MCP server at this address (HTTP {status})");
             (ErrorContract::not_found("package.identifier", text), Retry::Never)
         }
-        407 => (ErrorContract::network("transport", "the proxy wants a login (HTTP 407)"), Retry::Never),
+        407 => (ErrorContract::network("transport", "the proxy requires a login (HTTP 407)"), Retry::Never),
         408 | 425 | 429 | 500..=599 => {
             let text = format!("the MCP server is not available (HTTP {status})");
             (ErrorContract::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {
-            let text = format!("the address does not take MCP (HTTP {status})");
+            let text = format!("the address is not an MCP endpoint (HTTP {status})");
             (ErrorContract::validation("transport", text), Retry::Never)
         }
     };
     Failure::new(error, retry)
 }
 
-/// Words of somebody else's, bounded and fit for a terminal.
-fn quoted(text: &str) -> String {
+/// Quotes foreign text: truncated, on one line, and without control characters.
+fn quote(text: &str) -> String {
     let mut out = String::new();
     for c in format!("{}", printable(text.trim())).chars() {
-        if out.len() + c.len_utf8() > QUOTED {
+        if out.len() + c.len_utf8() > MAX_QUOTE {
             out.push('…');
             break;
         }
@@ -297,6 +302,6 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn found(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
+fn failure_at(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
     Failure::new(ErrorContract::new(code, text).at(field), retry)
 }

@@ -1,47 +1,49 @@
-//! One attempt to run the server: how it begins, fails and ends.
+//! The start, failure and shutdown of one attempt to run a server.
 
 use core::time::Duration;
 
-use super::restarts::Verdict;
-use super::{Effect, Generation, Life, Server, State};
+use super::restarts::RestartDecision;
+use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;
 
-/// How long the end is waited for after it was forced. 2 s: a kill takes milliseconds, or is in the hands of the kernel.
-const AFTER_KILL: Duration = Duration::from_secs(2);
+/// How long to wait for the process to disappear after [`Effect::Kill`]. 2 s: a kill takes milliseconds unless the
+/// kernel blocks it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a launch is waited for that is not wanted any more. 10 s: starting a process takes milliseconds. What comes up
-/// even later is killed.
-const AFTER_LAUNCH: Duration = Duration::from_secs(10);
+/// How long to wait for the result of a launch that has been cancelled. 10 s: starting a process takes milliseconds. A
+/// process reported later is killed.
+const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An end that is under way.
+/// A shutdown in progress; the server is in [`State::Stopping`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stopping {
-    pub(super) phase: Phase,
-    pub(super) then: Then,
-    /// Whether somebody has asked for it, so that asking again means haste.
-    pub(super) asked: bool,
-    /// When it is to be over at the latest, because the host ends.
-    pub(super) by: Option<Timestamp>,
+pub(super) struct StopProgress {
+    pub(super) phase: StopPhase,
+    pub(super) then: AfterStop,
+    /// Whether a command requested this shutdown. A second [`Command::Stop`](super::Command::Stop) then kills the
+    /// server.
+    pub(super) requested: bool,
+    /// Latest time at which the shutdown must be complete. Set when the host shuts down.
+    pub(super) deadline: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// The launch is to end first.
+pub(super) enum StopPhase {
+    /// Waiting for the result of the launch: a process that is being started cannot be stopped yet.
     AwaitLaunch,
-    /// It has been asked to end.
-    Polite,
-    /// It has been killed.
-    Forced,
+    /// [`Effect::Stop`] has been sent.
+    Graceful,
+    /// [`Effect::Kill`] has been sent.
+    Killed,
 }
 
-/// What comes after the end.
+/// What the server does once the shutdown is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum AfterStop {
     Start,
     Sleep,
     Backoff(Duration),
-    /// One of the states that wait for somebody.
+    /// Enters one of the states that wait for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
     Rest(State),
     Stopped,
     Disabled,
@@ -49,73 +51,71 @@ pub(super) enum Then {
 }
 
 impl Server {
-    /// Begins an attempt.
+    /// Starts a new attempt, under a new generation.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_generation();
         self.enter(State::Resolving, None, now);
         self.effects.push_back(Effect::Resolve { generation: self.generation });
     }
 
-    /// It runs.
-    pub(super) fn started(&mut self, now: Timestamp) {
+    /// Enters [`State::Running`] and answers the commands that waited for the server to run.
+    pub(super) fn enter_running(&mut self, now: Timestamp) {
         self.error = None;
-        self.dozes = false;
-        self.called = now;
+        self.is_dormant = false;
+        self.last_call = now;
         self.enter(State::Running, None, now);
-        for command in self.waiting.take_starters() {
+        for command in self.pending.take_starters() {
             self.reply(command, Ok(()));
         }
     }
 
-    /// The attempt has failed, before it ran or after.
+    /// Handles the failure of the current attempt: schedules a restart, or stops for good with an error.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
-            self.restarts.recovered();
+            self.restarts.reset_attempts();
         }
         let verdict = self.restarts.after_failure(failure.retry, &self.policy, now);
         let mut error = failure.error;
         let then = match (verdict, failure.retry) {
-            (Verdict::After(wait), _) if !self.closing => Then::Backoff(wait),
-            (Verdict::CrashLoop, _) => {
-                error.message.push_str(
-                    "; it has failed too often (crash loop), and is not started again until somebody asks for it",
-                );
-                Then::Rest(State::Failed)
+            (RestartDecision::After(wait), _) if !self.host_closing => AfterStop::Backoff(wait),
+            (RestartDecision::CrashLoop, _) => {
+                error.message.push_str("; it failed too often (crash loop). Start it again manually.");
+                AfterStop::Rest(State::Failed)
             }
-            (_, Retry::Login) => Then::Rest(State::NeedsAuth),
-            (_, Retry::Input) => Then::Rest(State::NeedsInput),
-            _ => Then::Rest(State::Failed),
+            (_, Retry::Login) => AfterStop::Rest(State::NeedsAuth),
+            (_, Retry::Input) => AfterStop::Rest(State::NeedsInput),
+            _ => AfterStop::Rest(State::Failed),
         };
         self.error = Some(error.clone());
         self.fail_starters(&error);
-        self.end(then, &error, now);
+        self.stop_attempt(then, &error, now);
     }
 
-    /// Ends the attempt. `error` is what calls in flight fail with.
-    pub(super) fn end(&mut self, then: Then, error: &ErrorContract, now: Timestamp) {
+    /// Shuts the current attempt down. Calls in flight fail with `error`.
+    pub(super) fn stop_attempt(&mut self, then: AfterStop, error: &ErrorContract, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
         }
-        self.dozes = then == Then::Sleep;
-        let phase = match self.life {
-            Life::None => return self.settle(then, now),
-            Life::Ordered => Phase::AwaitLaunch,
-            Life::Alive => Phase::Polite,
+        self.is_dormant = then == AfterStop::Sleep;
+        let phase = match self.process {
+            ProcessState::None => return self.settle(then, now),
+            ProcessState::Launching => StopPhase::AwaitLaunch,
+            ProcessState::Running => StopPhase::Graceful,
         };
-        self.stopping = Some(Stopping { phase, then, asked: false, by: None });
-        if phase == Phase::Polite {
-            self.stop_politely(now);
+        self.stopping = Some(StopProgress { phase, then, requested: false, deadline: None });
+        if phase == StopPhase::Graceful {
+            self.stop_gracefully(now);
         } else {
-            self.enter(State::Stopping, Some(now + AFTER_LAUNCH), now);
+            self.enter(State::Stopping, Some(now + CANCELLED_LAUNCH_TIMEOUT), now);
         }
     }
 
-    /// What was ordered has come up, and is not wanted any more.
-    pub(super) fn stop_politely(&mut self, now: Timestamp) {
+    /// Asks the server to stop, or kills it at once if no time is left.
+    pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
-        stopping.phase = Phase::Polite;
+        stopping.phase = StopPhase::Graceful;
         let forced = now + self.policy.stop_timeout;
-        let forced = stopping.by.map_or(forced, |by| forced.min(before(by)));
+        let forced = stopping.deadline.map_or(forced, |by| forced.min(kill_time(by)));
         if forced <= now {
             return self.kill(now);
         }
@@ -125,59 +125,59 @@ impl Server {
 
     pub(super) fn kill(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
-        stopping.phase = Phase::Forced;
-        let over = stopping.by.map_or(now + AFTER_KILL, |by| by.min(now + AFTER_KILL));
+        stopping.phase = StopPhase::Killed;
+        let over = stopping.deadline.map_or(now + KILL_TIMEOUT, |by| by.min(now + KILL_TIMEOUT));
         self.enter(State::Stopping, Some(over), now);
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
-    /// The host ends: this end is to be over by then.
-    pub(super) fn hurry(&mut self, by: Timestamp, now: Timestamp) {
+    /// Moves the deadlines of a shutdown forward so that it is complete at `by`.
+    pub(super) fn set_stop_deadline(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
-        stopping.by = Some(by);
+        stopping.deadline = Some(by);
         match stopping.phase {
-            Phase::Polite if before(by) <= now => self.kill(now),
-            Phase::Polite => self.deadline = self.deadline.map(|at| at.min(before(by))),
-            Phase::AwaitLaunch | Phase::Forced => self.deadline = self.deadline.map(|at| at.min(by)),
+            StopPhase::Graceful if kill_time(by) <= now => self.kill(now),
+            StopPhase::Graceful => self.deadline = self.deadline.map(|at| at.min(kill_time(by))),
+            StopPhase::AwaitLaunch | StopPhase::Killed => self.deadline = self.deadline.map(|at| at.min(by)),
         }
     }
 
-    /// The time for this phase of the end is over.
-    pub(super) fn stop_harder(&mut self, now: Timestamp) {
+    /// Escalates when a phase of the shutdown has timed out: kills the server, or gives up on it.
+    pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
-            Phase::Polite => self.kill(now),
-            // What a launch brings after this is killed as it comes.
-            Phase::AwaitLaunch | Phase::Forced => {
+            StopPhase::Graceful => self.kill(now),
+            // A process that the launch reports after this point is killed then.
+            StopPhase::AwaitLaunch | StopPhase::Killed => {
                 self.effects.push_back(Effect::Abandoned { generation: self.generation });
-                self.gone(now);
+                self.finish_stop(now);
             }
         }
     }
 
-    /// Nothing is left of it.
-    pub(super) fn gone(&mut self, now: Timestamp) {
-        self.life = Life::None;
+    /// Handles the end of the server: no process and no connection are left.
+    pub(super) fn finish_stop(&mut self, now: Timestamp) {
+        self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {
             self.settle(stopping.then, now);
         }
     }
 
-    /// Goes where it is to go now that nothing is left of it. Those who waited for that are told.
-    pub(super) fn settle(&mut self, then: Then, now: Timestamp) {
+    /// Enters the state that follows the shutdown, and answers the commands that waited for the server to stop.
+    pub(super) fn settle(&mut self, then: AfterStop, now: Timestamp) {
         self.next_generation();
-        for command in self.waiting.take_stoppers() {
+        for command in self.pending.take_stoppers() {
             self.reply(command, Ok(()));
         }
-        self.dozes = then == Then::Sleep || (then == Then::Start && self.dozes);
+        self.is_dormant = then == AfterStop::Sleep || (then == AfterStop::Start && self.is_dormant);
         match then {
-            Then::Start => self.start(now),
-            Then::Sleep => self.enter(State::Sleeping, None, now),
-            Then::Backoff(wait) => self.enter(State::Backoff, Some(now + wait), now),
-            Then::Rest(state) => self.enter(state, None, now),
-            Then::Stopped => self.enter(State::Stopped, None, now),
-            Then::Disabled => self.enter(State::Disabled, None, now),
-            Then::Deleted => {
+            AfterStop::Start => self.start(now),
+            AfterStop::Sleep => self.enter(State::Sleeping, None, now),
+            AfterStop::Backoff(wait) => self.enter(State::Backoff, Some(now + wait), now),
+            AfterStop::Rest(state) => self.enter(state, None, now),
+            AfterStop::Stopped => self.enter(State::Stopped, None, now),
+            AfterStop::Disabled => self.enter(State::Disabled, None, now),
+            AfterStop::Deleted => {
                 self.tools = None;
                 self.enter(State::Deleted, None, now);
             }
@@ -185,24 +185,24 @@ impl Server {
     }
 
     pub(super) fn fail_starters(&mut self, error: &ErrorContract) {
-        for command in self.waiting.take_starters() {
+        for command in self.pending.take_starters() {
             self.reply(command, Err(error.clone()));
         }
     }
 
     fn next_generation(&mut self) {
         self.generation = Generation(self.generation.0 + 1);
-        self.life = Life::None;
+        self.process = ProcessState::None;
         self.stopping = None;
         self.pid = None;
         self.version = None;
         self.calls_in_flight = 0;
-        self.refreshes.clear();
-        self.probes.clear();
+        self.refreshes.reset();
+        self.probes.reset();
     }
 }
 
-/// When an end is forced that is to be over by `by`: killing takes a moment, too.
-fn before(by: Timestamp) -> Timestamp {
+/// Returns when to kill the server so that it is gone at `by`: one second earlier.
+fn kill_time(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

@@ -1,47 +1,47 @@
-//! What becomes of a command in each state.
+//! Handling of commands, by state.
 
-use super::attempt::{Phase, Then};
+use super::attempt::{AfterStop, StopPhase};
 use super::{Command, CommandId, Server, State};
 use crate::{ErrorContract, Policy};
 use mcpwire_core::Timestamp;
 
 impl Server {
-    pub(super) fn obey(&mut self, id: CommandId, command: Command, now: Timestamp) {
+    pub(super) fn handle_command(&mut self, id: CommandId, command: Command, now: Timestamp) {
         if self.state == State::Deleted {
             return self.reply(id, Err(ErrorContract::unknown_server(self.id)));
         }
         match command {
-            Command::Start => self.obey_start(id, now),
+            Command::Start => self.handle_start(id, now),
             Command::Boot
-                if self.policy.lazy && self.tools.is_some() && self.state == State::Stopped && !self.closing =>
+                if self.policy.lazy && self.tools.is_some() && self.state == State::Stopped && !self.host_closing =>
             {
-                self.settle(Then::Sleep, now);
+                self.settle(AfterStop::Sleep, now);
                 self.reply(id, Ok(()));
             }
-            Command::Boot => self.obey_start(id, now),
-            Command::Restart => self.obey_restart(id, now),
-            Command::Reach { by } => self.obey_reach(id, by, now),
+            Command::Boot => self.handle_start(id, now),
+            Command::Restart => self.handle_restart(id, now),
+            Command::PrepareCall { by } => self.handle_prepare_call(id, by, now),
             Command::Enable => {
                 match &mut self.stopping {
-                    Some(stopping) if stopping.then == Then::Disabled => stopping.then = Then::Stopped,
+                    Some(stopping) if stopping.then == AfterStop::Disabled => stopping.then = AfterStop::Stopped,
                     _ if self.state == State::Disabled => self.enter(State::Stopped, None, now),
                     _ => {}
                 }
                 self.reply(id, Ok(()));
             }
             Command::Stop => {
-                let again = self.stopping.is_some_and(|stopping| stopping.asked);
-                self.obey_end(id, Then::Stopped, now);
+                let again = self.stopping.is_some_and(|stopping| stopping.requested);
+                self.handle_stop(id, AfterStop::Stopped, now);
                 if again {
-                    self.force(now);
+                    self.kill_if_graceful(now);
                 }
             }
-            Command::Disable => self.obey_end(id, Then::Disabled, now),
-            Command::Delete => self.obey_end(id, Then::Deleted, now),
+            Command::Disable => self.handle_stop(id, AfterStop::Disabled, now),
+            Command::Delete => self.handle_stop(id, AfterStop::Deleted, now),
             Command::Shutdown { by } => {
-                self.closing = true;
-                self.obey_end(id, Then::Stopped, now);
-                self.hurry(by, now);
+                self.host_closing = true;
+                self.handle_stop(id, AfterStop::Stopped, now);
+                self.set_stop_deadline(by, now);
             }
             Command::Configure { policy, replaced } => {
                 self.configure(*policy, replaced, now);
@@ -50,95 +50,100 @@ impl Server {
         }
     }
 
-    fn obey_start(&mut self, id: CommandId, now: Timestamp) {
-        match self.refusal_to_start() {
+    fn handle_start(&mut self, id: CommandId, now: Timestamp) {
+        match self.start_error() {
             Some(error) => self.reply(id, Err(error)),
             None if self.state == State::Running => self.reply(id, Ok(())),
             None => {
                 if !self.state.is_starting() {
-                    self.restarts.forget();
+                    self.restarts.reset();
                 }
-                self.join(id, None, now);
+                self.wait_until_running(id, None, now);
             }
         }
     }
 
-    fn obey_restart(&mut self, id: CommandId, now: Timestamp) {
-        if let Some(error) = self.refusal_to_start() {
+    fn handle_restart(&mut self, id: CommandId, now: Timestamp) {
+        if let Some(error) = self.start_error() {
             return self.reply(id, Err(error));
         }
-        self.restarts.forget();
+        self.restarts.reset();
         if self.state == State::Resolving {
-            // Nothing is there yet; what is being found out is found out anew.
+            // No process exists yet: the configuration is resolved again under a new generation.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
-            self.end(Then::Start, &ErrorContract::unavailable("the MCP server is being restarted"), now);
+            self.stop_attempt(AfterStop::Start, &ErrorContract::unavailable("the MCP server is being restarted"), now);
         }
-        self.join(id, None, now);
+        self.wait_until_running(id, None, now);
     }
 
-    fn obey_reach(&mut self, id: CommandId, by: Timestamp, now: Timestamp) {
+    fn handle_prepare_call(&mut self, id: CommandId, by: Timestamp, now: Timestamp) {
         let soon = now + self.policy.call_wait_start;
         match self.state {
             State::Running => {
-                self.called = now;
+                self.last_call = now;
                 self.reply(id, Ok(()));
             }
-            _ if self.closing => self.reply(id, Err(closing())),
-            // It sleeps, falls asleep or wakes up: the call is what it wakes for.
-            _ if self.dozes => self.join(id, Some(by), now),
-            state if state.is_starting() && soon > now => self.join(id, Some(by.min(soon)), now),
+            _ if self.host_closing => self.reply(id, Err(host_closing())),
+            // A lazy server sleeps, goes to sleep or wakes up: the call wakes it.
+            _ if self.is_dormant => self.wait_until_running(id, Some(by), now),
+            state if state.is_starting() && soon > now => self.wait_until_running(id, Some(by.min(soon)), now),
             _ => {
-                let error = self.refusal_to_call();
+                let error = self.call_error();
                 self.reply(id, Err(error));
             }
         }
     }
 
-    /// Lets a command wait for the server to run, and sees to it that it will.
-    fn join(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
-        if !self.waiting.for_start(id, by) {
-            return self.reply(id, Err(ErrorContract::unavailable("too many wait for the MCP server to start")));
+    /// Queues a command until the server runs, and starts the server if necessary.
+    fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
+        if !self.pending.wait_for_start(id, by) {
+            return self.reply(
+                id,
+                Err(ErrorContract::unavailable("too many requests are waiting for the MCP server to start")),
+            );
         }
         match &mut self.stopping {
             Some(stopping) => {
-                stopping.then = Then::Start;
-                stopping.asked = false;
+                stopping.then = AfterStop::Start;
+                stopping.requested = false;
             }
             None if self.state.is_resting() => self.start(now),
             None => {}
         }
     }
 
-    fn obey_end(&mut self, id: CommandId, then: Then, now: Timestamp) {
+    fn handle_stop(&mut self, id: CommandId, then: AfterStop, now: Timestamp) {
         let error = match then {
-            Then::Deleted => ErrorContract::conflict("", "the MCP server is deleted"),
-            Then::Disabled => ErrorContract::conflict("enabled", "the MCP server is disabled"),
+            AfterStop::Deleted => ErrorContract::conflict("", "the MCP server is deleted"),
+            AfterStop::Disabled => ErrorContract::conflict("enabled", "the MCP server is disabled"),
             _ => ErrorContract::conflict("", "the MCP server is stopped"),
         };
         self.fail_starters(&error);
-        // Answered where it settles, which may be right here.
-        self.waiting.for_stop(id);
+        // `settle` answers the command, possibly within this call.
+        self.pending.wait_for_stop(id);
         if self.state.is_resting() {
-            let then = if self.state == State::Disabled && then == Then::Stopped { Then::Disabled } else { then };
+            let then =
+                if self.state == State::Disabled && then == AfterStop::Stopped { AfterStop::Disabled } else { then };
             return self.settle(then, now);
         }
         if self.stopping.is_none() {
-            self.end(then, &error, now);
+            self.stop_attempt(then, &error, now);
         }
         if let Some(stopping) = &mut self.stopping {
-            let stays = matches!((stopping.then, then), (Then::Deleted, _) | (Then::Disabled, Then::Stopped));
+            let stays =
+                matches!((stopping.then, then), (AfterStop::Deleted, _) | (AfterStop::Disabled, AfterStop::Stopped));
             if !stays {
                 stopping.then = then;
             }
-            stopping.asked = true;
-            self.dozes = false;
+            stopping.requested = true;
+            self.is_dormant = false;
         }
     }
 
-    /// Asked for the second time.
-    fn force(&mut self, now: Timestamp) {
-        if self.stopping.is_some_and(|stopping| stopping.phase == Phase::Polite) {
+    /// Kills a server that is stopping gracefully. Called for the second `Stop`.
+    fn kill_if_graceful(&mut self, now: Timestamp) {
+        if self.stopping.is_some_and(|stopping| stopping.phase == StopPhase::Graceful) {
             self.kill(now);
         }
     }
@@ -148,49 +153,48 @@ impl Server {
         if !replaced {
             return;
         }
-        self.proven = false;
-        self.restarts.forget();
+        self.has_negotiated = false;
+        self.restarts.reset();
         if let Some(stopping) = &mut self.stopping {
             match stopping.then {
-                Then::Sleep | Then::Backoff(_) | Then::Rest(_) => stopping.then = Then::Start,
-                Then::Start | Then::Stopped | Then::Disabled | Then::Deleted => {}
+                AfterStop::Sleep | AfterStop::Backoff(_) | AfterStop::Rest(_) => stopping.then = AfterStop::Start,
+                AfterStop::Start | AfterStop::Stopped | AfterStop::Disabled | AfterStop::Deleted => {}
             }
         } else {
             match self.state {
                 State::Stopped | State::Disabled | State::Deleted => {}
-                _ if self.closing => {}
+                _ if self.host_closing => {}
                 State::Running | State::Launching | State::Negotiating | State::Listing => {
-                    let error = ErrorContract::unavailable("the MCP server is started anew with another configuration");
-                    self.end(Then::Start, &error, now);
+                    let error = ErrorContract::unavailable("the MCP server restarts with a new configuration");
+                    self.stop_attempt(AfterStop::Start, &error, now);
                 }
                 _ => self.start(now),
             }
         }
         self.tools = None;
-        self.dozes = false;
+        self.is_dormant = false;
     }
 
-    fn refusal_to_start(&self) -> Option<ErrorContract> {
-        if self.closing {
-            return Some(closing());
+    fn start_error(&self) -> Option<ErrorContract> {
+        if self.host_closing {
+            return Some(host_closing());
         }
         match self.stopping.map(|stopping| stopping.then) {
-            Some(Then::Disabled) => Some(ErrorContract::disabled()),
-            Some(Then::Deleted) => Some(ErrorContract::conflict("", "the MCP server is deleted")),
+            Some(AfterStop::Disabled) => Some(ErrorContract::disabled()),
+            Some(AfterStop::Deleted) => Some(ErrorContract::conflict("", "the MCP server is deleted")),
             _ if self.state == State::Disabled => Some(ErrorContract::disabled()),
             _ => None,
         }
     }
 
-    fn refusal_to_call(&self) -> ErrorContract {
+    fn call_error(&self) -> ErrorContract {
         match (self.state, &self.error) {
             (State::Disabled, _) => ErrorContract::disabled(),
-            // What is missing is a matter for the user, as it was at the start.
+            // The user has to supply the missing value, so the error of the start is shown unchanged.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
-            (State::Backoff, Some(error)) => ErrorContract::unavailable(alloc::format!(
-                "the MCP server has failed, and is started again in a moment: {}",
-                error.message
-            )),
+            (State::Backoff, Some(error)) => {
+                ErrorContract::unavailable(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
+            }
             (State::Failed, Some(error)) => ErrorContract::unavailable(alloc::format!(
                 "the MCP server has failed; start it again first: {}",
                 error.message
@@ -206,6 +210,6 @@ impl Server {
     }
 }
 
-fn closing() -> ErrorContract {
+fn host_closing() -> ErrorContract {
     ErrorContract::unavailable("the host of the MCP server is shutting down")
 }

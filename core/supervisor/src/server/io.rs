@@ -1,4 +1,4 @@
-//! What goes into a server's machine and what comes out of it.
+//! The inputs and outputs of the [`Server`](super::Server) state machine.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -10,180 +10,193 @@ use crate::{ErrorContract, Failure};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// One attempt to run a server. Effects carry the generation that they are for, and events that of the effect that they
-/// come of; so what an earlier attempt still has to say is known to be old.
+/// Number of one attempt to run a server.
+///
+/// Every effect names the generation it belongs to, and the resulting event repeats it. The server ignores events of
+/// earlier generations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
-/// Names a command, so that its answer finds the one who waits for it. The embedder picks it; it is not looked at.
+/// Identifies a command in its [`Effect::Reply`]. The embedder chooses the number; the server does not interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// What somebody wants of a server. Each is answered by exactly one [`Effect::Reply`], at once or when it is done.
+/// A request to a server. Each command is answered by exactly one [`Effect::Reply`], at once or upon completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Start it. Answered when it runs, or when it cannot be started. Where restarts had been given up, they are not any more.
+    /// Starts the server. Answered when the server runs or has failed to start. Resets the restart budget, so a server
+    /// in [`State::Failed`] is tried again.
     Start,
-    /// Start it as a part of starting everything: a lazy server whose tools are [known](super::Server::remember) goes to
-    /// sleep instead.
+    /// Starts the server as part of starting all servers. A lazy server whose tools are
+    /// [known](super::Server::remember) goes to sleep instead.
     Boot,
-    /// End it, until it is asked for again. Answered when nothing of it is left. Given twice, the second one ends it by force.
+    /// Stops the server until it is started again. Answered when no process is left. A second `Stop` kills the server.
     Stop,
-    /// End it and start it. Answered when it runs, or when it cannot be started.
+    /// Stops and starts the server. Answered when the server runs or has failed to start.
     Restart,
-    /// Take back a `Disable`. It is not started by that.
+    /// Reverts a `Disable`. Does not start the server.
     Enable,
-    /// End it, and refuse to start it.
+    /// Stops the server and rejects every start until `Enable`.
     Disable,
-    /// End it for good. Answered when nothing of it is left.
+    /// Stops the server permanently. Answered when no process is left.
     Delete,
-    /// Live by other rules from now on. Answered at once.
+    /// Replaces the policy. Answered at once.
     Configure {
-        /// The rules.
+        /// The new policy.
         policy: Box<Policy>,
-        /// Whether what is run has changed with them: a server that runs, or that tries to, is started anew, and what was
-        /// known of its tools is forgotten.
+        /// Whether the launched program or address has changed. If so, a running or starting server is restarted and
+        /// its known tools are discarded.
         replaced: bool,
     },
-    /// Have it ready for a call. Answered when it runs; a server that sleeps is woken. Everything else that is not running is
-    /// refused at once, but for [`Policy::call_wait_start`].
-    Reach {
-        /// How long the caller can wait.
+    /// Requests that the server be ready for a call, and wakes a sleeping server. Answered when the server runs.
+    ///
+    /// Fails at once if the server neither runs nor sleeps. A starting server is awaited for at most
+    /// [`Policy::call_wait_start`].
+    PrepareCall {
+        /// Latest time at which the caller needs the answer.
         by: Timestamp,
     },
-    /// End it, whatever it takes, because the host ends. Nothing is started after that.
+    /// Stops the server because the host shuts down. Rejects every later start.
     Shutdown {
-        /// When to be done. One second before, it is ended by force.
+        /// Latest time at which the server must be gone. It is killed one second earlier.
         by: Timestamp,
     },
 }
 
-/// What has happened to a server.
+/// An event that the embedder reports to a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// [`Effect::Resolve`] is done.
+    /// [`Effect::Resolve`] succeeded.
     Resolved,
-    /// [`Effect::Launch`] is done: there is a process, or a connection that it takes for one.
+    /// [`Effect::Launch`] succeeded: the process runs, or the HTTP connection is ready.
     Launched {
-        /// Its process, where it has one.
+        /// Process id; `None` for a server without a local process.
         pid: Option<u32>,
     },
-    /// [`Effect::Negotiate`] is done.
+    /// [`Effect::Negotiate`] succeeded.
     Negotiated {
-        /// The protocol's version that both speak.
+        /// The negotiated protocol version.
         version: String,
     },
-    /// [`Effect::List`] or [`Effect::Refresh`] is done.
+    /// [`Effect::List`] or [`Effect::Refresh`] succeeded.
     Listed {
-        /// All the server's tools.
+        /// The complete tool list of the server.
         tools: Arc<ToolList>,
-        /// For how long they hold, where the server says so (2026-07-28, `ttlMs`): see
+        /// How long the list is fresh, if the server declares it (`ttlMs` of version 2026-07-28). See
         /// [`CacheHints::stale_after`](mcpwire_core::CacheHints::stale_after).
         ttl: Option<Duration>,
     },
-    /// The effect that was to be performed has failed. Of a launch that has failed nothing is left; after anything else, the
-    /// connection is there still, unless [`Event::Closed`] says more.
+    /// The requested effect failed.
+    ///
+    /// A failed launch leaves no process. After any other failed effect the connection is still open, unless
+    /// [`Event::Closed`] follows.
     Failed(Failure),
-    /// [`Effect::Refresh`] has failed. The list of before is believed for a while longer.
+    /// [`Effect::Refresh`] failed. The server keeps its previous tool list and retries later.
     RefreshFailed,
-    /// The connection has ended without being asked to: the process has exited, its output is closed, its input is broken.
-    /// Processes may be left.
+    /// The connection ended unexpectedly: the process exited, its stdout closed or its stdin broke. Child processes may
+    /// still exist.
     Closed(Failure),
-    /// Nothing is left of this generation: no process, no container, no connection.
+    /// This generation is gone: no process, no container and no connection is left.
     Gone,
-    /// The server says that its tools have changed.
+    /// The server sent `notifications/tools/list_changed`.
     ListChanged,
-    /// [`Effect::Probe`] is done, and the server has answered, with an error if need be.
+    /// The server answered [`Effect::Probe`], with a result or an error.
     Probed,
-    /// The server has not answered [`Effect::Probe`].
+    /// The server did not answer [`Effect::Probe`].
     ProbeFailed,
-    /// Something came from the server. Need not be told each time: only the probes rest on it.
-    Heard,
-    /// Time has jumped, or there is another reason to doubt that the connection still is one: a probe is sent.
-    Doubted,
-    /// A call has been sent.
+    /// A message arrived from the server. Postpones the next health probe; need not be reported for every message.
+    MessageReceived,
+    /// The connection may be dead, for example after the machine slept. The server probes it at once.
+    ConnectionSuspect,
+    /// A tool call was sent.
     CallStarted,
-    /// A call has ended, however it did. Told once for each one that was told to have started.
+    /// A tool call ended, with any outcome. Report it exactly once for each [`Event::CallStarted`].
     CallEnded,
 }
 
-/// What is to be done. Effects are to be performed in order; none of them is waited for before the next one.
+/// An operation that the server asks the embedder to perform.
+///
+/// Start effects in order, but do not wait for one to finish before starting the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Find out what to run: secrets, variables, the environment. Answer with [`Event::Resolved`] or [`Event::Failed`]. There
-    /// is no limit of time: a person may have to unlock something.
+    /// Resolve the launch configuration: secrets, variables and environment. Answer with [`Event::Resolved`] or
+    /// [`Event::Failed`].
+    ///
+    /// There is no timeout: a person may have to unlock a secret store.
     Resolve {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// Start the process, or open the connection. Answer with [`Event::Launched`] or [`Event::Failed`], always: a process
-    /// that nobody knows of would be left behind.
+    /// Start the process or open the connection.
+    ///
+    /// Always answer with [`Event::Launched`] or [`Event::Failed`]; otherwise the server could not stop the process.
     Launch {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// Agree on a version. Answer with [`Event::Negotiated`] or [`Event::Failed`].
+    /// Negotiate the protocol version. Answer with [`Event::Negotiated`] or [`Event::Failed`].
     Negotiate {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
-        /// The time that it is given; it is kept here, and useful where the connection has a limit of its own.
+        /// Timeout of the negotiation. The server enforces it; pass it on to a connection with a timeout of its own.
         timeout: Duration,
     },
-    /// Ask for all tools. Answer with [`Event::Listed`] or [`Event::Failed`].
+    /// Request the tool list. Answer with [`Event::Listed`] or [`Event::Failed`].
     List {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// Ask for all tools again. Answer with [`Event::Listed`] or [`Event::RefreshFailed`].
+    /// Request the tool list again. Answer with [`Event::Listed`] or [`Event::RefreshFailed`].
     Refresh {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// See whether the server answers at all: `ping`, or `server/discover` where there is no ping. Answer with
+    /// Check that the server responds: send `ping`, or `server/discover` in versions without `ping`. Answer with
     /// [`Event::Probed`] or [`Event::ProbeFailed`].
     Probe {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// No call in flight will be answered: let each of them fail with this.
+    /// Fail every call in flight with this error.
     FailCalls {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
-        /// What its callers are to be told.
+        /// The error to return to the callers.
         error: ErrorContract,
     },
-    /// End it politely, on the [ladder](mcpwire_core::shutdown): close its input, wait, terminate its group, wait, kill. Answer with
-    /// [`Event::Gone`] when nothing is left.
+    /// Stop the server gracefully by the [shutdown sequence](mcpwire_core::shutdown): close stdin, wait, terminate,
+    /// wait, kill. Answer with [`Event::Gone`] when nothing is left.
     Stop {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// End it by force, and at once, its whole group and its container. Answer with [`Event::Gone`]. It may be for an attempt
-    /// that was given up long ago.
+    /// Kill the process group or container at once. Answer with [`Event::Gone`].
+    ///
+    /// The generation may be an old one that was given up earlier.
     Kill {
-        /// For which attempt.
+        /// The attempt this effect belongs to.
         generation: Generation,
     },
-    /// It could not be ended. Nothing more is tried; say so in the log.
+    /// Log that the server could not be stopped. The server gives up on this process.
     Abandoned {
-        /// Which attempt.
+        /// The attempt that was given up.
         generation: Generation,
     },
-    /// A command is answered.
+    /// Deliver the answer to a command.
     Reply {
-        /// Which one.
+        /// The command.
         command: CommandId,
-        /// How it ended.
+        /// The outcome.
         result: Result<(), ErrorContract>,
     },
-    /// The state is another.
+    /// The server's state changed.
     Changed {
-        /// Which one.
+        /// The new state.
         state: State,
     },
-    /// The [tools](super::Server::tools) are others.
+    /// The [tools](super::Server::tools) of the server changed.
     ToolsChanged,
 }

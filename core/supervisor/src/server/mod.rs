@@ -1,4 +1,4 @@
-//! The life of one server, as a machine that does nothing by itself.
+//! The lifecycle of one server, as a sans-IO state machine.
 //!
 //! ```text
 //!  Disabled ◀── disable ── (any)          delete ──▶ Deleted
@@ -13,19 +13,20 @@
 //!     └── stop ── Stopping                                                        Resolving
 //! ```
 //!
-//! Whatever may have a process goes through `Stopping` and leaves it when nothing is left; so there is never a second
-//! process beside a first one, and none in a state of rest. A process that is being started cannot be ended yet: stopping
-//! waits until the launch has ended, one way or the other, and ends what came of it.
+//! A server that may have a process passes through `Stopping`, and leaves that state once the process is gone. So a
+//! server never has two processes, and resting states never have one. A launch cannot be interrupted: stopping waits
+//! for the launch to finish and then stops the process.
 
 mod attempt;
 mod commands;
 mod events;
 mod io;
+mod pending_commands;
+mod probes;
+mod refreshes;
 mod restarts;
 mod state;
 mod timeouts;
-mod upkeep;
-mod waiting;
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -34,17 +35,19 @@ use alloc::sync::Arc;
 pub use io::{Command, CommandId, Effect, Event, Generation};
 pub use state::{Detail, State, Status};
 
-use self::attempt::{Stopping, Then};
+use self::attempt::{AfterStop, StopProgress};
+use self::pending_commands::PendingCommands;
+use self::probes::Probes;
+use self::refreshes::Refreshes;
 use self::restarts::Restarts;
-use self::upkeep::{Probes, Refreshes};
-use self::waiting::Waiting;
 use super::{ErrorContract, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// The life of one server.
+/// The state machine that runs one server: start, restart, refresh, health checks and shutdown.
 ///
-/// Commands and events go in, effects come out; in between the embedder waits, but not beyond [`poll_timeout`](Self::poll_timeout).
+/// Commands and events go in; effects come out. Drain [`poll_effect`](Self::poll_effect) after every input, and call
+/// [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout).
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -77,47 +80,49 @@ pub struct Server {
     state: State,
     since: Timestamp,
     generation: Generation,
-    life: Life,
-    /// Only in [`State::Stopping`].
-    stopping: Option<Stopping>,
-    /// When the state ends by itself.
+    process: ProcessState,
+    /// Set only in [`State::Stopping`].
+    stopping: Option<StopProgress>,
+    /// Timeout of the current state.
     deadline: Option<Timestamp>,
     restarts: Restarts,
-    waiting: Waiting,
+    pending: PendingCommands,
     refreshes: Refreshes,
     probes: Probes,
-    /// What it offers, or offered when it was put to sleep.
+    /// The current tool list, or the last known one of a server that does not run.
     tools: Option<Arc<ToolList>>,
-    /// Whether those tools are still to be shown while it does not run: it sleeps, falls asleep or wakes up.
-    dozes: bool,
-    /// What the last [`Effect::ToolsChanged`] was about.
-    shown: Option<Arc<ToolList>>,
-    /// Whether this configuration has ever come so far as to agree on a version.
-    proven: bool,
-    /// Whether the host ends.
-    closing: bool,
+    /// Whether the tools stay visible although the server does not run: it sleeps, goes to sleep or wakes up.
+    is_dormant: bool,
+    /// The tool list that the last [`Effect::ToolsChanged`] announced.
+    announced: Option<Arc<ToolList>>,
+    /// Whether this configuration has completed a negotiation before. If not, its package may still have to be
+    /// downloaded.
+    has_negotiated: bool,
+    /// Whether the host is shutting down.
+    host_closing: bool,
     pid: Option<u32>,
     version: Option<String>,
     error: Option<ErrorContract>,
     calls_in_flight: u32,
     calls: u64,
-    /// When the last call ended.
-    called: Timestamp,
+    /// When the last call ended or reserved the server.
+    last_call: Timestamp,
     effects: VecDeque<Effect>,
 }
 
-/// Whether there is a process, or whatever stands for one.
+/// Whether the current generation has a process or connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Life {
+enum ProcessState {
     None,
-    /// It has been ordered, and what came of that has not been told yet.
-    Ordered,
-    Alive,
+    /// [`Effect::Launch`] was sent and its result is pending.
+    Launching,
+    Running,
 }
 
 impl Server {
-    /// A server that has not been started. `seed` is where chance comes from: it should differ from server to server, and
-    /// from host to host.
+    /// Creates a stopped or disabled server.
+    ///
+    /// `seed` randomizes restart delays; use a different seed for each server and host.
     pub fn new(id: ServerId, policy: Policy, enabled: bool, seed: u64, now: Timestamp) -> Self {
         Server {
             id,
@@ -125,125 +130,128 @@ impl Server {
             state: if enabled { State::Stopped } else { State::Disabled },
             since: now,
             generation: Generation(0),
-            life: Life::None,
+            process: ProcessState::None,
             stopping: None,
             deadline: None,
             restarts: Restarts::new(seed),
-            waiting: Waiting::default(),
+            pending: PendingCommands::default(),
             refreshes: Refreshes::default(),
             probes: Probes::default(),
             tools: None,
-            dozes: false,
-            shown: None,
-            proven: false,
-            closing: false,
+            is_dormant: false,
+            announced: None,
+            has_negotiated: false,
+            host_closing: false,
             pid: None,
             version: None,
             error: None,
             calls_in_flight: 0,
             calls: 0,
-            called: now,
+            last_call: now,
             effects: VecDeque::new(),
         }
     }
 
-    /// Counts its attempts from there on.
-    pub(crate) fn begin_after(&mut self, generation: Generation) {
+    /// Sets the generation that the first attempt follows.
+    pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
 
-    /// Takes in what somebody wants of it.
+    /// Handles a command. The answer is an [`Effect::Reply`] with the same `id`.
     pub fn command(&mut self, id: CommandId, command: Command, now: Timestamp) {
-        self.obey(id, command, now);
-        self.show_tools();
+        self.handle_command(id, command, now);
+        self.announce_tools();
     }
 
-    /// Takes in what has happened. Events of another generation than the present one are of no effect, with one exception: a
-    /// process that comes up after its launch was given up is killed.
+    /// Handles an event.
+    ///
+    /// The server ignores events of earlier generations, except that it kills a process reported by a cancelled launch.
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.generation {
-            self.take_in(event, now);
-            self.show_tools();
+            self.handle_event(event, now);
+            self.announce_tools();
         } else if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation });
         }
     }
 
-    /// What is to be done next; `None` if nothing is.
+    /// Returns the next effect to perform, or `None` if there is none.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let effect = self.effects.pop_front();
         if self.effects.is_empty() {
-            // A thousand servers at rest keep no memory for the busiest moment of each.
+            // Frees the memory of a burst: a host may have a thousand idle servers.
             self.effects.shrink_to(4);
         }
         effect
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if nothing happens before.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        [self.deadline, self.waiting.deadline(), self.upkeep_deadline()].into_iter().flatten().min()
+        [self.deadline, self.pending.deadline(), self.maintenance_deadline()].into_iter().flatten().min()
     }
 
-    /// Takes in that time has passed. Too early is of no effect, and too late makes up for itself.
+    /// Handles the timeouts that have expired. A call before the deadline has no effect.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        self.pass_time(now);
-        self.show_tools();
+        self.handle_expired(now);
+        self.announce_tools();
     }
 
-    /// Which server it is.
+    /// Returns the id of the server.
     pub fn id(&self) -> ServerId {
         self.id
     }
 
-    /// Where it is in its life.
+    /// Returns the current state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The attempt that is under way, or was the last one.
+    /// Returns the generation of the current or last attempt.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// The rules that it lives by.
+    /// Returns the policy.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The tools that it offers: while it runs, and while it sleeps, falls asleep or wakes up, for then a call finds it
-    /// running. `None` in every other state.
+    /// Returns the tools that can be called: those of a running server, or of a lazy server that sleeps, goes to sleep
+    /// or wakes up. `None` in every other state.
     pub fn tools(&self) -> Option<&Arc<ToolList>> {
-        if self.state == State::Running || self.dozes { self.tools.as_ref() } else { None }
+        if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
 
-    /// What its tools were when it ran last, from a cache on disk. A lazy server that has them need not be started to learn
-    /// them. Of no effect while it runs or is starting.
+    /// Sets the tools of the last run, for example from a cache on disk.
+    ///
+    /// A lazy server with known tools need not be started to list them. Has no effect while the server runs or is
+    /// starting.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
-            self.show_tools();
+            self.announce_tools();
         }
     }
 
-    /// Says that its tools are being looked at: those that have passed their time are asked for again. What is there is shown
-    /// until then, however old it is.
+    /// Reports that the tools are being read, which refreshes an expired list. Readers see the expired list until the
+    /// new one arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
-            self.refreshes.touched(&self.policy, now);
+            self.refreshes.refresh_if_expired(&self.policy, now);
         }
     }
 
-    /// From when on [`touch`](Self::touch) is of any effect, if nothing happens before.
+    /// Returns when the tool list expires, so that [`touch`](Self::touch) would refresh it.
     pub(crate) fn stale_at(&self) -> Option<Timestamp> {
         self.refreshes.stale_at().filter(|_| self.state == State::Running)
     }
 
-    /// Whether a call may be sent right now. A call is only sent to a server that runs; see [`Command::Reach`] for the others.
+    /// Returns whether a call may be sent now. Use [`Command::PrepareCall`] to wait for a server that is not ready.
     pub fn is_ready(&self) -> bool {
         self.state == State::Running
     }
 
-    /// Its state as hosts show it. The tools have the names that the server calls them by.
+    /// Returns the simplified state for users. Tools have the names that the server gives them.
     pub fn status(&self) -> Status {
         match self.state {
             State::Disabled => Status::Disabled,
@@ -259,13 +267,13 @@ impl Server {
         }
     }
 
-    /// Whether the last attempt failed because a login is wanted, also while what is left of it is being ended.
+    /// Returns whether the last attempt failed for lack of a login, even while that attempt is still being stopped.
     pub(crate) fn wants_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
-        self.state == State::NeedsAuth || then == Some(Then::Rest(State::NeedsAuth))
+        self.state == State::NeedsAuth || then == Some(AfterStop::Rest(State::NeedsAuth))
     }
 
-    /// All that is known.
+    /// Returns a detailed snapshot for diagnostics.
     pub fn detail(&self) -> Detail {
         Detail {
             state: self.state,
@@ -283,7 +291,7 @@ impl Server {
         }
     }
 
-    /// The one place where the state changes.
+    /// Changes the state. All state changes go through this function.
     fn enter(&mut self, state: State, deadline: Option<Timestamp>, now: Timestamp) {
         self.deadline = deadline;
         if self.state != state {
@@ -297,14 +305,14 @@ impl Server {
         self.effects.push_back(Effect::Reply { command, result });
     }
 
-    fn show_tools(&mut self) {
-        let same = match (self.tools(), &self.shown) {
-            (Some(tools), Some(shown)) => Arc::ptr_eq(tools, shown),
+    fn announce_tools(&mut self) {
+        let same = match (self.tools(), &self.announced) {
+            (Some(tools), Some(announced)) => Arc::ptr_eq(tools, announced),
             (None, None) => true,
             _ => false,
         };
         if !same {
-            self.shown = self.tools().cloned();
+            self.announced = self.tools().cloned();
             self.effects.push_back(Effect::ToolsChanged);
         }
     }

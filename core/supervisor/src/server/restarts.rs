@@ -1,54 +1,54 @@
-//! Whether a server is started again, and after how long.
+//! Restart decisions after a failure: whether to restart, and after which delay.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
 use crate::{Policy, Restart, Retry};
 use mcpwire_core::Timestamp;
+use mcpwire_core::backoff::exponential;
+use mcpwire_core::random::XorShift64;
 
-/// No budget is larger: each restart within the window is remembered.
-const MOST_REMEMBERED: u32 = 1_000;
+/// Upper limit of [`Budget::restarts`](crate::Budget::restarts), because every restart within the window is stored.
+const MAX_RESTARTS: u32 = 1_000;
 
-/// The longest wait that another side can make this one keep. 1 h: a wrong header should not end a server for good.
-const LONGEST_ASKED: Duration = Duration::from_secs(3_600);
+/// Longest delay accepted from a server's `Retry-After`. 1 h: a wrong header must not disable a server for good.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Counts restarts. It belongs to the server and not to an attempt, so a restart does not begin anew.
+/// Counts the restarts of a server across attempts.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Attempts in a row that did not last.
+    /// Number of consecutive attempts that did not run for [`Policy::stable_after`].
     attempt: u32,
-    /// When restarts were granted, the latest last.
+    /// Times of the restarts within the budget window, oldest first.
     granted: VecDeque<Timestamp>,
     total: u64,
-    entropy: u64,
+    random: XorShift64,
 }
 
-/// What becomes of a server that has failed.
+/// The decision about a failed server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It is started again after this.
+pub(super) enum RestartDecision {
+    /// Restart after this delay.
     After(Duration),
-    /// It is not, because it has failed too often.
+    /// Do not restart: the server has failed too often.
     CrashLoop,
-    /// It is not, because that would not help, or is not wanted.
-    No,
+    /// Do not restart: a restart would not help, or the policy forbids it.
+    GiveUp,
 }
 
 impl Restarts {
     pub(super) fn new(seed: u64) -> Self {
-        // Zero would stay zero.
-        let entropy = (seed ^ 0x9e37_79b9_7f4a_7c15) | 1;
-        Restarts { attempt: 0, granted: VecDeque::new(), total: 0, entropy }
+        Restarts { attempt: 0, granted: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
     }
 
-    /// Somebody asks for it: what was before does not count.
-    pub(super) fn forget(&mut self) {
+    /// Resets the counters when a user starts or restarts the server.
+    pub(super) fn reset(&mut self) {
         self.attempt = 0;
         self.granted.clear();
     }
 
-    /// It has run for so long that it counts as recovered.
-    pub(super) fn recovered(&mut self) {
+    /// Resets the number of consecutive failures.
+    pub(super) fn reset_attempts(&mut self) {
         self.attempt = 0;
     }
 
@@ -60,45 +60,37 @@ impl Restarts {
         self.total
     }
 
-    pub(super) fn begun(&mut self) {
+    pub(super) fn count_restart(&mut self) {
         self.total += 1;
     }
 
-    pub(super) fn after_failure(&mut self, retry: Retry, policy: &Policy, now: Timestamp) -> Verdict {
+    pub(super) fn after_failure(&mut self, retry: Retry, policy: &Policy, now: Timestamp) -> RestartDecision {
         self.attempt = self.attempt.saturating_add(1);
         if !retry.is_automatic() || policy.restart == Restart::Never {
-            return Verdict::No;
+            return RestartDecision::GiveUp;
         }
         let budget = &policy.budget;
         while self.granted.front().is_some_and(|at| now.duration_since(*at) >= budget.within) {
             self.granted.pop_front();
         }
         let many = u32::try_from(self.granted.len()).unwrap_or(u32::MAX);
-        if many >= budget.restarts.min(MOST_REMEMBERED) || self.attempt >= budget.attempts {
-            return Verdict::CrashLoop;
+        if many >= budget.restarts.min(MAX_RESTARTS) || self.attempt >= budget.attempts {
+            return RestartDecision::CrashLoop;
         }
         self.granted.push_back(now);
         let wait = self.wait(policy);
-        Verdict::After(match retry {
-            Retry::After(least) => wait.max(least.min(LONGEST_ASKED)),
+        RestartDecision::After(match retry {
+            Retry::After(least) => wait.max(least.min(MAX_RETRY_AFTER)),
             _ => wait,
         })
     }
 
-    /// Doubles with each attempt; a fifth more or less by chance, so that servers that fell together do not rise together.
+    /// Returns the next delay. It doubles with each attempt and varies by 20 %, so that servers that failed together do
+    /// not restart together.
     fn wait(&mut self, policy: &Policy) -> Duration {
-        let doublings = self.attempt.saturating_sub(1).min(16);
-        let wait = policy.first_backoff.saturating_mul(1 << doublings).min(policy.longest_backoff);
+        let wait = exponential(policy.first_backoff, policy.longest_backoff, self.attempt.saturating_sub(1));
         let fifth = u64::try_from((wait / 5).as_millis()).unwrap_or(u64::MAX / 4);
-        wait.saturating_sub(wait / 5).saturating_add(Duration::from_millis(self.below(2 * fifth + 1)))
-    }
-
-    /// Xorshift.
-    fn below(&mut self, bound: u64) -> u64 {
-        self.entropy ^= self.entropy << 13;
-        self.entropy ^= self.entropy >> 7;
-        self.entropy ^= self.entropy << 17;
-        (self.entropy >> 11) % bound.max(1)
+        wait.saturating_sub(wait / 5).saturating_add(Duration::from_millis(self.random.below(2 * fifth + 1)))
     }
 }
 
@@ -115,7 +107,8 @@ mod tests {
         let mut restarts = Restarts::new(7);
         for attempt in 0..20 {
             let base = Duration::from_secs(1 << attempt.min(10)).min(policy.longest_backoff);
-            let Verdict::After(wait) = restarts.after_failure(Retry::Backoff, &policy, Timestamp::ORIGIN) else {
+            let RestartDecision::After(wait) = restarts.after_failure(Retry::Backoff, &policy, Timestamp::ORIGIN)
+            else {
                 panic!("attempt {attempt} is refused");
             };
             assert!(wait >= base * 4 / 5 && wait <= base * 6 / 5, "{attempt}: {wait:?}");
@@ -125,9 +118,9 @@ mod tests {
     #[test]
     fn what_the_other_side_asks_for_is_the_least() {
         let policy = Policy::new(PackageKind::Http);
-        let asked = Retry::After(Duration::from_secs(90));
-        let verdict = Restarts::new(1).after_failure(asked, &policy, Timestamp::ORIGIN);
-        assert_eq!(verdict, Verdict::After(Duration::from_secs(90)));
+        let requested = Retry::After(Duration::from_secs(90));
+        let verdict = Restarts::new(1).after_failure(requested, &policy, Timestamp::ORIGIN);
+        assert_eq!(verdict, RestartDecision::After(Duration::from_secs(90)));
     }
 
     #[test]
@@ -137,7 +130,7 @@ mod tests {
         let mut granted = 0;
         for hour in 0..100 {
             let now = Timestamp::from_origin(Duration::from_secs(hour * 3_600));
-            if let Verdict::After(_) = restarts.after_failure(Retry::Backoff, &policy, now) {
+            if let RestartDecision::After(_) = restarts.after_failure(Retry::Backoff, &policy, now) {
                 granted += 1;
             }
         }

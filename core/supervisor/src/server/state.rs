@@ -1,4 +1,4 @@
-//! Where a server is in its life, in detail and as hosts show it.
+//! The states of a server: the detailed [`State`], and the [`Status`] that hosts show.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,53 +10,53 @@ use super::Generation;
 use crate::ErrorContract;
 use mcpwire_core::Timestamp;
 
-/// Where a server is in its life.
+/// The state of a server's lifecycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum State {
-    /// It is not to be started.
+    /// The server may not be started.
     Disabled,
-    /// It is not running, and may be started.
+    /// The server is not running and may be started.
     Stopped,
-    /// What to run is being found out.
+    /// The launch configuration is being resolved.
     Resolving,
     /// The process is being started, or the connection opened.
     Launching,
-    /// The two sides agree on a version.
+    /// The protocol version is being negotiated.
     Negotiating,
-    /// Its tools are asked for.
+    /// The tool list is being loaded.
     Listing,
-    /// It takes calls.
+    /// The server accepts calls.
     Running,
-    /// It has been put to sleep, and wakes when a tool of it is called.
+    /// The lazy server was stopped while idle. The next call to one of its tools starts it.
     Sleeping,
-    /// It is being ended.
+    /// The server is being stopped.
     Stopping,
-    /// It has failed, and is started again after a while.
+    /// The server failed and will restart after a delay.
     Backoff,
-    /// A value is missing that the user has to give.
+    /// The server needs a value from the user, such as an API key.
     NeedsInput,
-    /// It wants a login.
+    /// The server requires a login.
     NeedsAuth,
-    /// It has failed, and is not started again until somebody asks for it.
+    /// The server failed and restarts only on request.
     Failed,
-    /// It is no more.
+    /// The server was deleted.
     Deleted,
 }
 
 impl State {
-    /// Whether it is on its way to [`State::Running`].
+    /// Returns whether the server is starting but not yet running.
     pub const fn is_starting(self) -> bool {
         matches!(self, State::Resolving | State::Launching | State::Negotiating | State::Listing)
     }
 
-    /// Whether nothing of it exists: no process, no connection.
+    /// Returns whether the server has no process and no connection in this state.
     pub const fn is_resting(self) -> bool {
         !(self.is_starting() || matches!(self, State::Running | State::Stopping))
     }
 
-    /// As it is shown: `needs-auth`.
+    /// Returns the state in kebab case, as in `needs-auth`.
     pub const fn as_str(self) -> &'static str {
         match self {
             State::Disabled => "disabled",
@@ -83,54 +83,55 @@ impl fmt::Display for State {
     }
 }
 
-/// A server's state as hosts show it: one of five.
+/// The simplified state that hosts show to users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
 pub enum Status {
-    /// It is not running. So is one that sleeps, or is being ended.
+    /// The server is not running, sleeps or is being stopped.
     Stopped,
-    /// It is on its way.
+    /// The server is starting.
     Starting,
-    /// It takes calls.
+    /// The server accepts calls.
     Running {
-        /// The names of the tools that it offers, as it calls them itself.
+        /// Names of the tools, as the server itself names them.
         tools: Vec<String>,
     },
-    /// It does not run although it should.
+    /// The server failed, or waits for a restart, a login or a missing value.
     Error {
-        /// Why.
+        /// Error message for the user.
         message: String,
     },
-    /// It is not to be started.
+    /// The server may not be started.
     Disabled,
 }
 
-/// All that is known of a server's life.
+/// A detailed snapshot of a server's lifecycle, for diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Detail {
-    /// Where it is.
+    /// Current state.
     pub state: State,
-    /// Since when.
+    /// Time at which the server entered this state.
     pub since: Timestamp,
-    /// Which attempt it is.
+    /// Current or last attempt.
     pub generation: Generation,
-    /// How many attempts in a row did not last; 0 once it has recovered.
+    /// Number of consecutive failed attempts; 0 once the server has run for
+    /// [`Policy::stable_after`](crate::Policy::stable_after).
     pub attempt: u32,
-    /// When it is started again, in [`State::Backoff`].
+    /// Time of the next restart. Set only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,
-    /// Its process.
+    /// Process id of the running server, if it is a local process.
     pub pid: Option<u32>,
-    /// The protocol's version that it speaks, while it runs.
+    /// Negotiated protocol version. Set from the end of the negotiation until the attempt ends.
     pub version: Option<String>,
-    /// How many tools it has; of a sleeping server, how many it had.
+    /// Number of tools. For a server that sleeps, the number from its last run.
     pub tools: usize,
-    /// How often it was started again without being asked, in all.
+    /// Total number of automatic restarts.
     pub restarts: u64,
-    /// How many calls are in flight.
+    /// Number of calls in flight.
     pub calls_in_flight: u32,
-    /// How many calls there were, in all.
+    /// Total number of calls since the server was added.
     pub calls: u64,
-    /// The last failure, until it runs again.
+    /// Last failure; cleared when the server runs again.
     pub last_error: Option<ErrorContract>,
 }

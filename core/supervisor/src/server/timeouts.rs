@@ -1,82 +1,82 @@
-//! What becomes of a server as time passes.
+//! Handling of timeouts, by state.
 
 use alloc::format;
 use core::time::Duration;
 
-use super::attempt::Then;
+use super::attempt::AfterStop;
 use super::{Effect, Server, State};
 use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
-    pub(super) fn pass_time(&mut self, now: Timestamp) {
-        while let Some(command) = self.waiting.take_late(now) {
+    pub(super) fn handle_expired(&mut self, now: Timestamp) {
+        while let Some(command) = self.pending.take_expired(now) {
             self.reply(command, Err(ErrorContract::unavailable("the MCP server did not start in time for the call")));
         }
         if self.deadline.is_some_and(|at| at <= now) {
             self.deadline = None;
-            self.state_is_over(now);
+            self.handle_state_timeout(now);
         }
         if self.state == State::Running {
-            self.keep_up(now);
+            self.maintain(now);
         }
     }
 
-    fn state_is_over(&mut self, now: Timestamp) {
+    fn handle_state_timeout(&mut self, now: Timestamp) {
         let after = now.duration_since(self.since);
         let what = match self.state {
             State::Backoff => {
-                self.restarts.begun();
+                self.restarts.count_restart();
                 return self.start(now);
             }
-            State::Stopping => return self.stop_harder(now),
+            State::Stopping => return self.escalate_stop(now),
             State::Launching => "Start timed out",
             State::Negotiating => "Handshake timed out",
-            State::Listing => "Listing its tools timed out",
+            State::Listing => "Listing tools timed out",
             _ => return,
         };
         let error = ErrorContract::network("timeout", format!("{what} after {after:?}"));
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// When something is due of what a running server needs.
-    pub(super) fn upkeep_deadline(&self) -> Option<Timestamp> {
+    /// Returns when the next refresh, probe or idle stop is due.
+    pub(super) fn maintenance_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;
         }
         let probe = self.probes.deadline(self.calls_in_flight > 0, &self.policy);
-        [self.refreshes.deadline(), probe, self.bedtime()].into_iter().flatten().min()
+        [self.refreshes.deadline(), probe, self.sleep_deadline()].into_iter().flatten().min()
     }
 
-    fn keep_up(&mut self, now: Timestamp) {
-        if self.bedtime().is_some_and(|at| at <= now) {
-            let error = ErrorContract::unavailable("the MCP server is put to sleep");
-            return self.end(Then::Sleep, &error, now);
+    fn maintain(&mut self, now: Timestamp) {
+        if self.sleep_deadline().is_some_and(|at| at <= now) {
+            let error = ErrorContract::unavailable("the MCP server is idle and is being stopped");
+            return self.stop_attempt(AfterStop::Sleep, &error, now);
         }
         if self.refreshes.is_due(&self.policy, now) {
-            self.refreshes.begun(&self.policy, now);
+            self.refreshes.started(&self.policy, now);
             self.effects.push_back(Effect::Refresh { generation: self.generation });
         }
-        if self.probes.is_late(now) {
+        if self.probes.is_timed_out(now) {
             self.probe_failed(now);
         }
         if self.state == State::Running && self.probes.is_due(&self.policy, self.calls_in_flight > 0, now) {
-            self.probes.begun(&self.policy, now);
+            self.probes.started(&self.policy, now);
             self.effects.push_back(Effect::Probe { generation: self.generation });
         }
     }
 
-    /// When a lazy server is put to sleep.
-    fn bedtime(&self) -> Option<Timestamp> {
+    /// Returns when an idle lazy server goes to sleep.
+    fn sleep_deadline(&self) -> Option<Timestamp> {
         let may = self.policy.lazy && self.calls_in_flight == 0;
-        may.then(|| self.called + self.policy.idle_after.max(Duration::from_millis(1)))
+        may.then(|| self.last_call + self.policy.idle_after.max(Duration::from_millis(1)))
     }
 
     pub(super) fn probe_failed(&mut self, now: Timestamp) {
-        if self.probes.missed() < self.policy.health.misses.max(1) {
-            return self.probes.again(now);
+        if self.probes.count_miss() < self.policy.health.misses.max(1) {
+            return self.probes.probe_now(now);
         }
-        let error = ErrorContract::network("transport", "Connection lost: the server does not answer any more");
+        let error = ErrorContract::network("transport", "Connection lost: the server no longer responds");
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 }

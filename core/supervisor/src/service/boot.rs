@@ -1,4 +1,4 @@
-//! The start and the end of everything.
+//! Starts and stops all servers.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::{Command, CommandId, ErrorCode, ErrorContract, ServerId};
 use mcpwire_core::Timestamp;
 
 #[derive(Debug, Default)]
-pub(super) struct Boot {
+pub(super) struct BootProgress {
     left: usize,
     ready: usize,
     failed: usize,
@@ -16,29 +16,30 @@ pub(super) struct Boot {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Closing {
+pub(super) struct ShutdownProgress {
     commands: Vec<CommandId>,
     left: usize,
 }
 
 impl Supervisor {
-    /// Starts all servers that are enabled, a few at a time, and each for itself: one that fails stops nobody.
-    /// [`Action::Booted`] tells when all of them have come somewhere.
+    /// Starts all enabled servers, a few at a time. A failed server does not affect the others.
+    ///
+    /// [`Action::Booted`] reports that all of them run, sleep or have failed.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
-        // One more is left until all have been given, so that the first answers are not taken for the last.
+        // One extra count is held until all commands are sent, so that early replies do not complete the boot.
         self.boot.get_or_insert_default().left += ids.len() + 1;
         for id in ids {
-            self.give(id, Command::Boot, Origin::Boot, now);
+            self.send_command(id, Command::Boot, Origin::Boot, now);
         }
         if let Some(boot) = &mut self.boot {
             boot.left -= 1;
         }
-        self.tell_booted();
+        self.report_boot();
     }
 
-    pub(super) fn booted(&mut self, result: &Result<(), ErrorContract>) {
+    pub(super) fn server_booted(&mut self, result: &Result<(), ErrorContract>) {
         let Some(boot) = &mut self.boot else { return };
         boot.left -= 1;
         match result {
@@ -46,32 +47,34 @@ impl Supervisor {
             Err(error) if error.code == ErrorCode::Conflict => boot.cancelled += 1,
             Err(_) => boot.failed += 1,
         }
-        self.tell_booted();
+        self.report_boot();
     }
 
-    fn tell_booted(&mut self) {
-        if let Some(&Boot { left: 0, ready, failed, cancelled }) = self.boot.as_ref() {
+    fn report_boot(&mut self) {
+        if let Some(&BootProgress { left: 0, ready, failed, cancelled }) = self.boot.as_ref() {
             self.boot = None;
             self.actions.push_back(Action::Booted { ready, failed, cancelled });
         }
     }
 
-    /// Ends all servers, all at the same time, and starts none any more. Answered when nothing is left of any of them, which
-    /// is by `by` at the latest: one second before, they are ended by force.
+    /// Stops all servers in parallel and rejects later starts.
+    ///
+    /// The command is answered when no process is left, and no later than `by`. Servers are killed one second before
+    /// `by`.
     pub fn shutdown(&mut self, command: CommandId, by: Timestamp, now: Timestamp) {
         self.closed = true;
         let ids: Vec<ServerId> = self.ids().collect();
         let closing = self.closing.get_or_insert_default();
         closing.commands.push(command);
-        // One more is left until all have been given.
+        // One extra count is held until all commands are sent.
         closing.left += ids.len() + 1;
         for id in ids {
-            self.give(id, Command::Shutdown { by }, Origin::Closing, now);
+            self.send_command(id, Command::Shutdown { by }, Origin::Closing, now);
         }
-        self.one_closed();
+        self.server_closed();
     }
 
-    pub(super) fn one_closed(&mut self) {
+    pub(super) fn server_closed(&mut self) {
         let Some(closing) = &mut self.closing else { return };
         closing.left -= 1;
         if closing.left == 0 {

@@ -1,55 +1,59 @@
-//! Whether a call may be sent.
+//! Admission of tool calls.
 
 use super::Supervisor;
 use crate::{ErrorContract, Event, Generation, ServerId, TooManyCalls};
 use mcpwire_core::Timestamp;
 
-/// A call is not to be sent.
+/// The reason why a call is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
-    /// Nothing can be done about it.
+pub enum CallRejection {
+    /// The call is invalid: the server or tool does not exist.
     Error(ErrorContract),
-    /// The server has been sent as many calls as it may.
+    /// The rate limit of the server is reached.
     TooManyCalls(TooManyCalls),
-    /// The server does not run. [`Command::Reach`](crate::Command::Reach) says whether it will, or why not; when
-    /// that is answered with success, ask again.
+    /// The server does not run.
+    ///
+    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server or to get the reason. After a successful
+    /// reply, try again.
     NotRunning,
 }
 
-impl Refusal {
-    /// As hosts show it.
+impl CallRejection {
+    /// Returns the error to show to the user.
     pub fn contract(&self) -> ErrorContract {
         match self {
-            Refusal::Error(error) => error.clone(),
-            Refusal::TooManyCalls(error) => error.contract(),
-            Refusal::NotRunning => ErrorContract::unavailable("the MCP server is not running"),
+            CallRejection::Error(error) => error.clone(),
+            CallRejection::TooManyCalls(error) => error.contract(),
+            CallRejection::NotRunning => ErrorContract::unavailable("the MCP server is not running"),
         }
     }
 }
 
 impl Supervisor {
-    /// Asks whether a call may be sent to a server, and to which attempt of it. The tool is named as its server names it. If
-    /// it may, the call is counted, and is to be ended with [`end_call`](Self::end_call), however it ends.
-    pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, Refusal> {
+    /// Admits a call to a server, counts it, and returns the current generation.
+    ///
+    /// `tool` is the name that the server gives the tool. End every admitted call with [`end_call`](Self::end_call),
+    /// whatever its outcome.
+    pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
-            return Err(Refusal::Error(ErrorContract::unknown_server(id)));
+            return Err(CallRejection::Error(ErrorContract::unknown_server(id)));
         };
-        // Which tools a server has that does not run is not known. That it does not run is, and says more.
-        let Some(tools) = managed.server.tools() else { return Err(Refusal::NotRunning) };
+        // The tools of a stopped server are unknown, so `NotRunning` is the more precise error.
+        let Some(tools) = managed.server.tools() else { return Err(CallRejection::NotRunning) };
         if tools.get(tool).is_none() || !managed.filter.permits(tool) {
-            return Err(Refusal::Error(ErrorContract::unknown_tool(tool)));
+            return Err(CallRejection::Error(ErrorContract::unknown_tool(tool)));
         }
         if !managed.server.is_ready() {
-            return Err(Refusal::NotRunning);
+            return Err(CallRejection::NotRunning);
         }
-        managed.rate.take(now).map_err(Refusal::TooManyCalls)?;
+        managed.rate.take(now).map_err(CallRejection::TooManyCalls)?;
         let generation = managed.server.generation();
         self.event(id, generation, Event::CallStarted, now);
         Ok(generation)
     }
 
-    /// A call has ended.
+    /// Reports the end of an admitted call, with any outcome.
     pub fn end_call(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         self.event(id, generation, Event::CallEnded, now);
     }

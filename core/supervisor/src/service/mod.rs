@@ -1,9 +1,9 @@
-//! All servers of a host: their machines, their tools, and what concerns more than one of them.
+//! The supervisor: all servers of a host, their catalogue and the limits they share.
 
 mod boot;
 mod calls;
-mod gate;
 mod routing;
+mod start_queue;
 mod toggle;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,11 +12,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use calls::Refusal;
+pub use calls::CallRejection;
 
-use self::boot::{Boot, Closing};
-use self::gate::Gate;
+use self::boot::{BootProgress, ShutdownProgress};
 use self::routing::Origin;
+use self::start_queue::StartQueue;
 use self::toggle::Toggle;
 use super::{
     Catalogue, CatalogueBuilder, Command, CommandId, Detail, Effect, ErrorContract, Event, Filter, Generation, Policy,
@@ -25,47 +25,53 @@ use super::{
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// What is the same for all servers of a host.
+/// Settings shared by all servers of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SupervisorSettings {
-    /// So many servers are started at once when all are, or when they restart by themselves. What somebody asks for is
-    /// started at once. 8.
-    pub starts: usize,
-    /// So many of them by the same package manager, for these lock their caches. 2.
-    pub starts_of_a_kind: usize,
-    /// A start that takes longer than this does not keep others waiting. 10 s.
-    pub slot_for: Duration,
-    /// The longest name of a tool. 64 characters.
+    /// Maximum number of servers that start at the same time, during boot or automatic restarts. Servers started by a
+    /// user do not wait. 8 by default.
+    pub max_starts: usize,
+    /// Maximum number of simultaneous starts per package manager, because package managers lock their caches. 2 by
+    /// default.
+    pub max_starts_per_kind: usize,
+    /// Time after which a slow start no longer counts against these limits. 10 s by default.
+    pub slot_timeout: Duration,
+    /// Maximum length of exposed tool names. 64 characters by default.
     pub longest_name: usize,
 }
 
 impl Default for SupervisorSettings {
     fn default() -> Self {
-        SupervisorSettings { starts: 8, starts_of_a_kind: 2, slot_for: Duration::from_secs(10), longest_name: 64 }
+        SupervisorSettings {
+            max_starts: 8,
+            max_starts_per_kind: 2,
+            slot_timeout: Duration::from_secs(10),
+            longest_name: 64,
+        }
     }
 }
 
-/// What is configured of a server, as far as its life is concerned.
+/// The configuration of a server, as far as the supervisor needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Its name for people: not blank, and unlike that of any other server, in whatever case.
+    /// Display name; not blank and unique among the servers, ignoring case.
     pub name: String,
-    /// Whether it may be started.
+    /// Whether the server may be started.
     pub enabled: bool,
-    /// The rules that it lives by.
+    /// Timeouts, restarts and health checks.
     pub policy: Policy,
-    /// Which of its tools are offered. All by default.
+    /// Selects the tools to offer. All by default.
     pub filter: Filter,
-    /// How many calls it is sent; `None` is no limit. 60 a minute by default.
+    /// Rate limit of calls; `None` is unlimited. 60 calls a minute by default.
     pub rate: Option<Rate>,
-    /// Names the version of the configuration that this is from: a change that was made to another version is refused.
+    /// Revision of the configuration. Changes based on another revision are rejected.
     pub revision: u64,
 }
 
 impl Spec {
-    /// An enabled server with the defaults.
+    /// Creates the configuration of an enabled server with default settings.
     pub fn new(name: impl Into<String>, policy: Policy) -> Self {
         Spec {
             name: name.into(),
@@ -78,63 +84,64 @@ impl Spec {
     }
 }
 
-/// What is to be done for the host, in order.
+/// An operation that the supervisor asks the embedder to perform, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// An effect of a server's machine. Replies and changes of tools are none of them: they are the two below.
+    /// Perform an effect of a server. Never [`Effect::Reply`] or [`Effect::ToolsChanged`], which the supervisor
+    /// handles.
     Perform {
-        /// Which server.
+        /// The server.
         server: ServerId,
-        /// What to do.
+        /// The effect.
         effect: Effect,
     },
-    /// A command is answered.
+    /// Deliver the answer to a command.
     Reply {
-        /// Which one.
+        /// The command.
         command: CommandId,
-        /// How it ended.
+        /// The outcome.
         result: Result<(), ErrorContract>,
     },
-    /// Write the flag to the configuration, if it still has that revision; tell the outcome to
-    /// [`Supervisor::persisted`], always.
+    /// Save the enabled flag if the configuration still has this revision. Always report the outcome to
+    /// [`Supervisor::persisted`].
     Persist {
-        /// Whose flag.
+        /// The server whose flag changes.
         server: ServerId,
-        /// What it is to be.
+        /// The new value.
         enabled: bool,
-        /// The revision that the change is made to.
+        /// The revision that the change is based on.
         revision: u64,
     },
     /// [`Supervisor::catalogue`] returns another catalogue. Comes before all other pending actions, so an embedder that
     /// replaces its snapshot here has done so before any command is answered.
     CatalogueChanged,
-    /// A server describes tools in another way than when they were last listed: whoever has agreed to them should look again.
+    /// A server changed the definitions of its tools. Users who approved the old definitions should review them.
     ToolsRedefined {
-        /// Which server.
+        /// The server.
         server: ServerId,
-        /// Which tools, and what of them.
+        /// The changed tools and parts.
         changes: ToolChanges,
     },
-    /// Everything that was started by [`Supervisor::boot`] runs, sleeps or has failed.
+    /// All servers started by [`Supervisor::boot`] run, sleep or have failed.
     Booted {
-        /// So many run or sleep.
+        /// Number of servers that run or sleep.
         ready: usize,
-        /// So many have failed; those among them that may recover are started again.
+        /// Number of servers that failed, including those that will restart.
         failed: usize,
-        /// So many were stopped before they ran.
+        /// Number of servers that were stopped before they ran.
         cancelled: usize,
     },
-    /// A server has been deleted, and nothing is left of it.
+    /// A deleted server is gone; no process is left.
     Removed {
-        /// Which one.
+        /// The deleted server.
         server: ServerId,
     },
 }
 
-/// All servers of a host, as one machine.
+/// Manages all servers of a host: lifecycles, limits and the tool catalogue.
 ///
-/// It is driven like one [`Server`]: commands and events go in, [actions](Action) come out.
+/// Drive it like a [`Server`]: commands and events go in, [actions](Action) come out. It performs no I/O.
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -169,20 +176,21 @@ pub struct Supervisor {
     settings: SupervisorSettings,
     seed: u64,
     servers: BTreeMap<ServerId, Managed>,
-    /// Names as they are compared.
+    /// Server names in lower case, for the uniqueness check.
     names: BTreeMap<String, ServerId>,
     catalogue: CatalogueBuilder,
-    catalogue_told: bool,
+    catalogue_announced: bool,
     timers: BTreeSet<(Timestamp, ServerId)>,
-    gate: Gate,
-    /// Commands that were given to a machine, by the names that they have there.
+    start_queue: StartQueue,
+    /// Senders of the pending commands, by the internal id of each command.
     origins: BTreeMap<CommandId, Origin>,
     next_command: u64,
-    /// Servers begin where deleted ones have ended: what is left of those is known to be old.
+    /// The highest generation of the deleted servers. New servers continue from there, so that late events of a deleted
+    /// server are ignored.
     last_generation: Generation,
-    boot: Option<Boot>,
-    closing: Option<Closing>,
-    /// The host ends, or has ended.
+    boot: Option<BootProgress>,
+    closing: Option<ShutdownProgress>,
+    /// Whether the host is shutting down or has shut down.
     closed: bool,
     actions: VecDeque<Action>,
 }
@@ -190,21 +198,23 @@ pub struct Supervisor {
 #[derive(Debug)]
 struct Managed {
     server: Server,
-    /// The name as it is compared.
+    /// The name in lower case, as in `names`.
     key: String,
     enabled: bool,
     revision: u64,
     filter: Filter,
     rate: RateLimiter,
     toggle: Option<Toggle>,
-    /// When its machine wants to be called.
+    /// The timeout of the server, as in `timers`.
     timer: Option<Timestamp>,
-    /// Somebody waits for it: it is started without waiting for its turn.
+    /// Whether a user or a call waits for the server, so that it starts without waiting for a slot.
     urgent: bool,
 }
 
 impl Supervisor {
-    /// No servers. `seed` is where chance comes from: it should differ from host to host, and no server should know it.
+    /// Creates a supervisor without servers.
+    ///
+    /// `seed` randomizes delays and keys hashes: use a random one per host, and keep it secret from servers.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
             catalogue: CatalogueBuilder::with_longest_name(settings.longest_name).seeded(seed),
@@ -212,9 +222,9 @@ impl Supervisor {
             seed,
             servers: BTreeMap::new(),
             names: BTreeMap::new(),
-            catalogue_told: false,
+            catalogue_announced: false,
             timers: BTreeSet::new(),
-            gate: Gate::default(),
+            start_queue: StartQueue::default(),
             origins: BTreeMap::new(),
             next_command: 0,
             last_generation: Generation(0),
@@ -225,9 +235,10 @@ impl Supervisor {
         }
     }
 
-    /// Takes in a server that has been configured. It is not started by that.
+    /// Adds a configured server without starting it.
     ///
-    /// An id or a name that another server has is a conflict, and a blank name is invalid.
+    /// Fails with a conflict if another server has the id or the name, and with a validation error if the name is
+    /// blank.
     pub fn add(&mut self, id: ServerId, spec: Spec, now: Timestamp) -> Result<(), ErrorContract> {
         if self.closed {
             return Err(ErrorContract::unavailable("the host is shutting down"));
@@ -236,9 +247,9 @@ impl Supervisor {
             return Err(ErrorContract::conflict("id", alloc::format!("an MCP with this id exists: {id}")));
         }
         let key = self.check_name(&spec.name, id)?;
-        let seed = self.seed ^ fold(id);
+        let seed = self.seed ^ seed_of(id);
         let mut server = Server::new(id, spec.policy, spec.enabled, seed, now);
-        server.begin_after(self.last_generation);
+        server.continue_after(self.last_generation);
         self.catalogue.add(id, &spec.name, spec.filter.clone());
         self.names.insert(key.clone(), id);
         let managed = Managed {
@@ -256,9 +267,11 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Takes in another configuration of a server. `replaced` says whether what is run is another: a server that runs is then
-    /// started anew, and what was known of its tools is forgotten. Without it, everything is applied in place: name, filter,
-    /// rate, times. Where the flag has changed, the server is ended, or started as [`boot`](Self::boot) does.
+    /// Applies a new configuration to a server.
+    ///
+    /// Set `replaced` if the launched program or address changed: a running server is then restarted, and its known
+    /// tools are discarded. Otherwise everything is applied in place. If the enabled flag changed, the server is
+    /// stopped, or started as by [`boot`](Self::boot).
     pub fn update(&mut self, id: ServerId, spec: Spec, replaced: bool, now: Timestamp) -> Result<(), ErrorContract> {
         if !self.servers.contains_key(&id) {
             return Err(ErrorContract::unknown_server(id));
@@ -274,46 +287,47 @@ impl Supervisor {
         let was = core::mem::replace(&mut managed.enabled, spec.enabled);
         self.catalogue.add(id, &spec.name, spec.filter);
         if replaced {
-            self.catalogue.expect_others(id);
+            self.catalogue.forget_definitions(id);
         }
-        self.tell_catalogue();
+        self.announce_catalogue();
         if !spec.enabled && was {
-            self.give(id, Command::Disable, Origin::Nobody, now);
+            self.send_command(id, Command::Disable, Origin::Internal, now);
         }
-        self.give(id, Command::Configure { policy: spec.policy.into(), replaced }, Origin::Nobody, now);
+        self.send_command(id, Command::Configure { policy: spec.policy.into(), replaced }, Origin::Internal, now);
         if spec.enabled && !was {
-            self.give(id, Command::Enable, Origin::Nobody, now);
-            self.give(id, Command::Boot, Origin::Nobody, now);
+            self.send_command(id, Command::Enable, Origin::Internal, now);
+            self.send_command(id, Command::Boot, Origin::Internal, now);
         }
         Ok(())
     }
 
-    /// Takes in what somebody wants of a server. `Enable` and `Disable` are not written to the configuration; see
-    /// [`set_enabled`](Self::set_enabled) for that. A server that has been deleted is known no more as soon as nothing is
-    /// left of it.
+    /// Sends a command to a server. The answer is an [`Action::Reply`] with the same command id.
+    ///
+    /// `Enable` and `Disable` do not change the configuration; see [`set_enabled`](Self::set_enabled). A deleted server
+    /// becomes unknown as soon as its process is gone.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
-            self.give(id, command, Origin::Embedder(command_id), now);
+            self.send_command(id, command, Origin::Embedder(command_id), now);
         } else {
             self.reply(command_id, Err(ErrorContract::unknown_server(id)));
         }
     }
 
-    /// Takes in what has happened to a server.
+    /// Handles an event of a server.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.event(generation, event, now);
-            self.pump(id, now);
+            self.drain_effects(id, now);
         } else if matches!(event, Event::Launched { .. }) {
             self.actions.push_back(Action::Perform { server: id, effect: Effect::Kill { generation } });
         }
     }
 
-    /// What is to be done next; `None` if nothing is.
+    /// Returns the next action to perform, or `None` if there is none.
     pub fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front();
         if action == Some(Action::CatalogueChanged) {
-            self.catalogue_told = false;
+            self.catalogue_announced = false;
         }
         if self.actions.is_empty() {
             self.actions.shrink_to(64);
@@ -321,77 +335,79 @@ impl Supervisor {
         action
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is to be called, if nothing happens before.
+    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let first = self.timers.first().map(|(at, _)| *at);
-        [first, self.gate.deadline()].into_iter().flatten().min()
+        [first, self.start_queue.deadline()].into_iter().flatten().min()
     }
 
-    /// Takes in that time has passed.
+    /// Handles the timeouts that have expired. A call before the deadline has no effect.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         let due: Vec<ServerId> = self.timers.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect();
         for id in due {
             if let Some(managed) = self.servers.get_mut(&id) {
                 managed.server.handle_timeout(now);
-                self.pump(id, now);
+                self.drain_effects(id, now);
             }
         }
-        self.open_gate(now);
+        self.start_queued(now);
     }
 
-    /// What a server's tools were when it ran last; see [`Server::remember`].
+    /// Sets the tools of a server's last run, for example from a cache; see [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.remember(tools);
-            self.pump(id, now);
+            self.drain_effects(id, now);
         }
     }
 
-    /// What a server's tools were when they were last listed, for what is different then to be told
-    /// ([`Action::ToolsRedefined`]); of no effect once it has listed them. [`remember`](Self::remember) says as much.
-    pub fn expect_tools(&mut self, id: ServerId, tools: &ToolList) {
-        self.catalogue.expect_tools(id, tools);
+    /// Sets the baseline for detecting changed tool definitions ([`Action::ToolsRedefined`]).
+    ///
+    /// Has no effect once the server has listed its tools. [`remember`](Self::remember) implies it.
+    pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
+        self.catalogue.set_known_tools(id, tools);
     }
 
-    /// The tools of a server that were described in another way, until [`changes_seen`](Self::changes_seen): 100 at most.
+    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
     pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
         self.catalogue.changes(id)
     }
 
-    /// Somebody has looked at the changes of a server's tools.
-    pub fn changes_seen(&mut self, id: ServerId) {
-        self.catalogue.changes_seen(id);
+    /// Marks the changed tools of a server as reviewed.
+    pub fn acknowledge_changes(&mut self, id: ServerId) {
+        self.catalogue.acknowledge_changes(id);
     }
 
-    /// Says that the tools are being looked at; see [`Server::touch`].
+    /// Reports that the tools are being read, which refreshes expired lists; see [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {
             if let Some(managed) = self.servers.get_mut(&id) {
                 managed.server.touch(now);
-                self.pump(id, now);
+                self.drain_effects(id, now);
             }
         }
     }
 
-    /// From when on [`touch`](Self::touch) is of any effect; `None` if it is of none until a list has come, or could not be had
-    /// again. Looks at all servers: to be asked for when that has happened, and not at each look at the tools.
+    /// Returns when the first tool list expires, so that [`touch`](Self::touch) would refresh it.
+    ///
+    /// The function scans all servers. Call it after a list was received or a refresh failed, not on every read of the
+    /// tools.
     pub fn stale_at(&self) -> Option<Timestamp> {
         self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }
 
-    /// The tools that are offered now.
+    /// Returns the current catalogue of offered tools.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         self.catalogue.catalogue()
     }
 
-    /// Returns the server that the exposed name of a tool belongs to, whether it runs or not: see
-    /// [`CatalogueBuilder::server_of`].
+    /// Returns the server that an exposed tool name belongs to, running or not; see [`CatalogueBuilder::server_of`].
     pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
         self.catalogue.server_of(exposed)
     }
 
-    /// A server's state as hosts show it, with those of its tools that are offered; `None` if there is no such server.
+    /// Returns the simplified state of a server with its offered tools, or `None` if the server is unknown.
     pub fn status(&self, id: ServerId) -> Option<Status> {
         let managed = self.servers.get(&id)?;
         let mut status = managed.server.status();
@@ -401,32 +417,32 @@ impl Supervisor {
         Some(status)
     }
 
-    /// All that is known of a server's life.
+    /// Returns a detailed snapshot of a server for diagnostics, or `None` if the server is unknown.
     pub fn detail(&self, id: ServerId) -> Option<Detail> {
         self.servers.get(&id).map(|managed| managed.server.detail())
     }
 
-    /// The servers, in the order of their ids.
+    /// Iterates over the ids of the servers, in ascending order.
     pub fn ids(&self) -> impl Iterator<Item = ServerId> {
         self.servers.keys().copied()
     }
 
-    /// How many servers there are.
+    /// Returns the number of servers.
     pub fn len(&self) -> usize {
         self.servers.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no servers.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// The revision of a server's configuration that is in force.
+    /// Returns the configuration revision of a server, or `None` if the server is unknown.
     pub fn revision(&self, id: ServerId) -> Option<u64> {
         self.servers.get(&id).map(|managed| managed.revision)
     }
 
-    /// The name as it is compared, if this server may have it.
+    /// Returns the normalized name, or an error if the name is blank or taken.
     fn check_name(&self, name: &str, id: ServerId) -> Result<String, ErrorContract> {
         let key = name.trim().to_lowercase();
         if key.is_empty() {
@@ -441,7 +457,7 @@ impl Supervisor {
     }
 }
 
-fn fold(id: ServerId) -> u64 {
+fn seed_of(id: ServerId) -> u64 {
     let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default();
     half(id.as_u128() >> 64) ^ half(id.as_u128()).rotate_left(29)
 }

@@ -1,32 +1,32 @@
-//! Between the machines and the host: commands in, effects out.
+//! Routes commands to the servers, and their effects to the host.
 
 use super::{Action, Managed, Supervisor};
 use crate::{Command, CommandId, Effect, ErrorContract, ServerId, State};
 use mcpwire_core::Timestamp;
 
-/// Who a command is from.
+/// The sender of a command, who receives the reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// Whoever uses this, and by which name.
+    /// The embedder, with its own command id.
     Embedder(CommandId),
-    /// Nobody who would wait for it.
-    Nobody,
-    /// The start of everything.
+    /// The supervisor itself; the reply is dropped.
+    Internal,
+    /// [`Supervisor::boot`].
     Boot,
-    /// The end of everything.
+    /// [`Supervisor::shutdown`].
     Closing,
-    /// The start that a flag brings with it.
+    /// The start after [`Supervisor::set_enabled`] enabled the server.
     Toggle,
-    /// The end after a start that has failed.
+    /// The stop after an enabled server failed to start; `error` answers the embedder's command.
     Reverted { command: CommandId, error: ErrorContract },
 }
 
 impl Supervisor {
-    /// Gives a command to a machine.
-    pub(super) fn give(&mut self, id: ServerId, command: Command, origin: Origin, now: Timestamp) {
+    /// Sends a command to a server.
+    pub(super) fn send_command(&mut self, id: ServerId, command: Command, origin: Origin, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         managed.urgent = match command {
-            Command::Start | Command::Restart | Command::Reach { .. } => true,
+            Command::Start | Command::Restart | Command::PrepareCall { .. } => true,
             Command::Boot => false,
             _ => managed.urgent,
         };
@@ -34,45 +34,45 @@ impl Supervisor {
         let name = CommandId(self.next_command);
         self.origins.insert(name, origin);
         managed.server.command(name, command, now);
-        self.pump(id, now);
+        self.drain_effects(id, now);
     }
 
-    /// Passes on what a machine has put out.
-    pub(super) fn pump(&mut self, id: ServerId, now: Timestamp) {
+    /// Drains the effects of a server and turns them into actions.
+    pub(super) fn drain_effects(&mut self, id: ServerId, now: Timestamp) {
         while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
             match effect {
                 Effect::Reply { command, result } => {
                     if let Some(origin) = self.origins.remove(&command) {
-                        self.answered(id, origin, result);
+                        self.route_reply(id, origin, result);
                     }
                 }
                 Effect::ToolsChanged => {
                     let tools = self.servers.get(&id).and_then(|managed| managed.server.tools().cloned());
                     let changes = self.catalogue.set_tools(id, tools);
-                    self.tell_catalogue();
+                    self.announce_catalogue();
                     if !changes.is_empty() {
                         self.actions.push_back(Action::ToolsRedefined { server: id, changes });
                     }
                 }
-                Effect::Resolve { generation } => self.ask_for_slot(id, generation, now),
+                Effect::Resolve { generation } => self.queue_start(id, generation, now),
                 effect => {
                     self.actions.push_back(Action::Perform { server: id, effect });
                 }
             }
         }
-        self.mind_gate(id);
+        self.update_start_queue(id);
         self.set_timer(id);
         self.forget_deleted(id);
-        self.open_gate(now);
+        self.start_queued(now);
     }
 
-    fn answered(&mut self, id: ServerId, origin: Origin, result: Result<(), ErrorContract>) {
+    fn route_reply(&mut self, id: ServerId, origin: Origin, result: Result<(), ErrorContract>) {
         match origin {
             Origin::Embedder(command) => self.reply(command, result),
-            Origin::Nobody => {}
-            Origin::Boot => self.booted(&result),
-            Origin::Closing => self.one_closed(),
-            Origin::Toggle => self.toggled(id, result),
+            Origin::Internal => {}
+            Origin::Boot => self.server_booted(&result),
+            Origin::Closing => self.server_closed(),
+            Origin::Toggle => self.finish_set_enabled(id, result),
             Origin::Reverted { command, error } => self.reply(command, Err(error)),
         }
     }
@@ -81,11 +81,12 @@ impl Supervisor {
         self.actions.push_back(Action::Reply { command, result });
     }
 
-    /// Once is enough, until it has been heard. It comes first: whoever is answered or notified by another action may look
-    /// at the tools at once, on another thread, and must find them as they are by then.
-    pub(super) fn tell_catalogue(&mut self) {
-        if !self.catalogue_told {
-            self.catalogue_told = true;
+    /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is queued already.
+    ///
+    /// An embedder that handles another action may read the tools on another thread, and must find the current ones.
+    pub(super) fn announce_catalogue(&mut self) {
+        if !self.catalogue_announced {
+            self.catalogue_announced = true;
             self.actions.push_front(Action::CatalogueChanged);
         }
     }
@@ -120,7 +121,7 @@ impl Supervisor {
             }
         }
         self.catalogue.remove(id);
-        self.tell_catalogue();
+        self.announce_catalogue();
         self.actions.push_back(Action::Removed { server: id });
     }
 }

@@ -1,4 +1,4 @@
-//! Switching a server on and off, in its life and in the configuration.
+//! Enables and disables servers, in the configuration and at runtime.
 //!
 //! ```text
 //! on:   persist on ─▶ start ─▶ runs: done
@@ -12,14 +12,14 @@ use super::{Action, Supervisor};
 use crate::{Command, CommandId, ErrorCode, ErrorContract, ServerId};
 use mcpwire_core::Timestamp;
 
-/// A switch that is under way.
+/// An operation of [`Supervisor::set_enabled`] in progress.
 #[derive(Clone, Debug)]
 pub(super) enum Toggle {
-    /// The flag is being written.
+    /// The new flag is being saved.
     Persisting { command: CommandId, enabled: bool },
-    /// The server is being started. The flag was written as this revision; without one, it had been on before.
+    /// The server is being started. `revision` is that of the saved flag, or `None` if the server was already enabled.
     Starting { command: CommandId, revision: Option<u64> },
-    /// The flag is being written back.
+    /// The server failed to start, and the flag is being restored.
     Reverting { command: CommandId, error: ErrorContract },
 }
 
@@ -34,11 +34,13 @@ impl Toggle {
 }
 
 impl Supervisor {
-    /// Switches a server on or off, and writes that to the configuration first. Switched on, it is started; where that fails,
-    /// the flag is written back and the command is answered with the error of the start. A server that wants a login stays
-    /// on. Starts that fail later, by themselves or with the host, never change the flag.
+    /// Saves the enabled flag of a server to the configuration, then starts or stops the server.
     ///
-    /// `revision` is that of the configuration that the caller has seen; if another one is in force, nothing is done.
+    /// If the start fails, the flag is restored and the command fails with the error of the start. A server that
+    /// requires a login stays enabled. Later automatic starts never change the flag.
+    ///
+    /// `revision` is the configuration revision that the caller has read. If it is outdated, the command fails with a
+    /// conflict.
     pub fn set_enabled(&mut self, id: ServerId, command: CommandId, enabled: bool, revision: u64, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else {
             return self.reply(command, Err(ErrorContract::unknown_server(id)));
@@ -56,13 +58,13 @@ impl Supervisor {
             self.actions.push_back(Action::Persist { server: id, enabled, revision });
         } else if enabled {
             managed.toggle = Some(Toggle::Starting { command, revision: None });
-            self.switch_on(id, now);
+            self.enable_and_start(id, now);
         } else {
-            self.give(id, Command::Disable, Origin::Embedder(command), now);
+            self.send_command(id, Command::Disable, Origin::Embedder(command), now);
         }
     }
 
-    /// Takes in what came of [`Action::Persist`]: the revision of what was written, or why nothing was.
+    /// Handles the outcome of [`Action::Persist`]: the revision of the saved configuration, or the error.
     pub fn persisted(&mut self, id: ServerId, result: Result<u64, ErrorContract>, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         let is_start = matches!(managed.toggle, Some(Toggle::Starting { .. }));
@@ -73,34 +75,35 @@ impl Supervisor {
                 managed.enabled = enabled;
                 if enabled {
                     managed.toggle = Some(Toggle::Starting { command, revision: Some(revision) });
-                    self.switch_on(id, now);
+                    self.enable_and_start(id, now);
                 } else {
-                    self.give(id, Command::Disable, Origin::Embedder(command), now);
+                    self.send_command(id, Command::Disable, Origin::Embedder(command), now);
                 }
             }
             (Toggle::Reverting { command, error }, Ok(revision)) => {
                 managed.revision = revision;
                 managed.enabled = false;
-                self.give(id, Command::Disable, Origin::Reverted { command, error }, now);
+                self.send_command(id, Command::Disable, Origin::Reverted { command, error }, now);
             }
-            // Somebody else has changed it meanwhile, or it cannot be written: it stays as it is.
+            // The configuration changed meanwhile or cannot be written, so the flag stays.
             (Toggle::Reverting { command, error }, Err(_)) => self.reply(command, Err(error)),
             (toggle, Err(error)) => self.reply(toggle.command(), Err(error)),
             (Toggle::Starting { .. }, Ok(_)) => {}
         }
     }
 
-    fn switch_on(&mut self, id: ServerId, now: Timestamp) {
-        self.give(id, Command::Enable, Origin::Nobody, now);
-        self.give(id, Command::Start, Origin::Toggle, now);
+    fn enable_and_start(&mut self, id: ServerId, now: Timestamp) {
+        self.send_command(id, Command::Enable, Origin::Internal, now);
+        self.send_command(id, Command::Start, Origin::Toggle, now);
     }
 
-    /// The start has ended.
-    pub(super) fn toggled(&mut self, id: ServerId, result: Result<(), ErrorContract>) {
+    /// Completes `set_enabled` after the start, and restores the flag if the start failed.
+    pub(super) fn finish_set_enabled(&mut self, id: ServerId, result: Result<(), ErrorContract>) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         let Some(Toggle::Starting { command, revision }) = managed.toggle.take() else { return };
         let Err(error) = result else { return self.reply(command, Ok(())) };
-        // A server that was stopped, disabled or deleted meanwhile has not failed, and neither has one whose host ends.
+        // A server that was stopped, disabled or deleted meanwhile did not fail, and neither did one whose host shuts
+        // down.
         let failed = error.code != ErrorCode::Conflict && !self.closed;
         let wants_login = managed.server.wants_login();
         if failed && !wants_login && revision == Some(managed.revision) {

@@ -9,11 +9,17 @@ use mcpwire_core::http::FailureKind;
 
 use self::model::Model;
 use super::bytes::Bytes;
+use super::trace::Trace;
 
 /// Plays a sequence of requests, parts of responses, deadlines and ends.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says what happens.
+pub fn trace(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
-    let mut model = Model::open(input.byte());
+    let mut model = Model::open(input.byte(), trace);
     while !input.is_empty() {
         step(&mut model, &mut input);
         model.check();
@@ -58,6 +64,7 @@ fn step(model: &mut Model, input: &mut Bytes<'_>) {
         _ => match input.byte() {
             0..8 => model.close(),
             8..64 => model.answer(),
+            64..96 => model.shrink(),
             _ => model.respond(0),
         },
     }

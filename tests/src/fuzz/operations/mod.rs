@@ -1,20 +1,26 @@
 //! Callers and servers in any order: what the engine promises after each step.
 
+mod caller;
 mod model;
+mod respond;
 mod server;
 mod wire;
 
 use core::time::Duration;
 
-use mcpwire_core::{CallTool, CallToolParams, Json, ListParams, ListTools, Ping, RequestOptions};
-
 use self::model::Model;
 use super::bytes::Bytes;
+use super::trace::Trace;
 
 /// Plays a sequence of requests, answers, noise, deadlines and ends.
 pub fn run(data: &[u8]) {
+    trace(data, &Trace::default());
+}
+
+/// The same, and says what happens.
+pub fn trace(data: &[u8], trace: &Trace) {
     let mut input = Bytes::new(data);
-    let mut model = Model::open(input.byte());
+    let mut model = Model::open(input.byte(), trace);
     while !input.is_empty() {
         step(&mut model, &mut input);
         model.check();
@@ -24,25 +30,20 @@ pub fn run(data: &[u8]) {
 
 fn step(model: &mut Model, input: &mut Bytes<'_>) {
     let what = input.byte();
-    if what >= 240 {
-        return answer(model, what, input);
+    match what {
+        240.. => return caller::answer(model, what, input),
+        180.. => return more(model, (what - 180) % 30, input),
+        _ => {}
     }
     match what % 20 {
-        0 => call(model, input),
-        1 => raw(model, input),
-        2 => {
-            let options = options(input);
-            model.send(&options, |engine, options, now| {
-                engine.calls().request::<ListTools>(&ListParams { cursor: Some("\"x\n") }, options, now).map(Into::into)
-            });
+        0 => caller::call(model, input),
+        1 => caller::raw(model, input),
+        2 => caller::list_with_cursor(model, input),
+        3 => caller::ping(model, input),
+        4 => {
+            let which = usize::from(input.byte());
+            model.cancel(which, (which & 16 != 0).then_some("\"why\"\n"));
         }
-        3 => {
-            let options = options(input);
-            model.send(&options, |engine, options, now| {
-                engine.calls().request::<Ping>(&(), options, now).map(Into::into)
-            });
-        }
-        4 => model.cancel(usize::from(input.byte())),
         5..=7 => model.receive(&server::answer(model, input)),
         8 => model.receive(&server::opening(input)),
         9 => model.receive(&server::late_or_foreign(model, input)),
@@ -66,72 +67,44 @@ fn step(model: &mut Model, input: &mut Bytes<'_>) {
     }
 }
 
-/// Answers what the server asks for, or refuses it.
-fn answer(model: &mut Model, what: u8, input: &mut Bytes<'_>) {
-    let which = usize::from(input.byte());
-    if what >= 252 {
-        return model.refuse(which);
+/// Tasks, subscriptions, answers that are kept, and buffers that are given back.
+fn more(model: &mut Model, what: u8, input: &mut Bytes<'_>) {
+    match what {
+        0 | 1 => caller::call_in_task(model, input),
+        2 => caller::follow(model, input),
+        3 => caller::about_task(model, input),
+        4 => caller::list(model, input),
+        5 => caller::read(model, input),
+        6 => caller::set_log_level(model, input),
+        7 => caller::cancel(model, input),
+        8 => caller::subscribe(model, input),
+        9 => model.unsubscribe(usize::from(input.byte())),
+        10 | 11 => model.take(usize::from(input.byte())),
+        12..=17 => {
+            let said = respond::respond(model, input);
+            model.receive(&said);
+        }
+        18 => model.receive(&server::task_notice(model, input)),
+        19 => {
+            let said = server::change(model, input);
+            model.receive(&said);
+        }
+        20 => {
+            let said = server::ask(model, input);
+            model.receive(&said);
+        }
+        21 => model.receive(&server::ask_no_more(input)),
+        22..=24 => model.shrink(),
+        25 => model.transmit(usize::MAX),
+        26 => model.pass_untold(Duration::from_millis(10 * u64::from(input.byte()))),
+        27 => {
+            for _ in 0..input.byte() % 8 {
+                model.pass_to_deadline();
+            }
+        }
+        _ => {
+            model.transmit(usize::MAX);
+            model.shrink();
+        }
     }
-    let answer = input.pick(&["{}", "{\"roots\":[]}", "{\"a\":\n{\"b\":\"\\u00e4\"}}", "[1]", "5"]);
-    model.answer(which, &Json::parse(answer).expect("it is JSON"));
-}
-
-fn call(model: &mut Model, input: &mut Bytes<'_>) {
-    let options = options(input);
-    let name = input.pick(&["echo", "", "a\"b\\\n\u{1f468}", "tool"]);
-    let name = &format!("{name}#{}", model.next_mark());
-    let arguments = input.pick(&["{}", "{\"a\":[1,2.5,null]}", "{\n \"text\": \"\\n\"\r\n}", " {\"b\":{}} "]);
-    let arguments = Json::parse(arguments).expect("it is JSON");
-    let params = CallToolParams { name, arguments: &arguments };
-    model.send(&options, |engine, options, now| {
-        engine.calls().request::<CallTool>(&params, options, now).map(Into::into)
-    });
-}
-
-fn raw(model: &mut Model, input: &mut Bytes<'_>) {
-    let options = options(input);
-    let method = input.pick(&["x/y", "tools/call", "", "\u{0}\"\n"]);
-    let params = input.pick(&[
-        "",
-        "{}",
-        "{\"a\":1}",
-        "{\"_meta\":{\"trace\":1,\"progressToken\":\"mine\"},\"a\":1}",
-        "{\"_meta\":5}",
-        "[1]",
-        "5",
-        "{\n\"_meta\"\n:\n{\n}\n}",
-        "{\"\\u005fmeta\":{\"io.modelcontextprotocol/protocolVersion\":\"x\"}}",
-    ]);
-    let marked = format!(r##"{{"requestState":"mine","name":"#{}","_meta":{{"trace":1}}}}"##, model.next_mark());
-    let params = if method == "tools/call" { &marked } else { params };
-    let params = (!params.is_empty()).then(|| Json::parse(params).expect("it is JSON"));
-    model.send(&options, |engine, options, now| {
-        engine.calls().request_raw(method, params.as_ref(), options, now).map(Into::into)
-    });
-}
-
-fn options(input: &mut Bytes<'_>) -> RequestOptions {
-    let (bits, timeout) = (input.byte(), input.byte());
-    let millis = |n: u8| match n {
-        255 => Duration::MAX,
-        n => Duration::from_millis(u64::from(n) * 10),
-    };
-    let mut options = RequestOptions::new();
-    if bits & 1 != 0 {
-        options = options.progress();
-    }
-    if bits & 2 != 0 {
-        options = options.timeout(millis(timeout));
-    }
-    if bits & 4 != 0 {
-        options = options.total_timeout(millis(timeout.wrapping_mul(3)));
-    }
-    let meta = match bits >> 3 & 7 {
-        0 => "{\"trace\":\"\\n\"}",
-        1 => "{ }",
-        2 => "{\"progressToken\":9,\"io.modelcontextprotocol/clientInfo\":1,\"b\":\n2}",
-        3 => "null",
-        _ => return options,
-    };
-    options.meta(Json::parse(meta).expect("it is JSON"))
 }

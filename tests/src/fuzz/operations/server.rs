@@ -1,6 +1,10 @@
 //! What a server may send.
 
+use mcpwire_core::TaskForm;
+
+use super::caller::ADDRESSES;
 use super::model::Model;
+use super::respond::status;
 use crate::fuzz::bytes::Bytes;
 
 /// An answer to a request that waits, well or badly formed.
@@ -136,7 +140,61 @@ pub(super) fn overlong(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
     })
 }
 
-fn line(text: String) -> Vec<u8> {
+/// How a task stands, unasked.
+pub(super) fn task_notice(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let (which, how) = (input.byte(), input.byte());
+    let method = if (model.form() == TaskForm::Extension) == (how < 240) { "tasks" } else { "tasks/status" };
+    let task = status(model.form(), &model.task(which), how);
+    line(format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{task}}}"#))
+}
+
+/// That something has changed, on a subscription or on none; or that one is acknowledged or over.
+pub(super) fn change(model: &mut Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let (which, how) = (input.byte(), input.byte());
+    let id = if which >= 192 { Some(u64::from(which)) } else { model.wire().listen(which) };
+    let id = id.map_or("null".into(), |id| id.to_string());
+    let uri = serde_json::Value::from(ADDRESSES[usize::from(how / 16) % ADDRESSES.len()]);
+    let method = [
+        "tools/list_changed",
+        "prompts/list_changed",
+        "resources/list_changed",
+        "resources/updated",
+        "resources/updated",
+        "subscriptions/acknowledged",
+        "cancelled",
+        "elicitation/complete",
+    ][usize::from(how % 8)];
+    let meta = format!(r#"{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+    let params = format!(r#"{{"uri":{uri},"requestId":{id},"elicitationId":"e","_meta":{meta}}}"#);
+    line(format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#))
+}
+
+/// A request of the server's.
+pub(super) fn ask(model: &mut Model, input: &mut Bytes<'_>) -> Vec<u8> {
+    let how = input.byte();
+    let number = model.next_server_request();
+    let id = if how & 64 == 0 { format!("\"q{number}\"") } else { number.to_string() };
+    let method = ["roots/list", "roots/list", "roots/list", "ping", "sampling/createMessage", "elicitation/create"]
+        [usize::from(how) % 6];
+    let task = serde_json::Value::from(model.task(0));
+    let params = match how >> 4 & 3 {
+        0 => format!(r#","params":{{"_meta":{{"io.modelcontextprotocol/related-task":{{"taskId":{task}}}}}}}"#),
+        1 => r#","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}"#.into(),
+        2 => r#","params":[]"#.into(),
+        _ => String::new(),
+    };
+    line(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"{params}}}"#))
+}
+
+/// The server gives up one of its requests.
+pub(super) fn ask_no_more(input: &mut Bytes<'_>) -> Vec<u8> {
+    let which = input.byte();
+    let id = if which & 64 == 0 { format!("\"q{}\"", which % 16) } else { (which % 16).to_string() };
+    let params = format!(r#"{{"requestId":{id},"reason":"never mind"}}"#);
+    line(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#))
+}
+
+pub(super) fn line(text: String) -> Vec<u8> {
     let mut bytes = text.into_bytes();
     bytes.push(b'\n');
     bytes

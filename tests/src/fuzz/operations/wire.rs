@@ -1,98 +1,147 @@
-//! What the engine sends, looked at as a server would.
+//! What the engine writes, looked at as a server would.
+
+use std::collections::VecDeque;
 
 use mcpwire_core::{Era, RequestKey};
 use serde_json::Value;
 
 use crate::fuzz::reference;
+use crate::fuzz::trace::{Shown, Trace};
+
+/// How many requests of the engine's a server remembers.
+const REMEMBERED: usize = 32;
 
 #[derive(Default)]
 pub(super) struct Wire {
-    /// The beginning of a line.
-    part: Vec<u8>,
+    /// Bytes that have been looked at, and that the server has not read yet.
+    unread: Vec<u8>,
     era: Option<Era>,
-    /// How many bytes had been written when the era became known, and how many have been taken.
-    opened_at: usize,
-    taken: usize,
     pub(super) dead_key: Option<RequestKey>,
-    /// This side closed the connection: a line may stay unfinished.
-    cut_off: bool,
     last_id: u64,
+    /// The latest requests that the server may still answer, whoever in the engine sent them.
+    asked: VecDeque<Asked>,
+    /// The latest requests that open a subscription.
+    listens: VecDeque<u64>,
+    trace: Trace,
 }
 
-/// The id of a call, and what it was marked with.
-pub(super) fn marked(line: &[u8]) -> Option<(u64, u64)> {
-    let message: Value = serde_json::from_slice(line).ok()?;
-    let mark = message["params"]["name"].as_str()?.rsplit_once('#')?.1;
-    Some((message["id"].as_u64()?, mark.parse().ok()?))
+/// A request or notification of the engine's.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// `None` for a notification.
+    pub(super) id: Option<u64>,
+    pub(super) method: String,
+    pub(super) params: Value,
+}
+
+impl Asked {
+    /// What a request that may be sent again was marked with: a call in its tool's name, others in their trace.
+    pub(super) fn mark(&self) -> Option<u64> {
+        let mark = self.params["name"].as_str().or_else(|| self.params["_meta"]["traceparent"].as_str())?;
+        mark.rsplit_once('#')?.1.parse().ok()
+    }
+
+    /// Whether it is about this task.
+    pub(super) fn is_about(&self, method: &str, task: &str) -> bool {
+        self.method == method && self.params["taskId"] == task
+    }
 }
 
 impl Wire {
-    /// Takes bytes that were sent.
-    pub(super) fn take(&mut self, bytes: &[u8]) {
-        self.part.extend_from_slice(bytes);
-        let Some(end) = memchr::memrchr(b'\n', &self.part) else { return };
-        let rest = self.part.split_off(end + 1);
-        let lines = core::mem::replace(&mut self.part, rest);
-        for line in lines[..end].split(|byte| *byte == b'\n') {
-            self.taken += line.len() + 1;
-            self.line(line);
-        }
+    pub(super) fn new(trace: Trace) -> Self {
+        Wire { trace, ..Wire::default() }
     }
 
-    /// The id of the request that was just written.
-    pub(super) fn id_of_last_request(&mut self, bytes: &[u8]) -> u64 {
-        let line = bytes.strip_suffix(b"\n").expect("a whole line");
-        let message: Value = serde_json::from_slice(line).expect("JSON");
-        let id = message["id"].as_u64().expect("an id that is a whole number");
-        assert!(id > self.last_id, "ids only grow");
-        self.last_id = id;
-        if self.era == Some(Era::Modern) {
-            let meta = &message["params"]["_meta"];
-            for name in ["protocolVersion", "clientInfo", "clientCapabilities"] {
-                let member = &meta[format!("io.modelcontextprotocol/{name}")];
-                assert!(!member.is_null() && !member.is_number(), "{name}: {message}");
-            }
-        }
-        id
+    /// Looks at what was written since the last time.
+    pub(super) fn look(&mut self, pending: &[u8]) -> Vec<Asked> {
+        let new = pending.strip_prefix(&*self.unread).expect("what was written has changed");
+        self.unread.extend_from_slice(new);
+        let Some(lines) = new.strip_suffix(b"\n") else {
+            assert!(new.is_empty(), "half a line: {}", Shown(new));
+            return Vec::new();
+        };
+        lines.split(|byte| *byte == b'\n').filter_map(|line| self.line(line)).collect()
+    }
+
+    /// The server has read so many bytes.
+    pub(super) fn read(&mut self, n: usize) {
+        self.unread.drain(..n);
+    }
+
+    /// This side closed the connection: what was not read is dropped.
+    pub(super) fn cut_off(&mut self) {
+        self.unread.clear();
     }
 
     pub(super) fn era(&self) -> Option<Era> {
         self.era
     }
 
-    /// The lines of `pending` that are whole: the first may have begun before.
-    pub(super) fn whole_lines<'p>(&self, pending: &'p [u8]) -> impl Iterator<Item = &'p [u8]> {
-        pending.split_inclusive(|byte| *byte == b'\n').skip(usize::from(!self.part.is_empty()))
-    }
-
-    /// The connection is open, and `pending` bytes wait to be sent.
-    pub(super) fn open(&mut self, era: Era, pending: usize) {
+    /// The connection is open.
+    pub(super) fn open(&mut self, era: Era) {
         self.era = Some(era);
-        self.opened_at = self.taken + self.part.len() + pending;
     }
 
-    pub(super) fn cut_off(&mut self) {
-        self.cut_off = true;
+    /// One of the requests that may be answered, counted from the latest.
+    pub(super) fn asked(&self, which: u8) -> Option<&Asked> {
+        self.asked.iter().rev().nth(usize::from(which) % self.asked.len().max(1))
     }
 
-    pub(super) fn finish(&self) {
-        assert!(self.cut_off || self.part.is_empty(), "half a line at the end");
+    /// The server has answered it.
+    pub(super) fn answered(&mut self, id: Option<u64>) {
+        self.asked.retain(|asked| asked.id != id);
     }
 
-    fn line(&mut self, line: &[u8]) {
+    /// The id of a request that opened a subscription, counted from the latest.
+    pub(super) fn listen(&self, which: u8) -> Option<u64> {
+        self.listens.iter().rev().nth(usize::from(which) % self.listens.len().max(1)).copied()
+    }
+
+    fn line(&mut self, line: &[u8]) -> Option<Asked> {
+        self.trace.line(format_args!("sent {}", Shown(line)));
         let text = str::from_utf8(line).expect("UTF-8");
         if reference::may_have_lone_surrogates(text) {
             // An id of the server's that comes back as it was.
             assert!(reference::is_json(text), "{text}");
-            return;
+            return None;
         }
-        let message: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let mut message: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(message["jsonrpc"], "2.0");
         assert_eq!(reference::repeated_key(text), None, "{text}");
         assert!(!text.contains('\r'), "a line break within: {text}");
         let answer = message.get("result").is_some() || message.get("error").is_some();
         assert!(answer != message["method"].is_string(), "neither a question nor an answer: {text}");
-        let before = self.taken <= self.opened_at;
-        assert!(!answer || before || self.era != Some(Era::Modern), "a modern server is not answered: {text}");
+        assert!(!answer || self.era != Some(Era::Modern), "a modern server is not answered: {text}");
+        let method = message["method"].as_str()?.to_owned();
+        let params = message["params"].take();
+        let id = message.get("id").map(|id| id.as_u64().expect("an id that is a whole number"));
+        let asked = Asked { id, method, params };
+        if let Some(id) = id {
+            self.request(id, &asked);
+        }
+        Some(asked)
     }
+
+    fn request(&mut self, id: u64, asked: &Asked) {
+        assert!(id > self.last_id, "ids only grow");
+        self.last_id = id;
+        if self.era == Some(Era::Modern) {
+            let meta = &asked.params["_meta"];
+            for name in ["protocolVersion", "clientInfo", "clientCapabilities"] {
+                let member = &meta[format!("io.modelcontextprotocol/{name}")];
+                assert!(!member.is_null() && !member.is_number(), "{name}: {asked:?}");
+            }
+        }
+        remember(&mut self.asked, asked.clone());
+        if asked.method == "subscriptions/listen" {
+            remember(&mut self.listens, id);
+        }
+    }
+}
+
+fn remember<T>(latest: &mut VecDeque<T>, one: T) {
+    if latest.len() == REMEMBERED {
+        latest.pop_front();
+    }
+    latest.push_back(one);
 }

@@ -70,7 +70,7 @@ fn command(model: &mut Model, input: &mut Bytes<'_>) {
         9 => Command::Enable,
         10 => Command::Disable,
         11 => Command::Delete,
-        12 | 13 => Command::Reach { by: model.in_time(Duration::from_millis(u64::from(input.byte()) * 100)) },
+        12 | 13 => Command::PrepareCall { by: model.in_time(Duration::from_millis(u64::from(input.byte()) * 100)) },
         14 => Command::Configure { policy: Model::policy(input.byte()).into(), replaced: input.byte() & 1 == 0 },
         _ if what > 240 => Command::Shutdown { by: model.in_time(Duration::from_secs(5)) },
         _ => Command::Start,
@@ -94,8 +94,8 @@ fn foreign(model: &mut Model, input: &mut Bytes<'_>) {
         5 | 6 => Event::ListChanged,
         7 => Event::Probed,
         8 => Event::ProbeFailed,
-        9 => Event::Heard,
-        10 => Event::Doubted,
+        9 => Event::MessageReceived,
+        10 => Event::ConnectionSuspect,
         _ => Event::CallEnded,
     };
     model.event(server, generation, event);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpwire_core::{Timestamp, ToolList};
 use mcpwire_supervisor::{
-    Command, Effect, ErrorContract, Event, Failure, Filter, Generation, PackageKind, Policy, Refusal, Restart, Retry,
-    ServerId, Spec, State, Status, SupervisorSettings,
+    CallRejection, Command, Effect, ErrorContract, Event, Failure, Filter, Generation, PackageKind, Policy, Restart,
+    Retry, ServerId, Spec, State, Status, SupervisorSettings,
 };
 
 use crate::sim::fleet::{Fleet, server_id, tools};
@@ -35,8 +35,8 @@ pub(super) fn failure(retry: Retry) -> Failure {
 impl Model {
     pub(super) fn open(setup: u8) -> Self {
         let mut settings = SupervisorSettings::default();
-        settings.starts = 1 + usize::from(setup & 3);
-        settings.starts_of_a_kind = 1;
+        settings.max_starts = 1 + usize::from(setup & 3);
+        settings.max_starts_per_kind = 1;
         let mut model = Model {
             fleet: Fleet::new(settings),
             lists: [
@@ -196,7 +196,7 @@ impl Model {
                 assert_eq!(state, State::Running);
                 self.calls.push((id, generation));
             }
-            Err(Refusal::NotRunning) => assert_ne!(state, State::Running),
+            Err(CallRejection::NotRunning) => assert_ne!(state, State::Running),
             Err(_) => {}
         }
         self.fleet.drain();

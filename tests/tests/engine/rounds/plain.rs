@@ -158,6 +158,25 @@ fn what_is_not_to_be_had_fails_the_call_and_nothing_else() {
 }
 
 #[test]
+fn an_input_whose_handler_panics_fails_the_call_with_the_message() {
+    let both = wants(&format!(r#"{{"a":{ROOTS},"b":{{"method":"elicitation/create"}}}}"#), "null");
+    let mut pair = open(&[both]);
+    let ticket = call(&mut pair, &RequestOptions::new());
+    let asks = asks(&mut pair);
+    assert!(pair.engine.calls().handler_panicked(asks[1].key, "at the \x1b[31mdisco", pair.now));
+    assert!(!pair.engine.calls().handler_panicked(asks[1].key, "once more", pair.now));
+    pair.drive();
+    assert_eq!(pair.happened(), [&Event::AskCancelled(asks[0].key)]);
+    let error = pair.error(ticket);
+    assert_eq!(
+        error.to_string(),
+        "`tools/call` wants input that it did not get: `elicitation/create` is asked for as `b`, and its handler \
+         panicked: at the disco"
+    );
+    assert_eq!(pair.sent.len(), 1, "the server does not wait, and is not told");
+}
+
+#[test]
 fn what_is_not_offered_is_not_asked() {
     let both = format!(r#"{{"a":{ROOTS},"b":{{"method":"ping"}}}}"#);
     let mut pair = open(&[wants(&both, "null")]);

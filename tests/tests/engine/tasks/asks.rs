@@ -149,6 +149,16 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     assert!(matches!(&*error, InputError::Refused { name, .. } if name == "a"));
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     assert!(asks(&pair).iter().all(|(key, _)| *key == asked[0].0), "nobody is asked for the other any more");
+    // Whoever is asked panics.
+    let mut pair = Pair::open(offering(), extension(ask));
+    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+    pair.pass(secs(3));
+    let second = asks(&pair)[1].0;
+    assert!(pair.engine.calls().handler_panicked(second, "on purpose", pair.now));
+    pair.drive();
+    let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
+    assert!(matches!(&*error, InputError::Panicked { name, message, .. } if name == "b" && message == "on purpose"));
+    assert_eq!(pair.methods().last(), Some(&"tasks/cancel"), "it would wait for ever");
     // Not offered: nobody is asked at all.
     let mut pair = Pair::open(declared(), extension(ask));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
@@ -176,6 +186,28 @@ fn what_is_not_wanted_any_more_is_taken_back() {
     pair.engine.calls().cancel(ticket.key(), None, pair.now);
     pair.drive();
     assert!(asks(&pair).is_empty());
+}
+
+/// Whoever is asked hears that nobody wants the answer before the call is over, however it ends.
+#[test]
+fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
+    for by_server in [true, false] {
+        let mut pair = Pair::open(offering(), extension(|_, sent, peer| peer.answer(sent, &wants(&["a"]))));
+        let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+        pair.pass(secs(3));
+        let (key, _) = asks(&pair)[0];
+        if by_server {
+            pair.engine.receive_eof(pair.now);
+        } else {
+            pair.engine.close();
+        }
+        let events: Vec<Event> = std::iter::from_fn(|| pair.engine.poll_event()).collect();
+        let [Event::AskCancelled(taken_back), Event::Reply(reply), Event::Closed(_)] = &*events else {
+            panic!("{events:?}")
+        };
+        assert_eq!((*taken_back, reply.key()), (key, ticket.key()));
+        assert!(matches!(reply.error(), Some(CallError::Closed { .. })));
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
-//! When a subscription that has ended is opened again.
+//! Backoff for reopening subscriptions.
 
 use core::time::Duration;
 
 use super::changes::SubscriptionEnd;
+use crate::backoff::exponential;
+use crate::random::SplitMix64;
 use crate::time::Timestamp;
 
 /// Which ends of a subscription are not taken for the last word. What was never acknowledged is not opened again, and
@@ -21,17 +23,17 @@ pub enum Reopen {
     Always,
 }
 
-/// How long is waited before the first attempt. 1 s: a server that was started anew has had the time to be there.
+/// Delay before the first attempt. 1 s gives a restarted server time to come up.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// The longest wait. 1 min: nobody wants to wait longer for news, and a request a minute harms no server.
+/// Maximum delay. 1 min: a longer delay would make notifications too late, and one request a minute burdens no server.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// A subscription that held for so long begins anew with the first wait. 1 min: as long as the longest wait, so that even
-/// a server that ends each of them is not asked more often than that on average.
+/// Time after which an open subscription resets the backoff. 1 min, the longest delay, bounds the average rate of
+/// attempts even if the server ends each subscription.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// The most attempts in a row. 10: some seven minutes, and then somebody should know.
+/// Maximum number of consecutive attempts. 10 attempts take about seven minutes, after which the user should know.
 const MOST: u32 = 10;
 
 /// Says when to listen again. Pure: the time and a seed come in, a moment comes out.
@@ -53,7 +55,7 @@ const MOST: u32 = 10;
 #[derive(Clone, Debug)]
 pub struct Relisten {
     reopen: Reopen,
-    random: u64,
+    random: SplitMix64,
     attempts: u32,
     /// Since when it is open, or was for the last time.
     open_since: Option<Timestamp>,
@@ -63,7 +65,7 @@ pub struct Relisten {
 impl Relisten {
     /// For a subscription that has not been acknowledged yet. Any seed will do; that of other clients should be another.
     pub fn new(reopen: Reopen, seed: u64) -> Self {
-        Relisten { reopen, random: seed, attempts: 0, open_since: None, is_open: false }
+        Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, open_since: None, is_open: false }
     }
 
     /// The server has acknowledged the subscription.
@@ -91,20 +93,10 @@ impl Relisten {
         if last_word || self.attempts == MOST {
             return None;
         }
-        let whole = FIRST.saturating_mul(1 << self.attempts).min(LONGEST);
+        let whole = exponential(FIRST, LONGEST, self.attempts);
         self.attempts += 1;
-        Some(now + whole / 2 + self.part_of(whole / 2))
-    }
-
-    /// A random part of a time: the generator is splitmix64.
-    fn part_of(&mut self, whole: Duration) -> Duration {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        let millis = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX).max(1);
-        Duration::from_millis(z % millis)
+        let half = u64::try_from((whole / 2).as_millis()).unwrap_or(u64::MAX);
+        Some(now + whole / 2 + Duration::from_millis(self.random.below(half)))
     }
 }
 

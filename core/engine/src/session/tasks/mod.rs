@@ -459,8 +459,11 @@ impl Tasks {
     }
 
     /// Ends all calls, as the connection has ended. The tasks may go on.
-    pub(super) fn close(&mut self, reason: &Closed, context: &mut Context<'_>) {
+    pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         for (key, call) in core::mem::take(self).calls.into_entries() {
+            for (number, _) in (0..).zip(&call.inputs) {
+                server_requests.withdraw(InputOwner::Task(key, number), context);
+            }
             context.fail(key, CallError::Closed { method: call.method, reason: reason.clone() });
         }
     }

@@ -1,4 +1,4 @@
-//! What a call is answered with that may become a task: a task, in either form, or the result.
+//! The answer to a call that may become a task: a task in either form, or the result.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,29 +13,29 @@ use crate::json::read::{self, Reader};
 use crate::json::scan;
 use crate::types::{CallToolResult, Extra};
 
-/// A task in place of a result (`CreateTaskResult`).
+/// A task in the place of a result (`CreateTaskResult`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// The task as it stands at its creation.
+    /// The task when it was created.
     pub task: Task,
-    /// In which form the server answered.
+    /// The form in which the server answered.
     pub form: TaskForm,
-    /// Metadata of the answer (2025-11-25; in the extension, answer and task are one).
+    /// Metadata of the answer (2025-11-25). In the extension the answer is the task, with metadata of its own.
     pub meta: Option<Json>,
     /// Members of the answer that this version of the library does not know.
     pub extra: Extra,
 }
 
 impl CreateTaskResult {
-    /// What a language model may be told at once in place of the result, where the server says it (2025-11-25,
+    /// Returns a text to show a language model until the result is there, if the server sends one (2025-11-25,
     /// basic/utilities/tasks, "Creating Tasks").
     pub fn immediate_response(&self) -> Option<String> {
         let meta = self.meta.as_ref().or(self.task.meta.as_ref())?;
         meta.member("io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// What is to be kept of it, to take the task up again in another connection.
+    /// Returns a handle to store, by which the task can be followed in another connection.
     pub fn handle(&self) -> TaskHandle {
         let mut handle = TaskHandle::new(self.task.task_id.clone(), self.form);
         handle.update(&self.task);
@@ -52,7 +52,7 @@ impl CreateTaskResult {
                 let members = Reader::new(text).members(&mut |name, reader| match name {
                     "task" => from_json::optional_member(&mut task, reader),
                     "_meta" => from_json::optional_member(&mut meta, reader),
-                    _ => extra.keep(name, reader),
+                    _ => extra.read(name, reader),
                 });
                 members.ok()?;
                 CreateTaskResult { task: task?, form, meta, extra }
@@ -61,7 +61,7 @@ impl CreateTaskResult {
     }
 }
 
-/// In which form a result is a task in place of what was asked for, if it is one. Looks no further than it has to.
+/// Returns the form of the task that a result is, or `None` if the result is not a task. Stops at the first member that decides.
 pub(crate) fn form_of(result: &[u8]) -> Option<TaskForm> {
     for member in scan::members(result) {
         if member.is("resultType") {
@@ -106,12 +106,12 @@ impl Serialize for CreateTaskResult {
     }
 }
 
-/// What comes of a call that may become a task: the result if the server had it at once, or the task.
+/// The answer to a call that may become a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallToolOutcome {
-    /// The result.
+    /// The result of the tool.
     Done(CallToolResult),
-    /// A task, which is to be asked for it.
+    /// A task that will have the result.
     Task(Box<CreateTaskResult>),
 }
 
@@ -130,6 +130,15 @@ impl FromJson for CallToolOutcome {
 }
 
 from_json::impl_deserialize!(CallToolOutcome);
+
+impl Serialize for CallToolOutcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            CallToolOutcome::Done(result) => result.serialize(serializer),
+            CallToolOutcome::Task(task) => task.serialize(serializer),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

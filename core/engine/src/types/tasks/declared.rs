@@ -1,26 +1,26 @@
-//! What both sides say of tasks beforehand: who supports them, and for what.
+//! What client and server declare about tasks.
 
-use super::open_enum;
 use crate::json::Json;
 use crate::types::object::object;
+use crate::types::open_enum::open_enum;
 
-/// The name of the extension (2026-07-28, extensions/tasks).
+/// The name of the extension for tasks among the capabilities (2026-07-28, extensions/tasks).
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 object! {
-    /// What a side says of tasks in 2025-11-25 (basic/utilities/tasks, "Capabilities"). The members are open objects.
+    /// The capability `tasks` of client and server (2025-11-25, basic/utilities/tasks, "Capabilities"). The members are open objects.
     pub struct TasksCapability("an object of capabilities") {
-        /// Its tasks can be listed.
+        /// Whether its tasks can be listed.
         optional list: Json = "list",
-        /// Its tasks can be cancelled.
+        /// Whether its tasks can be cancelled.
         optional cancel: Json = "cancel",
-        /// Which requests to it may become tasks, by the parts of their method: `{"tools":{"call":{}}}`.
+        /// The requests that may become tasks, by the parts of their method: `{"tools":{"call":{}}}`.
         optional requests: Json = "requests",
     }
 }
 
 impl TasksCapability {
-    /// Whether requests of this method may become tasks, such as `tools/call`.
+    /// Returns whether requests of a method, such as `tools/call`, may become tasks.
     pub fn covers(&self, method: &str) -> bool {
         let mut at = self.requests.clone();
         for part in method.split('/') {
@@ -31,29 +31,28 @@ impl TasksCapability {
 }
 
 object! {
-    /// How a tool is to be called (2025-11-25, `ToolExecution`).
+    /// How a tool can be called (2025-11-25, `ToolExecution`).
     pub struct ToolExecution("an object") {
-        /// Whether it may be called as a task.
+        /// Whether the tool can be called as a task.
         optional task_support: TaskSupport = "taskSupport",
     }
 }
 
 open_enum! {
-    /// Whether a tool may be called as a task (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    /// Whether a tool can be called as a task (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
     pub enum TaskSupport {
-        /// It may not.
+        /// The tool cannot be called as a task.
         #[default]
         Forbidden = "forbidden",
-        /// It may.
+        /// The tool can be called as a task.
         Optional = "optional",
-        /// It cannot be called in any other way.
+        /// The tool can only be called as a task.
         Required = "required",
     }
 }
 
 impl TaskSupport {
-    /// Whether it may.
+    /// Returns whether the tool can be called as a task.
     pub fn allows(&self) -> bool {
         matches!(self, TaskSupport::Optional | TaskSupport::Required)
     }

@@ -1,4 +1,4 @@
-//! What is kept of a task.
+//! [`TaskHandle`]: what a program stores of a task.
 
 use alloc::string::String;
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Task, TaskForm, TaskStatus};
 
-/// What is to be kept of a task: enough to take it up again in another connection, after a restart, by another program.
+/// What a program stores of a task, to follow it in another connection, after a restart, or in another program.
 ///
-/// It is plain data in the eyes of serde, in any format:
+/// It can be stored in any format of serde:
 ///
 /// ```
 /// use mcpwire_core::{TaskForm, TaskHandle};
@@ -22,27 +22,28 @@ use super::{Task, TaskForm, TaskStatus};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskHandle {
-    /// Its name, which the server has given it. Whoever knows it may be able to get at the task.
+    /// The id that the server gave the task. Anyone who knows the id may be able to access the task.
     pub task_id: String,
-    /// The form that it was created in.
+    /// The form in which the task was created.
     #[serde(default)]
     pub form: TaskForm,
-    /// How it stood when it was last looked at.
+    /// The status when the handle was last updated.
     #[serde(default)]
     pub status: TaskStatus,
-    /// When it was created, as the server wrote it.
+    /// When the task was created, as the server wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// For how many milliseconds from then on the server keeps it; absent if it did not say, or for ever.
+    /// For how long after its creation the server keeps the task, in milliseconds. Absent if the server does not say, or keeps it
+    /// for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// After how many milliseconds it may be asked for again.
+    /// How long to wait before the next `tasks/get`, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
 }
 
 impl TaskHandle {
-    /// The handle of a task of which no more than its name is known.
+    /// The handle of a task of which only the id is known.
     pub fn new(task_id: impl Into<String>, form: TaskForm) -> Self {
         TaskHandle {
             task_id: task_id.into(),
@@ -54,7 +55,7 @@ impl TaskHandle {
         }
     }
 
-    /// Takes in how the task stands.
+    /// Copies the status and the times of a task into the handle.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());

@@ -1,4 +1,4 @@
-//! Requests about tasks.
+//! Parameters and results of the requests about tasks.
 
 use alloc::string::String;
 
@@ -8,12 +8,13 @@ use super::{Task, TaskStatus};
 use crate::json::Json;
 use crate::types::Listed;
 use crate::types::object::object;
+use crate::types::result::paged_list;
 
 /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskParams<'a> {
-    /// Which task.
+    /// The id of the task.
     pub task_id: &'a str,
 }
 
@@ -21,31 +22,33 @@ pub struct TaskParams<'a> {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateTaskParams<'a> {
-    /// Which task.
+    /// The id of the task.
     pub task_id: &'a str,
-    /// Answers by the names of [`Task::input_requests`]: an object. It may answer some of them only.
+    /// Answers to the task's [`input_requests`](Task::input_requests): an object with their names as keys. It need not answer all
+    /// of them.
     pub input_responses: &'a Json,
 }
 
 object! {
-    /// Result of `tasks/cancel`: in 2025-11-25 the task as it stands then, in the extension nothing, as the server may take
-    /// its time, or finish the task all the same.
+    /// Result of `tasks/cancel`.
+    ///
+    /// In 2025-11-25 it is the task. In the extension it is empty: the server may take its time, or may finish the task.
     pub struct CancelTaskResult("an object") {
-        /// Its name (2025-11-25).
+        /// The id of the task (2025-11-25).
         optional task_id: String = "taskId",
-        /// How it stands (2025-11-25).
+        /// The status of the task (2025-11-25).
         optional status: TaskStatus = "status",
-        /// How it ended, in words (2025-11-25).
+        /// The status in words (2025-11-25).
         optional status_message: String = "statusMessage",
-        /// When it was created, as ISO 8601 has it (2025-11-25).
+        /// When the task was created, as an ISO 8601 time (2025-11-25).
         optional created_at: String = "createdAt",
-        /// When its status was last changed (2025-11-25).
+        /// When the status last changed (2025-11-25).
         optional last_updated_at: String = "lastUpdatedAt",
-        /// For how many milliseconds from its creation on the server keeps it (2025-11-25).
+        /// For how long after its creation the server keeps the task, in milliseconds (2025-11-25).
         optional ttl: u64 = "ttl",
-        /// After how many milliseconds it may be asked for again (2025-11-25).
+        /// How long to wait before the next `tasks/get`, in milliseconds (2025-11-25).
         optional poll_interval: u64 = "pollInterval",
-        /// `complete`.
+        /// The type of the result: `complete`.
         optional result_type: String = "resultType",
         /// Metadata.
         optional meta: Json = "_meta",
@@ -56,10 +59,12 @@ object! {
     /// One page of the tasks that a server has for this client (2025-11-25, `ListTasksResult`).
     pub struct ListTasksResult("an object") {
         /// The tasks.
-        or_blank tasks: Listed<Task> = "tasks",
-        /// Where the next page starts; absent on the last one.
+        always tasks: Listed<Task> = "tasks",
+        /// The cursor of the next page; absent on the last page.
         optional next_cursor: String = "nextCursor",
         /// Metadata.
         optional meta: Json = "_meta",
     }
 }
+
+paged_list!(ListTasksResult, tasks: Task);

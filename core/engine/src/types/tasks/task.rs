@@ -1,44 +1,47 @@
-//! How a task stands.
+//! A task and its status.
 
 use alloc::string::String;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::open_enum;
 use crate::json::Json;
 use crate::json::from_json::Mismatch;
 use crate::types::object::object;
+use crate::types::open_enum::open_enum;
 
 object! {
-    /// How a task stands: the answer to `tasks/get`, and what servers tell of tasks unasked. (`Task`, `GetTaskResult` and
-    /// `TaskStatusNotificationParams` of 2025-11-25, `DetailedTask` and all of its variants of the extension.)
+    /// A task and its status: the result of `tasks/get`, and the parameters of notifications about tasks.
+    ///
+    /// It covers `Task`, `GetTaskResult` and `TaskStatusNotificationParams` of 2025-11-25, and `DetailedTask` of the extension with
+    /// all its variants.
     pub struct Task("a task", finish check) {
-        /// Its name, which the server has given it. Whoever knows it may be able to get at the task.
+        /// The id that the server gave the task. Anyone who knows the id may be able to access the task.
         required task_id: String = "taskId",
-        /// How it stands.
-        or_blank status: TaskStatus = "status",
-        /// What it does at present, or how it ended, in words.
+        /// The status.
+        always status: TaskStatus = "status",
+        /// The status in words: what the task is doing, or how it ended.
         optional status_message: String = "statusMessage",
-        /// When it was created, as ISO 8601 has it.
+        /// When the task was created, as an ISO 8601 time.
         optional created_at: String = "createdAt",
-        /// When its status was last changed.
+        /// When the status last changed.
         optional last_updated_at: String = "lastUpdatedAt",
-        /// For how many milliseconds from its creation on the server keeps it; absent if it does not say, or for ever.
+        /// For how long after its creation the server keeps the task, in milliseconds. Absent if the server does not say, or keeps
+        /// it for ever.
         optional ttl_ms: u64 = "ttlMs",
-        /// The same, under its name in 2025-11-25. [`Task::ttl`] looks at both.
+        /// The same, as 2025-11-25 names it. [`Task::ttl`] looks at both.
         optional ttl: u64 = "ttl",
-        /// After how many milliseconds it may be asked for again.
+        /// How long to wait before the next `tasks/get`, in milliseconds.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// The same, under its name in 2025-11-25. [`Task::poll_interval`] looks at both.
+        /// The same, as 2025-11-25 names it. [`Task::poll_interval`] looks at both.
         optional poll_interval: u64 = "pollInterval",
-        /// What the server asks before it goes on, by names that are answered once each (extension).
+        /// Input that the server asks for before the task goes on, by name. Each is answered once (extension).
         optional input_requests: Json = "inputRequests",
-        /// What the call would have answered (extension, `completed`).
+        /// The result of the call (extension, `completed`).
         optional result: Json = "result",
-        /// The error that it would have answered with (extension, `failed`).
+        /// The JSON-RPC error of the call (extension, `failed`).
         optional error: Json = "error",
-        /// `complete`, or `task` where it answers a call.
+        /// The type of the result: `complete`, or `task` in the answer to a call.
         optional result_type: String = "resultType",
         /// Metadata.
         optional meta: Json = "_meta",
@@ -53,49 +56,48 @@ fn check(task: Task) -> Result<Task, Mismatch> {
 }
 
 impl Task {
-    /// For how long from its creation on the server keeps it; `None` if it does not say, or for ever.
+    /// Returns for how long after its creation the server keeps the task. `None` if it does not say, or keeps it for ever.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl_ms.or(self.ttl).map(Duration::from_millis)
     }
 
-    /// After how long it may be asked for again, as the server wishes.
+    /// Returns how long the server asks clients to wait before the next `tasks/get`.
     pub fn poll_interval(&self) -> Option<Duration> {
         self.poll_interval_ms.or(self.poll_interval).map(Duration::from_millis)
     }
 }
 
-/// Which of the protocol's two forms a task has.
+/// The form of a task: the protocol has had two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TaskForm {
-    /// That of 2025-11-25.
+    /// The experimental form of 2025-11-25.
     Experimental,
-    /// That of the extension, from 2026-07-28 on.
+    /// The extension, from 2026-07-28 on.
     #[default]
     Extension,
 }
 
 open_enum! {
-    /// How a task stands. An unknown status is taken for one of a task that goes on.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    /// The status of a task. A task of an unknown status counts as one that goes on.
     pub enum TaskStatus {
-        /// It goes on.
+        /// The task goes on.
         #[default]
         Working = "working",
-        /// It waits for input of the client's.
+        /// The task waits for input from the client.
         InputRequired = "input_required",
-        /// It has its result.
+        /// The task has its result.
         Completed = "completed",
-        /// It has failed: in the extension with an error of JSON-RPC only, in 2025-11-25 also with a tool's own error.
+        /// The task failed: with a JSON-RPC error, or in 2025-11-25 also with an error of the tool.
         Failed = "failed",
-        /// It was cancelled.
+        /// The task was cancelled.
         Cancelled = "cancelled",
     }
 }
 
 impl TaskStatus {
-    /// Whether it stays so for ever.
+    /// Returns whether the status can no longer change.
     pub fn is_final(&self) -> bool {
         matches!(self, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
     }

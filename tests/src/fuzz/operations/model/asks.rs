@@ -1,8 +1,9 @@
 //! What the server asks for: it is answered, refused, or given up.
 
-use mcpwire_core::{AskKey, Json, RequestKey, RpcError, SendError};
+use mcpwire_core::{AskKey, Json, RpcError, SendError};
 
 use super::Model;
+use crate::fuzz::describe;
 
 impl Model {
     pub(in crate::fuzz::operations) fn answer(&mut self, which: usize, answer: &Json) {
@@ -10,12 +11,16 @@ impl Model {
             let gone = self.dead_ask.map(|dead| self.engine.calls().answer(dead, answer, self.now));
             return assert!(gone.is_none_or(|answered| answered != Ok(true)), "nobody waits for it");
         };
+        self.trace.line(format_args!("> answer a{} {answer}", self.names.ask(key)));
         match self.engine.calls().answer(key, answer, self.now) {
             Ok(answered) => {
                 assert!(answered, "it is waited for");
                 self.asked_no_more(key, during);
             }
-            Err(error) => assert!(matches!(error, SendError::NotAnObject { .. }), "{error:?}"),
+            Err(error) => {
+                describe::not_sent(&error, &self.trace);
+                assert!(matches!(error, SendError::NotAnObject { .. }), "{error:?}");
+            }
         }
         self.drain();
     }
@@ -26,21 +31,20 @@ impl Model {
             let gone = self.dead_ask.is_some_and(|dead| self.engine.calls().refuse(dead, &error, self.now));
             return assert!(!gone, "nobody waits for it");
         };
-        if let Some(waiting) = during.and_then(|key| self.waiting.get_mut(&key)) {
-            waiting.refused = true;
-        }
+        self.trace.line(format_args!("> refuse a{}", self.names.ask(key)));
         assert!(self.engine.calls().refuse(key, &error, self.now), "it is waited for");
         self.asked_no_more(key, during);
         self.drain();
-        assert!(during.is_none_or(|key| !self.waiting.contains_key(&key)), "refused, and its request goes on");
+        assert!(during.is_none_or(|number| !self.waiting.contains_key(&number)), "refused, and its request goes on");
     }
 
-    fn ask(&self, which: usize) -> Option<(AskKey, Option<RequestKey>)> {
-        self.asks.iter().nth(which % 8).map(|(key, during)| (*key, *during))
+    fn ask(&self, which: usize) -> Option<(AskKey, Option<usize>)> {
+        self.asks.get(which % 8).copied()
     }
 
-    pub(super) fn asked_no_more(&mut self, key: AskKey, during: Option<RequestKey>) {
-        assert!(self.asks.remove(&key).is_some(), "it was asked");
+    pub(super) fn asked_no_more(&mut self, key: AskKey, during: Option<usize>) {
+        let at = self.asks.iter().position(|(asked, _)| *asked == key).expect("it was asked");
+        self.asks.remove(at);
         self.dead_ask = Some(key);
         if during.is_none() && !self.holds_up_the_server() {
             // A legacy server can go on.
@@ -51,6 +55,6 @@ impl Model {
     }
 
     pub(super) fn holds_up_the_server(&self) -> bool {
-        self.asks.values().any(Option::is_none)
+        self.asks.iter().any(|(_, during)| during.is_none())
     }
 }

@@ -1,19 +1,22 @@
-//! What may happen, and when; and how requests may end.
+//! What may happen, and when.
 
-use core::time::Duration;
-
-use mcpwire_core::{CallError, Deadline, Era, Event, Notification, Phase, Reply};
+use mcpwire_core::{Event, Notification};
 
 use super::Model;
+use crate::fuzz::describe;
 
 impl Model {
     pub(super) fn drain(&mut self) {
-        let mut bound = 16 + self.waiting.len() + self.received / 2;
+        let mut bound = 16 + self.waiting.len() + self.subscriptions.len() + self.received / 2;
         while let Some(event) = self.engine.poll_event() {
             bound = bound.checked_sub(1).expect("events without end");
             assert!(!self.over, "an event after the end: {event:?}");
+            // What was written before the event was written before the embedder knew of it.
+            self.look();
+            self.names.event(&event, &self.trace);
             self.event(event);
         }
+        self.look();
         self.received = 0;
     }
 
@@ -22,25 +25,25 @@ impl Model {
             Event::Connected => {
                 assert!(!core::mem::replace(&mut self.connected, true), "connected twice");
                 let server = self.engine.session().server().expect("the connection is open");
-                self.wire.open(server.era, self.engine.transmit().len());
+                self.trace.line(format_args!("to {}", describe::server(server)));
+                self.wire.open(server.era);
             }
             Event::Reply(reply) => self.reply(reply),
-            Event::Notification(Notification::Progress { key, .. }) => {
-                // The reply to it may be on its way in the same batch of events, never before it.
-                let waiting = self.waiting.get_mut(&key).expect("progress of a request that has ended");
-                assert!(waiting.progress, "progress that nobody asked for");
-                waiting.idle = self.now + waiting.timeout;
-            }
+            Event::Notification(notification) => self.notification(&notification),
+            Event::Subscription(key) => self.subscription_told(key),
             Event::Ask(ask) => {
-                assert!(self.asks.insert(ask.key, ask.during).is_none(), "a key used twice");
-                if let Some(key) = ask.during {
-                    let waiting = self.waiting.get_mut(&key).expect("a question for a request that has ended");
+                assert!(self.asks.iter().all(|(key, _)| *key != ask.key), "a key used twice");
+                let during = ask.during.map(|key| self.names.request(key));
+                self.asks.push((ask.key, during));
+                if let Some(number) = during {
+                    let waiting = self.waiting.get_mut(&number).expect("a question for a request that has ended");
                     // In the pause only the total deadline runs.
                     waiting.idle = waiting.total;
                 }
             }
             Event::AskCancelled(key) => {
-                let during = *self.asks.get(&key).expect("nobody was asked that");
+                let asked = self.asks.iter().find(|(asked, _)| *asked == key);
+                let (_, during) = *asked.expect("nobody was asked that");
                 self.asked_no_more(key, during);
             }
             Event::Restart => {
@@ -60,35 +63,17 @@ impl Model {
         }
     }
 
-    fn reply(&mut self, reply: Reply) {
-        let key = reply.key();
-        let waiting = self.waiting.remove(&key).expect("a second reply, or one to nobody");
-        assert!(self.asks.values().all(|during| *during != Some(key)), "a question for what has ended");
-        self.ended.push(waiting.id);
-        self.wire.dead_key = Some(key);
-        assert!(!self.engine.session().is_waiting(key));
-        let answered = reply.message().is_some();
-        match reply.error() {
-            None => assert!(answered),
-            Some(CallError::Timeout { deadline, after, .. }) => {
-                let (at, due) = match deadline {
-                    Deadline::Idle => (waiting.timeout, waiting.idle),
-                    Deadline::Total => (Duration::MAX, waiting.total),
-                };
-                assert!(due <= self.now, "timed out before its time");
-                assert!(*deadline == Deadline::Total || *after == at, "another time than was asked for");
+    fn notification(&mut self, notification: &Notification) {
+        match notification {
+            Notification::Progress { key, .. } => {
+                let now = self.now;
+                // The reply to it may be on its way in the same batch of events, never before it.
+                let waiting = self.waiting(*key).expect("progress of a request that has ended");
+                assert!(waiting.progress, "progress that nobody asked for");
+                waiting.idle = now + waiting.timeout;
             }
-            Some(CallError::Cancelled { .. }) => assert!(waiting.cancelled, "cancelled by nobody"),
-            Some(CallError::Closed { .. }) => assert_eq!(self.engine.session().phase(), Phase::Closed),
-            Some(CallError::Invalid { .. }) => {}
-            Some(CallError::Input { .. }) => {
-                assert_eq!(self.wire.era(), Some(Era::Modern), "a legacy server wants no input");
-            }
-            Some(error) => panic!("{error:?}"),
-        }
-        if let Err(error) = waiting.ticket.decode(reply) {
-            assert!(error.to_string().len() < 3000, "errors are short");
-            assert!(!matches!(error, CallError::WrongTicket { .. }));
+            Notification::TaskStatus { key: Some(key), task } => self.task_status(*key, task),
+            notification => self.note_change(notification),
         }
     }
 }

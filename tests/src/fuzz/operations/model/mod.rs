@@ -1,17 +1,39 @@
 //! What a caller knows of an engine without looking into it, and what must be so.
+//!
+//! | file | what it holds the engine to |
+//! |---|---|
+//! | `mod` | time, bytes, and what must be so after each step |
+//! | `requests` | when requests are sent or refused, and what a cancel tells the server |
+//! | `waiting` | a request that waits: its deadlines, and how it may end |
+//! | `events` | what may happen, and when |
+//! | `asks` | what the server asks for is answered, refused or given up |
+//! | `tasks` | calls that become tasks, and tasks that are followed by their handles |
+//! | `subscriptions` | subscriptions are acknowledged or end, in time and in order |
+//! | `cached` | an answer that is given twice still holds |
 
 mod asks;
+mod cached;
 mod events;
 mod requests;
+mod setup;
+mod subscriptions;
+mod tasks;
 mod ticket;
+mod waiting;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{AskKey, Config, Json, Negotiate, Phase, RequestKey, Timestamp};
+use mcpwire_core::{AskKey, Json, Phase, Timestamp};
 
-use super::wire::{self, Wire};
+use self::cached::Cached;
+use self::setup::Setup;
+use self::subscriptions::Subscribed;
+use self::waiting::Waiting;
+use super::wire::{Asked, Wire};
+use crate::fuzz::describe::{self, Names};
+use crate::fuzz::trace::{Shown, Trace};
 pub(super) use ticket::AnyTicket;
 
 const MAX_MESSAGE: usize = 1000;
@@ -20,79 +42,75 @@ const MAX_IN_FLIGHT: usize = 12;
 const MAX_ASKS: usize = 5;
 const MAX_ROUNDS: u32 = 3;
 const MAX_KEPT: usize = 600;
+const MAX_TASKS: usize = 4;
+const MAX_SUBSCRIPTIONS: usize = 3;
 
-/// A request that waits, as its caller knows it.
-struct Waiting {
-    ticket: AnyTicket,
-    id: u64,
-    progress: bool,
-    timeout: Duration,
-    idle: Timestamp,
-    total: Timestamp,
-    cancelled: bool,
-    /// What names it in its parameters, whatever id it has.
-    mark: Option<u64>,
-    rounds: u32,
-    /// An input of its was refused.
-    refused: bool,
-}
+/// Nobody waits for so long: a deadline beyond it stands for none.
+const FAR: Duration = Duration::from_secs(1 << 30);
+
+/// How often time may have to pass before nothing is due any more.
+const MAX_WAKES: usize = 5_000;
 
 pub(super) struct Model {
     engine: Engine,
     now: Timestamp,
-    waiting: BTreeMap<RequestKey, Waiting>,
+    setup: Setup,
+    /// Requests of the caller's that wait, by the numbers that [`Names`] has given them.
+    waiting: BTreeMap<usize, Waiting>,
     /// Ids of requests that have ended.
     ended: Vec<u64>,
     /// What the server asks for, and the request that it is for.
-    asks: BTreeMap<AskKey, Option<RequestKey>>,
+    asks: Vec<(AskKey, Option<usize>)>,
     dead_ask: Option<AskKey>,
+    subscriptions: Vec<Subscribed>,
+    cached: Cached,
+    /// Names of the latest tasks.
+    tasks: Vec<String>,
+    /// Until when the engine may wait for answers to `tasks/cancel`.
+    cancels_until: Timestamp,
     marks: u64,
+    server_requests: u64,
     wire: Wire,
     connected: bool,
     /// The last event has been seen.
     over: bool,
     /// Bytes that may still become events.
     received: usize,
+    names: Names,
+    trace: Trace,
+    /// What was last traced of how the engine stands.
+    stood: String,
 }
 
 impl Model {
-    pub(super) fn open(setup: u8) -> Model {
-        let mut config = Config::new("fuzz", "1");
-        config.max_message = MAX_MESSAGE;
-        config.max_transmit = MAX_TRANSMIT;
-        config.max_in_flight = MAX_IN_FLIGHT;
-        config.max_asks = MAX_ASKS;
-        config.max_rounds = MAX_ROUNDS;
-        config.max_kept = MAX_KEPT;
-        config.answer("roots/list");
-        config.request_timeout = Duration::from_millis(500);
-        config.total_timeout = Duration::from_secs(5);
-        let answer = match setup % 4 {
-            0 => r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}"#,
-            1 => r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"]}}"#,
-            _ => "",
-        };
-        config.negotiate = match setup % 8 {
-            0 | 4 => Negotiate::Legacy,
-            1 | 5 => Negotiate::Modern,
-            _ => Negotiate::Auto,
-        };
+    pub(super) fn open(setup: u8, trace: &Trace) -> Model {
+        let setup = Setup::of(setup);
         let mut model = Model {
-            engine: Engine::new(config),
+            engine: Engine::new(setup.config()),
             now: Timestamp::ORIGIN,
+            setup,
             waiting: BTreeMap::new(),
             ended: Vec::new(),
-            asks: BTreeMap::new(),
+            asks: Vec::new(),
             dead_ask: None,
+            subscriptions: Vec::new(),
+            cached: Cached::default(),
+            tasks: Vec::new(),
+            cancels_until: Timestamp::ORIGIN,
             marks: 0,
-            wire: Wire::default(),
+            server_requests: 0,
+            wire: Wire::new(trace.clone()),
             connected: false,
             over: false,
             received: 0,
+            names: Names::default(),
+            trace: trace.clone(),
+            stood: String::new(),
         };
         model.engine.calls().initialize(model.now).expect("it is new");
         assert!(model.engine.calls().initialize(model.now).is_err(), "opened twice");
-        if !answer.is_empty() {
+        model.look();
+        if let Some(answer) = setup.answer() {
             model.receive(&[answer.as_bytes(), b"\n"].concat());
         }
         model.check();
@@ -101,7 +119,7 @@ impl Model {
 
     /// Ids of requests that wait.
     pub(super) fn ids(&self) -> Vec<u64> {
-        self.waiting.values().map(|waiting| waiting.id).collect()
+        self.waiting.values().filter_map(|waiting| waiting.id).collect()
     }
 
     /// Ids of requests that have ended.
@@ -115,51 +133,94 @@ impl Model {
         self.marks
     }
 
-    fn deadline(&self, waiting: &Waiting) -> Timestamp {
-        if self.holds_up_the_server() { waiting.total } else { waiting.idle.min(waiting.total) }
+    /// A number that no request of the server's has.
+    pub(super) fn next_server_request(&mut self) -> u64 {
+        self.server_requests += 1;
+        self.server_requests
     }
 
-    /// Looks for requests that were sent again.
-    fn look_for_rounds(&mut self) {
-        for (id, mark) in self.wire.whole_lines(self.engine.transmit()).filter_map(wire::marked) {
-            let Some(waiting) = self.waiting.values_mut().find(|waiting| waiting.mark == Some(mark)) else { continue };
-            if id > waiting.id {
-                self.ended.push(waiting.id);
-                waiting.id = id;
-                waiting.rounds += 1;
-                assert!(waiting.rounds <= MAX_ROUNDS, "one round too many");
-                waiting.idle = self.now + waiting.timeout;
-            }
+    /// How many requests wait.
+    pub(super) fn waits(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(super) fn wire(&mut self) -> &mut Wire {
+        &mut self.wire
+    }
+
+    /// Looks at what the engine has written: requests may have been sent again.
+    fn look(&mut self) -> Vec<Asked> {
+        let written = self.wire.look(self.engine.transmit());
+        for asked in &written {
+            self.note_round(asked);
+            self.note_task_cancel(asked);
         }
+        written
+    }
+
+    fn note_round(&mut self, asked: &Asked) {
+        let (Some(id), Some(mark)) = (asked.id, asked.mark()) else { return };
+        let Some(waiting) = self.waiting.values_mut().find(|waiting| waiting.mark == Some(mark)) else { return };
+        self.ended.extend(waiting.id.replace(id));
+        waiting.rounds += 1;
+        assert!(waiting.rounds <= MAX_ROUNDS, "one round too many");
+        waiting.idle = self.now + waiting.timeout;
+        // What follows from a user's answers is not kept.
+        waiting.is_current = false;
     }
 
     pub(super) fn notify(&mut self, which: u8) {
         let text = if which & 1 == 0 { "{\"a\":\n1}" } else { "[1]" };
         let params = Json::parse(text).expect("it is JSON");
-        let before = self.engine.transmit().len();
-        if self.engine.calls().notify_raw("notifications/x", (which & 2 == 0).then_some(&params), self.now).is_err() {
-            assert_eq!(self.engine.transmit().len(), before, "refused, and bytes left behind");
+        self.trace.line(format_args!("> notify"));
+        self.look();
+        if let Err(error) =
+            self.engine.calls().notify_raw("notifications/x", (which & 2 == 0).then_some(&params), self.now)
+        {
+            describe::not_sent(&error, &self.trace);
+            assert!(self.look().is_empty(), "refused, and bytes left behind");
         }
+        self.look();
     }
 
     pub(super) fn receive(&mut self, mut bytes: &[u8]) {
+        self.trace.line(format_args!("> receive {}", Shown(bytes)));
         self.received += bytes.len();
+        self.expect_tasks(bytes);
         while !bytes.is_empty() {
             let taken = self.engine.receive(bytes, self.now);
             assert!(taken > 0, "no room although every event was taken");
             bytes = &bytes[taken..];
             self.drain();
-            self.look_for_rounds();
         }
+    }
+
+    /// Time passes, and the engine is not told before something else happens.
+    pub(super) fn pass_untold(&mut self, time: Duration) {
+        self.now = self.now + time;
+        self.trace.line(format_args!("> it is {:?}, and nobody says so", self.now));
     }
 
     pub(super) fn pass(&mut self, time: Duration) {
         self.now = self.now + time;
-        self.engine.handle_timeout(self.now);
-        self.drain();
+        self.trace.line(format_args!("> it is {:?}", self.now));
+        self.tell_time();
+    }
+
+    /// Tells the engine the time, until nothing is due.
+    fn tell_time(&mut self) {
+        // What is due may ask something that has no time for an answer.
+        for _ in 0..8 {
+            self.engine.handle_timeout(self.now);
+            self.drain();
+            if self.engine.poll_timeout().is_none_or(|next| next > self.now) {
+                break;
+            }
+        }
         for waiting in self.waiting.values() {
             assert!(self.deadline(waiting) > self.now, "a deadline passed, and the request still waits");
         }
+        self.check_acknowledged_in_time();
         if let Some(next) = self.engine.poll_timeout() {
             assert!(next > self.now, "the next deadline lies in the past");
         }
@@ -173,13 +234,27 @@ impl Model {
     }
 
     pub(super) fn transmit(&mut self, n: usize) {
-        let pending = self.engine.transmit();
-        let n = n.min(pending.len());
-        self.wire.take(&pending[..n]);
+        let n = n.min(self.engine.transmit().len());
+        self.trace.line(format_args!("> the server reads {n} bytes"));
+        self.look();
+        self.wire.read(n);
         self.engine.transmitted(n);
     }
 
+    /// Gives idle buffers back. Nobody may see a difference.
+    pub(super) fn shrink(&mut self) {
+        self.trace.line(format_args!("> shrink"));
+        let (in_flight, is_idle) = (self.engine.session().in_flight(), self.engine.is_idle());
+        self.engine.shrink();
+        assert_eq!(
+            (self.engine.session().in_flight(), self.engine.is_idle()),
+            (in_flight, is_idle),
+            "shrink changes something"
+        );
+    }
+
     pub(super) fn end(&mut self) {
+        self.trace.line(format_args!("> the stream ends"));
         self.engine.receive_eof(self.now);
         self.drain();
         assert!(
@@ -189,6 +264,7 @@ impl Model {
     }
 
     pub(super) fn close(&mut self) {
+        self.trace.line(format_args!("> close"));
         self.engine.close();
         assert!(self.engine.transmit().is_empty(), "closed, and something is to be sent");
         self.wire.cut_off();
@@ -199,15 +275,22 @@ impl Model {
     /// What must be so after each step.
     pub(super) fn check(&mut self) {
         self.drain();
-        self.look_for_rounds();
+        self.trace_stand();
         assert!(self.asks.len() <= MAX_ASKS, "one question too many");
-        assert_eq!(self.engine.session().in_flight(), self.waiting.len());
-        assert!(self.waiting.keys().all(|key| self.engine.session().is_waiting(*key)));
+        assert_eq!(
+            self.engine.session().in_flight(),
+            self.waiting.len(),
+            "requests in flight that are not those that wait"
+        );
+        assert!(self.waiting.values().all(|waiting| self.engine.session().is_waiting(waiting.ticket.key())));
+        self.check_subscriptions();
         let first = self.waiting.values().map(|waiting| self.deadline(waiting)).min();
         match (self.engine.session().phase(), self.engine.poll_timeout(), first) {
+            (Phase::Closed, next, first) => assert!(next.is_none() && first.is_none(), "a timer after the end"),
             (Phase::Connecting, next, None) => assert!(next.is_some(), "an opening without an end"),
             (_, Some(next), Some(first)) => assert!(next <= first, "the engine would sleep through a deadline"),
             (_, None, None) => {}
+            (_, Some(next), None) if self.has_other_deadlines(next) => {}
             (phase, next, first) => panic!("{phase:?}: a timer at {next:?} for a deadline at {first:?}"),
         }
         if self.engine.is_idle() {
@@ -216,9 +299,57 @@ impl Model {
         assert!(self.engine.space().len() <= 256 << 10, "the buffer has no bound");
     }
 
-    /// Sends all that is left: it ends with a whole line.
+    /// Whether the engine may wake then for something that is no request of the caller's.
+    fn has_other_deadlines(&self, next: Timestamp) -> bool {
+        self.cancels_until >= next || !self.subscriptions.is_empty()
+    }
+
+    fn trace_stand(&mut self) {
+        if !self.trace.is_on() {
+            return;
+        }
+        let stood = format!(
+            "{}, {} in flight, {} subscriptions, {} bytes to send, idle {}, wake {:?}, {}",
+            describe::phase(self.engine.session().phase()),
+            self.engine.session().in_flight(),
+            self.engine.session().subscriptions(),
+            self.engine.transmit().len(),
+            self.engine.is_idle(),
+            self.engine.poll_timeout(),
+            describe::stats(self.engine.session().stats()),
+        );
+        if stood != self.stood {
+            self.trace.line(format_args!("= {stood}"));
+            self.stood = stood;
+        }
+    }
+
+    /// Lets all time pass, and ends the connection: nothing is left to wait for. A deadline always fires, so no request is
+    /// left without an end before.
     pub(super) fn finish(&mut self) {
-        self.transmit(usize::MAX);
-        self.wire.finish();
+        // What the server asks for and nobody answers holds up its answers for as long as they may take.
+        while let Some(which) = self.asks.iter().position(|(_, during)| during.is_none()) {
+            self.refuse(which);
+        }
+        for _ in 0..MAX_WAKES {
+            self.transmit(usize::MAX);
+            match self.engine.poll_timeout() {
+                Some(next) if next.duration_since(self.now) < FAR => self.pass(next.duration_since(self.now)),
+                _ => break,
+            }
+            self.check();
+        }
+        let next = self.engine.poll_timeout();
+        assert!(next.is_none_or(|next| next.duration_since(self.now) >= FAR), "deadlines without end");
+        let endless = |waiting: &Waiting| self.deadline(waiting).duration_since(self.now) >= FAR;
+        assert!(self.waiting.values().all(endless), "a request without an end");
+        self.shrink();
+        self.check();
+        if self.engine.session().phase() != Phase::Closed {
+            self.close();
+        }
+        self.check();
+        assert!(self.waiting.is_empty() && self.asks.is_empty());
+        self.finish_subscriptions();
     }
 }

@@ -1,43 +1,76 @@
 //! Tickets, whatever their methods.
 
-use mcpwire_core::{CallError, CallTool, ListTools, Ping, Raw, Reply, RequestKey, Ticket};
+use mcpwire_core::{
+    CallError, CallTool, CallToolAsTask, CallToolOutcome, CancelTask, GetTask, GetTaskResult, ListTasks,
+    ListTasksResult, ListTools, ListToolsResult, Ping, Raw, ReadResource, ReadResourceResult, Reply, RequestKey,
+    SetLevel, Ticket, UpdateTask,
+};
 
-/// A ticket of any of the methods that are used here.
-#[derive(Clone, Copy)]
-pub(in crate::fuzz::operations) enum AnyTicket {
-    Call(Ticket<CallTool>),
-    List(Ticket<ListTools>),
-    Ping(Ticket<Ping>),
-    Raw(Ticket<Raw>),
-}
+use crate::fuzz::describe::{json, listed};
 
-impl AnyTicket {
-    pub(super) fn key(&self) -> RequestKey {
-        match self {
-            AnyTicket::Call(ticket) => ticket.key(),
-            AnyTicket::List(ticket) => ticket.key(),
-            AnyTicket::Ping(ticket) => ticket.key(),
-            AnyTicket::Raw(ticket) => ticket.key(),
+macro_rules! any_ticket {
+    ($($Method:ident: $show:ident),* $(,)?) => {
+        /// A ticket of any of the methods that are used here.
+        #[derive(Clone, Copy)]
+        pub(in crate::fuzz::operations) enum AnyTicket {
+            $( $Method(Ticket<$Method>), )*
         }
-    }
 
-    pub(super) fn decode(self, reply: Reply) -> Result<(), CallError> {
-        match self {
-            AnyTicket::Call(ticket) => ticket.decode(reply).map(drop),
-            AnyTicket::List(ticket) => ticket.decode(reply).map(drop),
-            AnyTicket::Ping(ticket) => ticket.decode(reply).map(drop),
-            AnyTicket::Raw(ticket) => ticket.decode(reply).map(drop),
-        }
-    }
-}
+        impl AnyTicket {
+            pub(super) fn key(&self) -> RequestKey {
+                match self {
+                    $( AnyTicket::$Method(ticket) => ticket.key(), )*
+                }
+            }
 
-macro_rules! into_any_ticket {
-    ($($Method:ident => $Variant:ident),*) => { $(
-        impl From<Ticket<$Method>> for AnyTicket {
-            fn from(ticket: Ticket<$Method>) -> Self {
-                AnyTicket::$Variant(ticket)
+            /// Reads a reply. What was read is given as text.
+            pub(super) fn decode(self, reply: &mut Reply) -> Result<String, CallError> {
+                match self {
+                    $( AnyTicket::$Method(ticket) => ticket.decode_mut(reply).map(|result| $show(&result)), )*
+                }
             }
         }
-    )* };
+
+        $(
+            impl From<Ticket<$Method>> for AnyTicket {
+                fn from(ticket: Ticket<$Method>) -> Self {
+                    AnyTicket::$Method(ticket)
+                }
+            }
+        )*
+    };
 }
-into_any_ticket!(CallTool => Call, ListTools => List, Ping => Ping, Raw => Raw);
+
+any_ticket! {
+    CallTool: json,
+    CallToolAsTask: outcome,
+    CancelTask: json,
+    GetTask: json,
+    GetTaskResult: json,
+    ListTasks: tasks,
+    ListTools: tools,
+    Ping: json,
+    Raw: json,
+    ReadResource: contents,
+    SetLevel: json,
+    UpdateTask: json,
+}
+
+fn tasks(result: &ListTasksResult) -> String {
+    listed(result, &result.tasks)
+}
+
+fn tools(result: &ListToolsResult) -> String {
+    listed(result, &result.tools)
+}
+
+fn contents(result: &ReadResourceResult) -> String {
+    listed(result, &result.contents)
+}
+
+fn outcome(outcome: &CallToolOutcome) -> String {
+    match outcome {
+        CallToolOutcome::Done(result) => json(result),
+        CallToolOutcome::Task(task) => json(&**task),
+    }
+}

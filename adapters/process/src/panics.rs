@@ -1,0 +1,217 @@
+//! Panics in the program's code that a connection calls: caught, and reported to the program.
+//!
+//! With `panic = "abort"` nothing is caught: the process ends.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use mcpwire_core::{Ask, Calls, Json, RpcError, Timestamp, printable};
+
+use crate::{Follower, Watcher};
+
+/// A panic in a handler or callback of the program, which the connection has caught.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallbackPanic {
+    /// Which code panicked.
+    pub source: PanicSource,
+    /// The message of the panic.
+    pub message: String,
+}
+
+/// Which code of the program panicked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PanicSource {
+    /// The handler of a server's request.
+    Handler {
+        /// What the server asked for, such as `elicitation/create`.
+        method: String,
+    },
+    /// The callback `on_answer_error`.
+    OnAnswerError,
+    /// The callback `on_event`, which only the blocking client has.
+    OnEvent,
+    /// The callback `stderr`.
+    Stderr,
+    /// The callback `trace`.
+    Trace,
+    /// The source of trace contexts, `trace_context`.
+    TraceContext,
+    /// What the connection runs on: a stream, a timer, a clock or a runtime of the program. The connection ends with it.
+    Transport,
+}
+
+impl fmt::Display for PanicSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            PanicSource::Handler { method } => return write!(f, "the handler of `{}`", printable(method)),
+            PanicSource::OnAnswerError => "the callback `on_answer_error`",
+            PanicSource::OnEvent => "the callback `on_event`",
+            PanicSource::Stderr => "the callback `stderr`",
+            PanicSource::Trace => "the callback `trace`",
+            PanicSource::TraceContext => "the source `trace_context`",
+            PanicSource::Transport => "a stream or the runtime of the connection",
+        })
+    }
+}
+
+impl fmt::Display for CallbackPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} panicked: {}", self.source, printable(&self.message))
+    }
+}
+
+impl std::error::Error for CallbackPanic {}
+
+/// Runs code of the program.
+///
+/// # Errors
+/// The message of the panic, if it panics.
+pub fn catch_panic<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| message_of(&*payload))
+}
+
+fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a value that is no text").to_owned()
+}
+
+/// The program's callbacks for panics.
+#[derive(Clone, Default)]
+pub struct Panics(Option<Hook>);
+
+/// One callback for all that were added. It does not panic.
+type Hook = Arc<dyn Fn(&CallbackPanic) + Send + Sync>;
+
+impl Panics {
+    /// Adds a callback, which is called after those before it.
+    pub fn add(&mut self, hook: impl Fn(&CallbackPanic) + Send + Sync + 'static) {
+        let former = self.0.take();
+        self.0 = Some(Arc::new(move |panic| {
+            if let Some(former) = &former {
+                former(panic);
+            }
+            // There is no callback left to report its own panic to.
+            let _ = catch_panic(|| hook(panic));
+        }));
+    }
+
+    /// Reports a panic to all callbacks.
+    #[cold]
+    #[inline(never)]
+    pub fn report(&self, source: PanicSource, message: String) {
+        if let Some(hook) = &self.0 {
+            hook(&CallbackPanic { source, message });
+        }
+    }
+
+    /// Runs code of the program, and reports its panic. `None` if it panicked.
+    pub fn catch<T>(&self, source: PanicSource, f: impl FnOnce() -> T) -> Option<T> {
+        catch_panic(f).map_err(|message| self.report(source, message)).ok()
+    }
+
+    /// Makes the `stderr` callback one that does not panic.
+    pub fn guard_follower(&self, mut follower: Follower) -> Follower {
+        let panics = self.clone();
+        Box::new(move |line| panics.catch(PanicSource::Stderr, || follower(line)).unwrap_or_default())
+    }
+
+    /// Makes the `trace` callback one that does not panic.
+    pub fn guard_watcher(&self, mut watcher: Watcher) -> Watcher {
+        let panics = self.clone();
+        Box::new(move |direction, line| {
+            panics.catch(PanicSource::Trace, || watcher(direction, line)).unwrap_or_default();
+        })
+    }
+}
+
+impl fmt::Debug for Panics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Panics").field("has_callback", &self.0.is_some()).finish()
+    }
+}
+
+/// Why a handler did not answer a request of the server's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HandlerError {
+    /// It refused.
+    Refused(RpcError),
+    /// It panicked with this message.
+    Panicked(String),
+}
+
+impl HandlerError {
+    /// Returns the error that the program is told.
+    pub fn to_rpc_error(&self, ask: &Ask) -> RpcError {
+        match self {
+            HandlerError::Refused(error) => error.clone(),
+            HandlerError::Panicked(message) => {
+                let source = PanicSource::Handler { method: ask.method.clone() };
+                RpcError::new(RpcError::INTERNAL_ERROR, format!("{source} panicked: {message}"))
+            }
+        }
+    }
+}
+
+/// Answers or refuses a request of the server's, as its handler decided. An answer that cannot be sent is a refusal.
+pub fn finish_ask(calls: &mut Calls<'_>, ask: &Ask, answer: Result<Json, HandlerError>, now: Timestamp) {
+    let refused = match answer {
+        Ok(answer) => match calls.answer(ask.key, &answer, now) {
+            Ok(_) => return,
+            Err(error) => RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()),
+        },
+        Err(HandlerError::Refused(error)) => error,
+        Err(HandlerError::Panicked(message)) => {
+            calls.handler_panicked(ask.key, &message, now);
+            return;
+        }
+    };
+    calls.refuse(ask.key, &refused, now);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn the_message_is_that_of_the_panic() {
+        assert_eq!(catch_panic(|| 1), Ok(1));
+        assert_eq!(catch_panic(|| panic!("plain")), Err::<(), _>("plain".to_owned()));
+        assert_eq!(catch_panic(|| panic!("{} and {}", 1, 2)), Err::<(), _>("1 and 2".to_owned()));
+        assert_eq!(catch_panic(|| std::panic::panic_any(7)), Err::<(), _>("a value that is no text".to_owned()));
+    }
+
+    #[test]
+    fn all_are_told_whoever_panics_on_it() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let mut panics = Panics::default();
+        panics.add(|_| panic!("once more"));
+        let sink = Arc::clone(&told);
+        panics.add(move |panic| sink.lock().unwrap().push(panic.to_string()));
+        assert_eq!(panics.catch(PanicSource::Trace, || 1), Some(1));
+        assert_eq!(panics.catch::<()>(PanicSource::Trace, || panic!("a\x1b[31m")), None);
+        panics.report(PanicSource::Handler { method: "roots/list".into() }, "b".into());
+        assert_eq!(
+            *told.lock().unwrap(),
+            ["the callback `trace` panicked: a", "the handler of `roots/list` panicked: b"]
+        );
+    }
+
+    #[test]
+    fn a_line_that_makes_its_follower_panic_is_not_the_last() {
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&lines);
+        let follower: Follower = Box::new(move |line| {
+            assert_ne!(line, "b", "on purpose");
+            sink.lock().unwrap().push(line.to_owned());
+        });
+        let mut stderr = crate::Stderr::new(Some(Panics::default().guard_follower(follower)));
+        stderr.push(b"a\nb\nc\n");
+        assert_eq!(*lines.lock().unwrap(), ["a", "c"]);
+    }
+}

@@ -1,0 +1,24 @@
+//! Exponential backoff: the delays between attempts.
+
+use core::time::Duration;
+
+/// Returns `first`, doubled `doublings` times but at most `longest`.
+///
+/// At most 16 doublings count. Callers add a random part to the delay, so that clients that failed together do not retry
+/// together; see [`random`](crate::random).
+pub fn exponential(first: Duration, longest: Duration, doublings: u32) -> Duration {
+    first.saturating_mul(1 << doublings.min(16)).min(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_double_up_to_the_longest() {
+        let (first, longest) = (Duration::from_secs(1), Duration::from_secs(60));
+        let delays = [0, 1, 5, 6, 100, u32::MAX].map(|doublings| exponential(first, longest, doublings).as_secs());
+        assert_eq!(delays, [1, 2, 32, 60, 60, 60]);
+        assert_eq!(exponential(Duration::MAX, longest, 3), longest);
+    }
+}

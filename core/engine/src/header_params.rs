@@ -1,0 +1,293 @@
+//! Custom headers from tool parameters: the `x-mcp-header` annotations of a tool's schema (2026-07-28,
+//! basic/transports/streamable-http, "Custom Headers from Tool Parameters"; server/tools, "x-mcp-header").
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use memchr::memmem;
+
+use crate::json::read::{self, ReadError, Reader};
+use crate::json::scan::{self, key_text};
+use crate::types::{Listed, Tool};
+
+const ANNOTATION: &str = "x-mcp-header";
+
+/// The most headers of one tool. 64: HTTP servers accept about a hundred headers in all.
+const MAX_HEADERS: usize = 64;
+
+/// A parameter of a tool whose argument is also sent in a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HeaderParam {
+    /// `Mcp-Param-` and the name that the schema gives.
+    pub(crate) header: String,
+    /// The names of the properties that lead to the argument.
+    pub(crate) path: Vec<String>,
+}
+
+/// Why the annotations of a schema are invalid.
+type Reason = Cow<'static, str>;
+
+/// Reads the annotations of a tool's `inputSchema`.
+///
+/// # Errors
+/// If an annotation breaks the rules of the specification. Clients must reject the whole tool then.
+pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
+    if !may_have_annotations(schema) {
+        return Ok(Vec::new());
+    }
+    let mut walk = Walk { path: Vec::new(), outside: 0, found: Vec::new(), reason: None };
+    let read = core::str::from_utf8(schema).map(|text| walk.schema(&mut Reader::new(text)));
+    match walk.reason {
+        Some(reason) => Err(reason),
+        // The reader of the tool reports a schema that is not JSON.
+        None if !matches!(read, Ok(Ok(()))) => Ok(Vec::new()),
+        None => Ok(walk.found),
+    }
+}
+
+/// Whether a text may contain annotations. Most schemas have none, and are not parsed then. The keyword may be written with
+/// escapes.
+pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
+    memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
+}
+
+/// Rejects the tools whose `x-mcp-header` annotations are invalid (2026-07-28, basic/transports/streamable-http,
+/// "Schema Extension").
+pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
+    tools.reject(|tool| {
+        let reason = header_params(tool.input_schema.get().as_bytes()).err()?;
+        Some((tool.name.clone(), reason))
+    });
+}
+
+/// Whether a text can be the name of a header: a token (RFC 9110, section 5.6.2).
+pub(crate) fn is_token(name: &str) -> bool {
+    let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(is_tchar)
+}
+
+/// Finds the annotations in one pass over a schema. The reader bounds its depth.
+struct Walk {
+    /// The names of the properties that lead to the present schema.
+    path: Vec<String>,
+    /// The number of keywords other than `properties`, such as `items`, `anyOf` or `$defs`, that lead there. No annotation may
+    /// stand below one.
+    outside: usize,
+    found: Vec<HeaderParam>,
+    reason: Option<Reason>,
+}
+
+impl Walk {
+    /// Reads a schema, a list of schemas, or a value that is neither.
+    fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
+        match reader.next_byte() {
+            Some(b'{') => self.object(reader),
+            Some(b'[') => reader.elements(&mut |reader| self.schema(reader)),
+            _ => reader.skip(),
+        }
+    }
+
+    fn object(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
+        let (mut name, mut types) = (None, None);
+        reader.members(&mut |keyword, reader| match keyword {
+            ANNOTATION => reader.raw().map(|raw| name = Some(raw.to_string())),
+            "type" => reader.raw().map(|raw| types = Some(raw.to_string())),
+            "properties" if reader.next_byte() == Some(b'{') => reader.members(&mut |name, reader| {
+                self.path.push(name.to_string());
+                self.schema(reader)?;
+                self.path.pop();
+                Ok(())
+            }),
+            // These hold values, not schemas.
+            "default" | "const" | "enum" | "examples" | "required" => reader.skip(),
+            // In these the keys are names, not keywords.
+            "$defs" | "definitions" | "patternProperties" | "dependentSchemas" if reader.next_byte() == Some(b'{') => {
+                self.outside += 1;
+                reader.members(&mut |_, reader| self.schema(reader))?;
+                self.outside -= 1;
+                Ok(())
+            }
+            _ => {
+                self.outside += 1;
+                self.schema(reader)?;
+                self.outside -= 1;
+                Ok(())
+            }
+        })?;
+        if let Some(name) = name {
+            match self.annotation(&name, types.as_deref().unwrap_or_default()) {
+                Ok(annotated) => self.found.push(annotated),
+                Err(reason) => {
+                    self.reason = Some(reason);
+                    return Err(ReadError::new("an annotation that is invalid"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn annotation(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
+        if self.outside > 0 || self.path.is_empty() {
+            return Err("an `x-mcp-header` stands where no chain of `properties` leads to".into());
+        }
+        let at = || crate::text::excerpt(self.path.join(".").as_bytes());
+        let Some(name) = scan::text(value.as_bytes()) else {
+            return Err(alloc::format!("the `x-mcp-header` of `{}` is no string", at()).into());
+        };
+        if name.is_empty() {
+            return Err(alloc::format!("the `x-mcp-header` of `{}` is empty", at()).into());
+        }
+        if !is_token(&name) {
+            let name = crate::text::excerpt(name.as_bytes());
+            return Err(alloc::format!("the `x-mcp-header` of `{}` cannot name a header: {name:?}", at()).into());
+        }
+        let header = alloc::format!("Mcp-Param-{name}");
+        if self.found.iter().any(|other| other.header.eq_ignore_ascii_case(&header)) {
+            return Err(alloc::format!("two arguments have the `x-mcp-header` {name:?}").into());
+        }
+        if !is_primitive(types.as_bytes()) {
+            let reason = alloc::format!("`{}` has an `x-mcp-header`, and is no string, integer or boolean", at());
+            return Err(reason.into());
+        }
+        if self.found.len() >= MAX_HEADERS {
+            return Err(alloc::format!("more than {MAX_HEADERS} arguments have an `x-mcp-header`").into());
+        }
+        Ok(HeaderParam { header, path: self.path.clone() })
+    }
+}
+
+/// Whether a header can carry the values of a schema's `type`. The type may include `null`, which has no header.
+fn is_primitive(types: &[u8]) -> bool {
+    let named = |json: &[u8], name: &str| match json {
+        [b'"', inner @ .., b'"'] => key_text(inner) == name,
+        _ => false,
+    };
+    let carried = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
+    if !scan::is_array(types) {
+        return carried(types);
+    }
+    let mut at = 0;
+    let mut any = false;
+    while let Some(element) = scan::next_element(types, &mut at) {
+        let element = &types[element];
+        if carried(element) {
+            any = true;
+        } else if !named(element, "null") {
+            return false;
+        }
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(schema: &str) -> Result<Vec<(String, String)>, String> {
+        header_params(schema.as_bytes())
+            .map(|list| list.into_iter().map(|one| (one.header, one.path.join("."))).collect())
+            .map_err(Cow::into_owned)
+    }
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect()
+    }
+
+    #[test]
+    fn annotations_are_found_where_properties_lead() {
+        let schema = r#"{"type":"object","properties":{
+            "region":{"type":"string","x-mcp-header":"Region"},
+            "plain":{"type":"number"},
+            "deep":{"type":"object","properties":{"n":{"type":["integer","null"],"x-mcp-header":"N"}}},
+            "x-mcp-header":{"type":"boolean","default":{"x-mcp-header":5}}}}"#;
+        assert_eq!(names(schema).unwrap(), pairs(&[("Mcp-Param-Region", "region"), ("Mcp-Param-N", "deep.n")]));
+        assert_eq!(names("{}").unwrap(), []);
+        let escaped = r#"{"properties":{"a":{"type":"string","x\u002dmcp-header":"A"}}}"#;
+        assert_eq!(names(escaped).unwrap(), pairs(&[("Mcp-Param-A", "a")]));
+    }
+
+    #[test]
+    fn invalid_annotations() {
+        let property = |rest: &str| alloc::format!(r#"{{"type":"object","properties":{{"v":{{{rest}}}}}}}"#);
+        for (schema, reason) in [
+            (property(r#""type":"string","x-mcp-header":"""#), "is empty"),
+            (property(r#""type":"object","x-mcp-header":"D""#), "no string, integer or boolean"),
+            (property(r#""type":"array","items":{"type":"string"},"x-mcp-header":"I""#), "no string, integer"),
+            (property(r#""type":"null","x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":"number","x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":["string","number"],"x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":["null"],"x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""x-mcp-header":"N""#), "no string, integer"),
+            (property(r#""type":"string","x-mcp-header":"My Region""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"Region:Primary""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"Région""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"Region\t1""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":"a\r\nb""#), "cannot name a header"),
+            (property(r#""type":"string","x-mcp-header":5"#), "is no string"),
+            (property(r#""type":"string","x-mcp-header":null"#), "is no string"),
+            (
+                r#"{"properties":{"a":{"type":"string","x-mcp-header":"R"},"b":{"type":"string","x-mcp-header":"R"}}}"#.into(),
+                "two arguments",
+            ),
+            (
+                r#"{"properties":{"a":{"type":"string","x-mcp-header":"MyField"},"b":{"properties":{"c":{"type":"string","x-mcp-header":"myfield"}}}}}"#.into(),
+                "two arguments",
+            ),
+            (r#"{"x-mcp-header":"Root","type":"string"}"#.into(), "no chain"),
+        ] {
+            let error = names(&schema).expect_err(&schema);
+            assert!(error.contains(reason), "{schema}: {error}");
+        }
+    }
+
+    #[test]
+    fn nothing_but_properties_may_lead_to_one() {
+        let leaf = r#"{"type":"string","x-mcp-header":"R"}"#;
+        for keyword in
+            ["items", "not", "if", "then", "else", "additionalProperties", "contains", "propertyNames", "x-own"]
+        {
+            let schema = alloc::format!(r#"{{"properties":{{"a":{{"{keyword}":{leaf}}}}}}}"#);
+            assert!(names(&schema).expect_err(keyword).contains("no chain"), "{schema}");
+            let below = alloc::format!(r#"{{"{keyword}":{{"properties":{{"a":{leaf}}}}}}}"#);
+            assert!(names(&below).expect_err(keyword).contains("no chain"), "{below}");
+        }
+        for keyword in ["anyOf", "oneOf", "allOf", "prefixItems", "items"] {
+            let schema = alloc::format!(r#"{{"{keyword}":[{{}},{{"properties":{{"a":{leaf}}}}}]}}"#);
+            assert!(names(&schema).expect_err(keyword).contains("no chain"), "{schema}");
+        }
+        for keyword in ["$defs", "definitions", "patternProperties", "dependentSchemas"] {
+            let schema = alloc::format!(r#"{{"{keyword}":{{"x-mcp-header":{leaf}}}}}"#);
+            assert!(names(&schema).expect_err(keyword).contains("no chain"), "{schema}");
+        }
+        for keyword in ["default", "const", "examples", "enum"] {
+            let schema = alloc::format!(r#"{{"properties":{{"a":{{"{keyword}":[{leaf}]}}}}}}"#);
+            assert_eq!(names(&schema).expect(keyword), [], "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_million_levels_do_not_recurse() {
+        let deep = alloc::format!("{{\"x-mcp-header\":{}1", "[".repeat(1_000_000));
+        assert!(names(&deep).is_ok_and(|found| found.is_empty()), "it is no JSON");
+        let (open, close) = ("{\"not\":".repeat(500_000), "}".repeat(500_000));
+        let deep = alloc::format!("{{\"x-mcp-headers\":1,\"a\":{open}1{close}}}");
+        assert!(names(&deep).is_ok_and(|found| found.is_empty()), "no reader of messages goes that deep");
+    }
+
+    #[test]
+    fn a_tool_has_no_more_headers_than_a_server_takes() {
+        let one = |n: usize| alloc::format!(r#""a{n}":{{"type":"string","x-mcp-header":"A{n}"}}"#);
+        let of = |n: usize| {
+            let all: Vec<String> = (0..n).map(one).collect();
+            names(&alloc::format!(r#"{{"properties":{{{}}}}}"#, all.join(",")))
+        };
+        assert_eq!(of(MAX_HEADERS).expect("as many as that").len(), MAX_HEADERS);
+        assert!(of(MAX_HEADERS + 1).expect_err("one more").contains("more than 64"));
+    }
+
+    #[test]
+    fn tokens() {
+        assert!(is_token("X-Api.Key_1") && !is_token("") && !is_token("a b") && !is_token("a:") && !is_token("ä"));
+    }
+}

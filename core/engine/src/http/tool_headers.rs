@@ -1,0 +1,169 @@
+//! What the transport remembers of a server's tools: which arguments are also sent in headers, and which tools may be called
+//! twice.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use memchr::memmem;
+
+use super::headers::encode_value;
+use crate::header_params::{self, HeaderParam, header_params};
+use crate::json::scan::{self, key_text, last_member, member, text};
+use crate::json::string::unescape_lossy;
+
+/// The most tools to remember. 10,000: ten times what the largest servers have.
+const MAX_TOOLS: usize = 10_000;
+
+/// The tools that have header parameters or are idempotent. Other tools are not kept.
+#[derive(Debug, Default)]
+pub(super) struct ToolHeaders {
+    tools: BTreeMap<String, KnownTool>,
+}
+
+#[derive(Debug, Default)]
+struct KnownTool {
+    params: Vec<HeaderParam>,
+    is_idempotent: bool,
+}
+
+impl ToolHeaders {
+    /// Reads a page of the tool list. Returns whether `wanted` is among its tools.
+    pub(super) fn read_page(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
+        if wanted.is_none() && self.tools.is_empty() && !may_matter(message) {
+            return false;
+        }
+        let mut is_found = false;
+        for_each_tool(message, |name, tool| {
+            let known = read_tool(tool);
+            is_found |= wanted == Some(name.as_str());
+            if known.params.is_empty() && !known.is_idempotent {
+                self.tools.remove(&name);
+            } else if self.tools.len() < MAX_TOOLS || self.tools.contains_key(&name) {
+                self.tools.insert(name, known);
+            }
+        });
+        is_found
+    }
+
+    /// Returns the headers that a `tools/call` needs for its arguments.
+    pub(super) fn headers_of(&self, call: &[u8]) -> Vec<(String, String)> {
+        if self.tools.is_empty() {
+            return Vec::new();
+        }
+        let Some(params) = member(call, "params") else { return Vec::new() };
+        let tool = member(params, "name").and_then(text);
+        match tool.and_then(|tool| self.tools.get(&tool)) {
+            Some(tool) => headers(&tool.params, member(params, "arguments").unwrap_or_default()),
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether a request may be carried out twice: it only reads, or calls a tool that the server declares idempotent.
+    pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
+        match method {
+            "tools/call" if self.tools.is_empty() => false,
+            "tools/call" => {
+                let tool = member(message, "params").and_then(|params| member(params, "name").and_then(text));
+                tool.and_then(|tool| self.tools.get(&tool)).is_some_and(|tool| tool.is_idempotent)
+            }
+            "ping" | "prompts/get" | "resources/read" | "completion/complete" => true,
+            method => method.ends_with("/list"),
+        }
+    }
+}
+
+fn may_matter(message: &[u8]) -> bool {
+    header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
+}
+
+fn for_each_tool(message: &[u8], mut each: impl FnMut(String, &[u8])) {
+    let Some(tools) = member(message, "result").and_then(|result| member(result, "tools")) else { return };
+    let mut at = 0;
+    while let Some(range) = scan::next_element(tools, &mut at) {
+        let tool = &tools[range];
+        if let Some([b'"', name @ .., b'"']) = member(tool, "name") {
+            each(key_text(name).into_owned(), tool);
+        }
+    }
+}
+
+fn read_tool(tool: &[u8]) -> KnownTool {
+    let schema = member(tool, "inputSchema").unwrap_or_default();
+    let annotations = member(tool, "annotations").unwrap_or_default();
+    KnownTool {
+        // A tool with invalid annotations is rejected from the list. If it is called all the same, it has no headers.
+        params: header_params(schema).unwrap_or_default(),
+        is_idempotent: member(annotations, "idempotentHint") == Some(b"true"),
+    }
+}
+
+/// Returns the headers of the arguments that are neither absent nor `null`.
+fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
+    let header = |param: &HeaderParam| {
+        let value = param.path.iter().try_fold(arguments, |object, name| last_member(object, name))?;
+        Some((param.header.clone(), encode_value(&header_text(value)?).into_owned()))
+    };
+    params.iter().filter_map(header).collect()
+}
+
+/// Returns the text of a JSON value as a header carries it, before it is encoded ("Value Encoding"). Lists and objects have none.
+fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
+    let text = core::str::from_utf8(json).ok()?;
+    match json.first()? {
+        b'"' => Some(Cow::Owned(unescape_lossy(text.strip_prefix('"')?.strip_suffix('"')?))),
+        b't' | b'f' => Some(Cow::Borrowed(text)),
+        b'-' | b'0'..=b'9' => Some(decimal(text)),
+        _ => None,
+    }
+}
+
+/// Writes `1e3` and `42.0` in decimal. A number beyond what JavaScript counts exactly stays as it is.
+fn decimal(text: &str) -> Cow<'_, str> {
+    const SAFE: f64 = 9_007_199_254_740_991.0;
+    if !text.contains(['.', 'e', 'E']) {
+        return Cow::Borrowed(text);
+    }
+    match text.parse::<f64>() {
+        #[expect(clippy::cast_possible_truncation, reason = "the result is compared with the original")]
+        #[expect(clippy::cast_precision_loss, reason = "larger numbers are excluded")]
+        #[expect(clippy::float_cmp, reason = "whole numbers of 53 bits are exact")]
+        Ok(value) if value.abs() <= SAFE && value as i64 as f64 == value => Cow::Owned((value as i64).to_string()),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+        list.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect()
+    }
+
+    #[test]
+    fn values_out_of_arguments() {
+        let schema = r#"{"properties":{"s":{"type":"string","x-mcp-header":"S"},"i":{"type":"integer","x-mcp-header":"I"},
+            "b":{"type":"boolean","x-mcp-header":"B"},"o":{"properties":{"d":{"type":"string","x-mcp-header":"D"}}}}}"#;
+        let params = header_params(schema.as_bytes()).unwrap();
+        let of = |arguments: &str| headers(&params, arguments.as_bytes());
+        assert_eq!(
+            of(r#"{"s":"x\u00e4","i":42,"b":false,"o":{"d":""},"q":"SELECT"}"#),
+            pairs(&[
+                ("Mcp-Param-S", "=?base64?eMOk?="),
+                ("Mcp-Param-I", "42"),
+                ("Mcp-Param-B", "false"),
+                ("Mcp-Param-D", "")
+            ])
+        );
+        assert_eq!(of(r#"{"s":null,"o":null}"#), []);
+        assert_eq!(of(r#"{"s":{"d":1},"i":[1],"o":{"s":"x"}}"#), []);
+        assert_eq!(of(r#"{"i":42.0}"#), pairs(&[("Mcp-Param-I", "42")]));
+        assert_eq!(of(r#"{"i":-1.5e3}"#), pairs(&[("Mcp-Param-I", "-1500")]));
+        assert_eq!(of(r#"{"i":1.5}"#), pairs(&[("Mcp-Param-I", "1.5")]));
+        assert_eq!(of(r#"{"i":1e300}"#), pairs(&[("Mcp-Param-I", "1e300")]));
+        assert_eq!(of(r#"{"s":"a","s":"b"}"#), pairs(&[("Mcp-Param-S", "b")]));
+        assert_eq!(of("nonsense"), []);
+    }
+}

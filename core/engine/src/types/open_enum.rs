@@ -1,0 +1,89 @@
+//! [`open_enum!`] declares the enumerations of the protocol, all of which are open: a later revision or a vendor may add values.
+
+/// Declares an open enumeration of strings. Any other string is kept in the variant `Other`.
+///
+/// One variant has the attribute `#[default]`. The enumeration is a string in every format of serde.
+macro_rules! open_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $Name:ident { $( $(#[$variant_meta:meta])* $Variant:ident = $text:literal, )* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum $Name {
+            $( $(#[$variant_meta])* $Variant, )*
+            /// A value that the specification does not define.
+            Other(alloc::string::String),
+        }
+
+        impl $Name {
+            /// Returns the value as the protocol writes it.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $( $Name::$Variant => $text, )*
+                    $Name::Other(text) => text,
+                }
+            }
+        }
+
+        impl From<&str> for $Name {
+            fn from(text: &str) -> Self {
+                match text {
+                    $( $text => $Name::$Variant, )*
+                    _ => $Name::Other(text.into()),
+                }
+            }
+        }
+
+        impl From<alloc::string::String> for $Name {
+            fn from(text: alloc::string::String) -> Self {
+                match $Name::from(text.as_str()) {
+                    $Name::Other(_) => $Name::Other(text),
+                    known => known,
+                }
+            }
+        }
+
+        impl core::str::FromStr for $Name {
+            type Err = core::convert::Infallible;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Ok($Name::from(text))
+            }
+        }
+
+        impl core::fmt::Display for $Name {
+            /// Writes the value without control characters: a server may have chosen it.
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                core::fmt::Display::fmt(&$crate::printable(self.as_str()), f)
+            }
+        }
+
+        impl $crate::json::from_json::FromJson for $Name {
+            const EXPECTED: &'static str = "a string";
+
+            fn from_json(
+                reader: &mut $crate::json::read::Reader<'_>,
+            ) -> $crate::json::read::Result<Result<Self, $crate::json::from_json::Mismatch>> {
+                match reader.next_byte() {
+                    Some(b'"') => reader.string().map(|text| Ok($Name::from(&*text))),
+                    _ => $crate::json::from_json::skip_mismatch(reader).map(Err),
+                }
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <alloc::string::String as serde::Deserialize>::deserialize(deserializer).map($Name::from)
+            }
+        }
+
+        impl serde::Serialize for $Name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use open_enum;

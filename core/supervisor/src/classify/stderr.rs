@@ -1,0 +1,87 @@
+//! Extracts error lines and missing variables from standard error.
+
+/// Returns the last line that looks like an error, or else the last line.
+///
+/// The search runs backwards, because programs print stack traces and package managers print advice after the error.
+pub(super) fn error_line(stderr: &str) -> Option<&str> {
+    let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    lines().find(|line| is_error(line)).or_else(|| lines().find(|line| !is_trace(line))).or_else(|| lines().next())
+}
+
+fn is_error(line: &str) -> bool {
+    const MARKS: [&str; 8] =
+        ["Error: ", "Error [", "error: ", "ERROR: ", "FATAL ERROR", "panicked at", "Exception: ", "fatal: "];
+    MARKS.iter().any(|mark| line.contains(mark)) && !is_trace(line)
+}
+
+/// Returns whether the line is part of a stack trace.
+fn is_trace(line: &str) -> bool {
+    line.starts_with("at ") || line.starts_with("Node.js v") || matches!(line, "}" | "{" | "^")
+}
+
+/// Returns the environment variable that standard error reports as missing.
+///
+/// The name must look like a secret and the line must call it missing. Asking the user for an unneeded value is worse
+/// than a vague error.
+pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
+    const ENDS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
+    const WORDS: [&str; 11] = [
+        "required",
+        "missing",
+        "not set",
+        "must be set",
+        "not defined",
+        "not provided",
+        "not found",
+        "unset",
+        "please set",
+        "please provide",
+        "undefined",
+    ];
+    stderr.lines().rev().find_map(|line| {
+        let lower = line.to_ascii_lowercase();
+        if !WORDS.iter().any(|word| lower.contains(word)) {
+            return None;
+        }
+        line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| {
+            let upper = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+            upper && word.contains('_') && ENDS.iter().any(|end| word.ends_with(end))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_that_says_what_went_wrong() {
+        for (stderr, expected) in [
+            ("", None),
+            ("\n  \n", None),
+            ("just a line\n", Some("just a line")),
+            ("starting\nError: no\n    at [eval]:1:7\n\nNode.js v20.20.2\n", Some("Error: no")),
+            (
+                "Traceback (most recent call last):\n  File \"x\"\nRuntimeError: no database\n",
+                Some("RuntimeError: no database"),
+            ),
+            ("thread 'main' panicked at src/main.rs:1:1:\nboom", Some("thread 'main' panicked at src/main.rs:1:1:")),
+        ] {
+            assert_eq!(error_line(stderr), expected, "{stderr}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_called_missing_is_missing() {
+        for (stderr, expected) in [
+            ("Error: GITHUB_TOKEN is required", Some("GITHUB_TOKEN")),
+            ("Please set the BRAVE_API_KEY environment variable", Some("BRAVE_API_KEY")),
+            ("using GITHUB_TOKEN", None),
+            ("a file is required", None),
+            ("LOG_LEVEL is required", None),
+            ("error: MODULE_NOT_FOUND", None),
+        ] {
+            assert_eq!(missing_credential(stderr), expected, "{stderr}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Health probes of a running server.
+
+use crate::Policy;
+use mcpwire_core::Timestamp;
+
+/// Schedules health probes.
+#[derive(Debug, Default)]
+pub(super) struct Probes {
+    /// When the last message arrived from the server.
+    last_received: Timestamp,
+    /// When the pending probe times out; `None` if no probe is pending.
+    timeout: Option<Timestamp>,
+    /// Whether to probe at once, regardless of the interval.
+    is_urgent: bool,
+    /// Number of consecutive unanswered probes.
+    misses: u32,
+}
+
+impl Probes {
+    pub(super) fn reset(&mut self) {
+        *self = Probes::default();
+    }
+
+    pub(super) fn received(&mut self, now: Timestamp) {
+        *self = Probes { last_received: now, ..Probes::default() };
+    }
+
+    /// Sends a probe at once, unless one is pending.
+    pub(super) fn probe_now(&mut self, now: Timestamp) {
+        if self.timeout.is_none() {
+            self.is_urgent = true;
+            self.last_received = self.last_received.min(now);
+        }
+    }
+
+    /// Returns when to probe next, or when the pending probe times out. A busy server is not probed: it may be unable
+    /// to answer during a call.
+    pub(super) fn deadline(&self, busy: bool, policy: &Policy) -> Option<Timestamp> {
+        match (self.timeout, busy) {
+            (Some(timeout), _) => Some(timeout),
+            (None, true) => None,
+            (None, false) if self.is_urgent => Some(self.last_received),
+            (None, false) => policy.health.every.map(|every| self.last_received + every),
+        }
+    }
+
+    pub(super) fn is_due(&self, policy: &Policy, busy: bool, now: Timestamp) -> bool {
+        self.timeout.is_none() && self.deadline(busy, policy).is_some_and(|at| at <= now)
+    }
+
+    pub(super) fn started(&mut self, policy: &Policy, now: Timestamp) {
+        self.is_urgent = false;
+        self.timeout = Some(now + policy.health.answer_within);
+    }
+
+    pub(super) fn is_timed_out(&self, now: Timestamp) -> bool {
+        self.timeout.is_some_and(|timeout| timeout <= now)
+    }
+
+    /// Counts an unanswered probe. Returns the number of consecutive unanswered probes.
+    pub(super) fn count_miss(&mut self) -> u32 {
+        self.timeout = None;
+        self.misses += 1;
+        self.misses
+    }
+}

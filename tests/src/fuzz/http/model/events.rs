@@ -1,0 +1,135 @@
+//! What the engine says: events, and exchanges that are to be made or given up.
+
+use std::collections::BTreeSet;
+
+use mcpwire_core::http::{Command, Exchange, Flavour, Verb};
+use mcpwire_core::{Event, Reply};
+
+use super::{AnyTicket, Model};
+use crate::fuzz::describe;
+use crate::fuzz::trace::Shown;
+
+impl Model {
+    pub(super) fn trace_stand(&mut self) {
+        if !self.trace.is_on() {
+            return;
+        }
+        let stood = format!(
+            "{}, {} in flight, {} exchanges, idle {}, wake {:?}, {}",
+            describe::phase(self.engine.session().phase()),
+            self.engine.session().in_flight(),
+            self.engine.exchanges(),
+            self.engine.is_idle(),
+            self.engine.poll_timeout(),
+            describe::stats(self.engine.session().stats()),
+        );
+        if stood != self.stood {
+            self.trace.line(format_args!("= {stood}"));
+            self.stood = stood;
+        }
+    }
+
+    pub(super) fn drain(&mut self) {
+        let mut bound = 64 + 8 * self.waiting.len() + 4 * self.open.len() + self.received;
+        let mut commands = Vec::new();
+        loop {
+            if let Some(event) = self.engine.poll_event() {
+                assert!(!self.over, "an event after the end: {event:?}");
+                self.names.event(&event, &self.trace);
+                self.event(event);
+            } else if let Some(command) = self.engine.poll_exchange(self.now) {
+                commands.push(command.clone());
+                self.command(command);
+            } else {
+                break;
+            }
+            bound = bound.checked_sub(1).expect("events or commands without end");
+        }
+        self.trace_commands(&commands);
+    }
+
+    /// Adds commands to the trace. Whether an exchange is given up before or after others are made is up to the engine, so
+    /// all that are given up at a time come first.
+    fn trace_commands(&self, commands: &[Command]) {
+        let aborted =
+            commands.iter().filter_map(|command| if let Command::Abort(id) = command { Some(*id) } else { None });
+        for id in aborted.collect::<BTreeSet<_>>() {
+            self.trace.line(format_args!("abort {}", id.get()));
+        }
+        for command in commands {
+            if let Command::Start(exchange) = command {
+                self.trace_exchange(exchange);
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Start(exchange) => {
+                assert!(self.started.insert(exchange.id), "an exchange started twice");
+                assert_eq!(exchange.body.is_empty(), exchange.verb != Verb::Post);
+                assert!(exchange.uri.starts_with("http://server.test/"), "{}", exchange.uri);
+                for (name, value) in &exchange.headers {
+                    assert!(value.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{name}: {value:?}");
+                    let same = exchange.headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count();
+                    assert_eq!(same, 1, "{name}");
+                }
+                self.open.push(exchange);
+            }
+            Command::Abort(id) => {
+                let before = self.open.len();
+                self.open.retain(|exchange| exchange.id != id);
+                assert_eq!(self.open.len() + 1, before, "given up, and it was not under way");
+                self.engine.ended(id, self.now);
+            }
+            command => panic!("{command:?}"),
+        }
+    }
+
+    fn trace_exchange(&self, exchange: &Exchange) {
+        let Exchange { id, verb, uri, headers, body, is_long, is_request, .. } = exchange;
+        let (id, verb, body) = (id.get(), verb.as_str(), Shown(body));
+        self.trace.line(format_args!("start {id} {verb} {uri}, long {is_long}, request {is_request}: {body}"));
+        for (name, value) in headers {
+            self.trace.line(format_args!("with {name}: {value}"));
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Connected => {
+                assert!(!core::mem::replace(&mut self.connected, true), "connected twice");
+                let flavour = match self.engine.flavour().expect("the connection is open") {
+                    Flavour::Streamable => "streamable",
+                    Flavour::Sse => "sse",
+                    _ => "another flavour",
+                };
+                let server = self.engine.session().server().expect("the connection is open");
+                self.trace.line(format_args!("to {flavour} {}", describe::server(server)));
+            }
+            Event::Reply(reply) => self.reply(reply),
+            Event::Ask(ask) => self.asks.push(ask.key),
+            Event::Undelivered { error, .. } => assert!(error.to_string().len() < 2000),
+            Event::Restart => panic!("there is nothing to start"),
+            Event::Closed(how) => {
+                assert!(how.to_string().len() < 3000);
+                self.over = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn reply(&mut self, mut reply: Reply) {
+        let number = self.names.request(reply.key());
+        let ticket = self.waiting.remove(&number).expect("a reply to a request that has ended");
+        let read = match ticket {
+            AnyTicket::Call(ticket) => ticket.decode_mut(&mut reply).map(|result| describe::json(&result)),
+            AnyTicket::Raw(ticket) => ticket.decode_mut(&mut reply).map(|result| describe::json(&result)),
+        };
+        describe::result(&read, &self.trace);
+        if let Err(error) = read {
+            let text = error.to_string();
+            assert!(text.len() < 3000 && !text.contains('\u{1b}'), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! In the blocking client.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use mcpwire_blocking::core::{CallTool, CallToolParams, RequestOptions, TraceContext};
+use mcpwire_blocking::{ConnectOptions, McpClient, TraceSource};
+use mcpwire_tests::{server, watched};
+use serde_json::json;
+
+use super::{CALLBACKS, INTERNAL, OF_THE_HANDLER, Told, ask, panics_at_times, refusal};
+
+#[test]
+fn tells_the_program_of_its_handlers() {
+    watched(|| {
+        let server = server!("asks");
+        let told = Told::default();
+        let errors = told.clone();
+        let options = ConnectOptions::new(server.config.clone())
+            .answer(["roots/list"], panics_at_times)
+            .on_panic(told.hear())
+            .on_answer_error(move |ask, error| {
+                errors.push(refusal(ask, error));
+                panic!("once more");
+            });
+        let mut client = McpClient::connect_with(&server.def, options).expect("it starts");
+        client.initialize().expect("it answers");
+        let result = client.call_tool("ask_for", ask(true).arguments).expect("it answers");
+        assert_eq!(result.text().as_str(), INTERNAL);
+        assert_eq!(
+            told.all(),
+            [
+                OF_THE_HANDLER,
+                &format!("roots/list: {OF_THE_HANDLER} (code -32603)"),
+                "the callback `on_answer_error` panicked: once more",
+            ]
+        );
+    });
+}
+
+#[test]
+fn leaves_out_what_a_callback_panics_on() {
+    watched(|| {
+        let server = server!("floods-notifications 3");
+        let told = Told::default();
+        let mut options = ConnectOptions::new(server.config.clone())
+            .on_panic(|_| panic!("nobody is told of this"))
+            .on_panic(told.hear());
+        options.stderr = Some(Box::new(|_| panic!("of a line")));
+        options.trace = Some(Box::new(|_, _| panic!("of a message")));
+        options.on_event = Some(Box::new(|_| panic!("of an event")));
+        options.trace_context = Some(TraceSource::new(|| -> Option<TraceContext> { panic!("of a trace") }));
+        let mut client = McpClient::connect_with(&server.def, options).expect("it starts");
+        client.initialize().expect("it answers");
+        for _ in 0..3 {
+            let result = client.call_tool("echo", json!({"message": "well"})).expect("it answers");
+            assert_eq!(result.text().as_str(), "well");
+        }
+        let params = CallToolParams { name: "ponder", arguments: &() };
+        let ponder = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
+        while !told.all().iter().any(|panic| panic.contains("of a line")) {
+            client.listen(Duration::from_millis(1)).expect("it goes on");
+        }
+        client.cancel(ponder);
+        client.call_tool("echo", ()).expect("it answers");
+        client.shutdown().expect("it ends");
+        told.assert(&CALLBACKS);
+    });
+}
+
+#[test]
+fn lets_a_callback_of_the_call_panic() {
+    watched(|| {
+        let server = server!("floods-notifications 50");
+        let config = server.config.clone();
+        let options = ConnectOptions::new(config);
+        let mut client = McpClient::connect_with(&server.def, options).expect("it starts");
+        client.initialize().expect("it answers");
+        let params = CallToolParams { name: "echo", arguments: &json!({"message": "begun"}) };
+        let other = client.begin::<CallTool>(&params, &RequestOptions::new()).expect("it is sent");
+        let call = client.tool("echo", json!({"message": "well"})).on_progress(|_| panic!("on purpose"));
+        let panic = catch_unwind(AssertUnwindSafe(|| call.call())).expect_err("it panics");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"on purpose"));
+        assert_eq!(client.engine().session().in_flight(), 0, "it was given up, and the other has been answered before");
+        assert_eq!(client.wait(other).expect("it answers").text().as_str(), "begun");
+        assert_eq!(client.call_tool("echo", json!({"message": "well"})).expect("it answers").text().as_str(), "well");
+    });
+}
