@@ -119,6 +119,13 @@ impl Json {
     }
 }
 
+impl scan::Member<'_> {
+    /// Returns the value of a member of text that is known to be JSON.
+    pub(crate) fn json(&self) -> Json {
+        core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
+    }
+}
+
 impl Default for Json {
     /// `null`. It needs no memory: no text stands for it.
     fn default() -> Json {
