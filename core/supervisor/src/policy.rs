@@ -8,7 +8,7 @@ use core::time::Duration;
 pub enum PackageKind {
     /// An npm package, started by `npx`.
     Npm,
-    /// A Python package from PyPI, started by `uvx`.
+    /// A Python package from `PyPI`, started by `uvx`.
     Pypi,
     /// A container image, started by `docker run`.
     Docker,

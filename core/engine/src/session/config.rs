@@ -169,6 +169,7 @@ impl Default for Config {
 /// What one request may have of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct RequestOptions {
     /// In place of [`Config::request_timeout`].
     pub timeout: Option<Duration>,
