@@ -49,7 +49,7 @@ pub struct Config {
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
-    /// decide for themselves until they are told.) [`Session::set_log_level`](crate::Session::set_log_level) changes it
+    /// decide for themselves until they are told.) [`Calls::set_log_level`](crate::Calls::set_log_level) changes it
     /// later, in both eras.
     pub log_level: Option<LoggingLevel>,
 
