@@ -14,7 +14,6 @@ use crate::client::McpClient;
 
 /// What came of a call that may become a task.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there is one for a call, which is looked at at once")]
 pub enum Started<'c> {
     /// The server had the result at once.
     Done(Box<CallToolResult>),

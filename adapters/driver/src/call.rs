@@ -138,6 +138,10 @@ pub struct Calling<'c, R, M: Method, A> {
     stage: Stage<'c, M, A>,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives in the future of one call, which is in that stage for most of its life"
+)]
 enum Stage<'c, M: Method, A> {
     New {
         arguments: A,

@@ -14,7 +14,6 @@ use crate::client::McpClient;
 use crate::pending::Pending;
 
 /// What came of a call that may become a task.
-#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is taken apart at once")]
 pub enum Started<R> {
     /// The server had the result at once.
     Done(Box<CallToolResult>),

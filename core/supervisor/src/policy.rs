@@ -8,7 +8,7 @@ use core::time::Duration;
 pub enum PackageKind {
     /// An npm package, started by `npx`.
     Npm,
-    /// A Python package from PyPI, started by `uvx`.
+    /// A package of the Python Package Index, started by `uvx`.
     Pypi,
     /// A container image, started by `docker run`.
     Docker,
@@ -109,7 +109,7 @@ pub struct Policy {
     pub first_start_timeout: Duration,
     /// Timeout of loading the complete tool list. Default: 30 s.
     pub list_timeout: Duration,
-    /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). 7 s: one second more
+    /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). Default: 7 s, one second more
     /// than [`Ladder`](mcpwire_core::shutdown::Ladder) takes.
     pub stop_timeout: Duration,
     /// When to restart the server automatically.
@@ -133,7 +133,7 @@ pub struct Policy {
     /// Detection of a server that no longer responds.
     pub health: Health,
     /// Delay between the first change notification and the refresh of the tool list, to merge a burst of notifications.
-    /// 100 ms.
+    /// Default: 100 ms.
     pub refresh_delay: Duration,
     /// Minimum time between two requests for the tool list. Default: 1 s.
     pub refresh_interval: Duration,

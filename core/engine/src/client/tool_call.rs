@@ -44,7 +44,7 @@ enum State<'t, M: Method> {
 
 /// A search for the tool, page by page.
 struct Search<'t> {
-    search: ToolSearch<'t>,
+    tool: ToolSearch<'t>,
     time: PagesTime,
     /// How many changes the server had reported when it began.
     changes: u64,
@@ -149,7 +149,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
 impl<'t> Search<'t> {
     fn begin(tool: &'t str, tools: &KnownTools, calls: &Calls<'_>, now: Timestamp) -> Self {
         let time = PagesTime::begin(&RequestOptions::new(), calls.session().config(), now);
-        Search { search: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
+        Search { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
     /// Returns the request to wait for, or `None` once what was found is noted. A search that fails finds nothing.
@@ -157,21 +157,21 @@ impl<'t> Search<'t> {
         if !self.has_ended {
             if self.key.is_none() {
                 let options = RequestOptions::new().total_timeout(self.time.left(now));
-                self.key = calls.send_prepared(&self.search.request(), &options, now).ok();
+                self.key = calls.send_prepared(&self.tool.request(), &options, now).ok();
             }
             if self.key.is_some() {
                 return self.key;
             }
         }
         let is_stale = tools.changes() != self.changes;
-        let search = ToolSearch::new(self.search.tool());
-        tools.note(mem::replace(&mut self.search, search), is_stale);
+        let next = ToolSearch::new(self.tool.tool());
+        tools.note(mem::replace(&mut self.tool, next), is_stale);
         None
     }
 
     fn receive(&mut self, reply: &Reply) {
         self.key = None;
-        self.has_ended = self.search.look_at(reply) != Searched::AskForMore;
+        self.has_ended = self.tool.look_at(reply) != Searched::AskForMore;
     }
 }
 

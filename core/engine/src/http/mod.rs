@@ -76,7 +76,7 @@
 //! ```
 //!
 //! [`Config::negotiate`](crate::Config::negotiate) and [`Settings::flavour`] shorten it; [`Engine::flavour`] and
-//! [`Engine::server`] tell what was found, to be given in the next time.
+//! [`Session::server`](crate::Session::server) tell what was found, to be given the next time.
 //!
 //! | file | what it does |
 //! |---|---|

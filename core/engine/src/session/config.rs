@@ -49,7 +49,7 @@ pub struct Config {
     /// Which era to speak.
     pub negotiate: Negotiate,
     /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
-    /// decide for themselves until they are told.) [`Session::set_log_level`](crate::Session::set_log_level) changes it
+    /// decide for themselves until they are told.) [`Calls::set_log_level`](crate::Calls::set_log_level) changes it
     /// later, in both eras.
     pub log_level: Option<LoggingLevel>,
 
@@ -169,6 +169,7 @@ impl Default for Config {
 /// What one request may have of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct RequestOptions {
     /// In place of [`Config::request_timeout`].
     pub timeout: Option<Duration>,

@@ -22,7 +22,7 @@ pub enum Event {
     /// The server told something.
     Notification(Notification),
     /// There is something to take from a subscription, with
-    /// [`Session::poll_subscription`](super::Session::poll_subscription), until there is nothing left. Not told again before.
+    /// [`Calls::poll_subscription`](super::Calls::poll_subscription), until there is nothing left. Not told again before.
     Subscription(SubscriptionKey),
     /// The server asks for something that is in [`Config::answers`](super::Config::answers): it is to be answered or refused.
     Ask(Ask),

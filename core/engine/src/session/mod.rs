@@ -612,7 +612,7 @@ impl Session {
                 let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), id);
                 self.finish(caller.cache_entry, reply, now);
             }
-            Some(request) => self.own_response(request.owner, id, message.bytes(), now, out),
+            Some(request) => self.own_response(&request.owner, id, message.bytes(), now, out),
             None if self.requests.was_sent(id) => self.stats.late += 1,
             None => self.stats.foreign += 1,
         }
@@ -647,8 +647,8 @@ impl Session {
     /// Handles the response to a request of the session's own.
     #[cold]
     #[inline(never)]
-    fn own_response(&mut self, owner: Owner, id: u64, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
-        match owner {
+    fn own_response(&mut self, owner: &Owner, id: u64, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        match *owner {
             Owner::Opening(OpeningRequest::Discover) => {
                 let outcome = read_response(message, id);
                 self.step_opening(now, out, |opening, context| opening.discovered(outcome, context));
@@ -815,11 +815,11 @@ impl Session {
         }
     }
 
-    fn opened(&mut self, server: ServerInfo) {
+    fn opened(&mut self, server: Box<ServerInfo>) {
         self.connection = Connection::Ready(Negotiated::new(&server, &self.config));
         self.subscriptions.open(server.capabilities.as_ref());
         self.tasks.open(&server);
-        self.server = Some(Arc::new(server));
+        self.server = Some(Arc::from(server));
         self.events.push_back(Event::Connected);
     }
 }

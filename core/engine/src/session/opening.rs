@@ -1,5 +1,6 @@
 //! Opens the connection: sends what the [handshake](super::handshake) decides, and keeps its deadlines.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::closed::ConnectError;
@@ -27,7 +28,7 @@ pub(super) struct Opening {
 /// How the opening ended.
 #[derive(Debug)]
 pub(super) enum Opened {
-    To(ServerInfo),
+    To(Box<ServerInfo>),
     Failed(ConnectError),
     /// The server ended on the probe: it is to be started again and spoken to in the legacy era.
     Restart,
@@ -127,13 +128,13 @@ impl Opening {
             Action::OpenModern(version, result) => {
                 let implementation = result.implementation_in_meta();
                 let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-                Some(Opened::To(ServerInfo {
+                Some(Opened::To(Box::new(ServerInfo {
                     era: Era::Modern,
                     protocol_version: version,
                     implementation: implementation.or(server_info),
                     capabilities,
                     instructions,
-                }))
+                })))
             }
             Action::OpenLegacy(version, result) => {
                 // It has no parameters that could fail to serialise.
@@ -141,13 +142,13 @@ impl Opening {
                     write::push_object(out, &())
                 });
                 let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                Some(Opened::To(ServerInfo {
+                Some(Opened::To(Box::new(ServerInfo {
                     era: Era::Legacy,
                     protocol_version: version,
                     implementation,
                     capabilities,
                     instructions,
-                }))
+                })))
             }
             Action::Fail(error) => Some(Opened::Failed(error)),
             Action::Restart => Some(Opened::Restart),

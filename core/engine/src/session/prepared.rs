@@ -17,7 +17,7 @@ use crate::text::excerpt;
 /// Parameters of a request, checked and turned into text before there is a session at hand.
 ///
 /// Where a session is behind a lock, parameters that are large, or that are the caller's own code, are better serialised
-/// outside of it. What is left for [`Session::request_prepared`](super::Session::request_prepared) is to copy the text.
+/// outside of it. What is left for [`Calls::request_prepared`](super::Calls::request_prepared) is to copy the text.
 pub struct Prepared<M> {
     request: PreparedRequest,
     method: PhantomData<fn() -> M>,
@@ -68,7 +68,7 @@ impl<M: Method> Prepared<M> {
         Ok(Prepared { request, method: PhantomData })
     }
 
-    /// The request, for [`Session::send_prepared`](super::Session::send_prepared).
+    /// The request, for [`Calls::send_prepared`](super::Calls::send_prepared).
     pub fn request(&self) -> &PreparedRequest {
         &self.request
     }

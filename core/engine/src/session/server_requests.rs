@@ -170,15 +170,13 @@ impl ServerRequests {
             Origin::Input { .. } => result.push(&mut input),
         };
         written.map_err(|error| send_error("an answer", error))?;
-        Ok(match self.take(key) {
-            Some(Origin::Input { owner, name, .. }) => match self.collect(owner, &name, &input) {
-                Some(answers) => Answered::Complete(owner, answers),
-                None => Answered::Done,
-            },
-            _ => {
-                self.update_pause(context);
-                Answered::Done
-            }
+        let Some(Origin::Input { owner, name, .. }) = self.take(key) else {
+            self.update_pause(context);
+            return Ok(Answered::Done);
+        };
+        Ok(match self.collect(owner, &name, &input) {
+            Some(answers) => Answered::Complete(owner, answers),
+            None => Answered::Done,
         })
     }
 

@@ -114,7 +114,7 @@ methods! {
     Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Json::read;
     /// Ends a subscription to a resource (legacy).
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
-    /// Opens a subscription (from 2026-07-28). [`Session::subscribe`](crate::Session::subscribe) sends this request. Sent as a plain
+    /// Opens a subscription (from 2026-07-28). [`Calls::subscribe`](crate::Calls::subscribe) sends this request. Sent as a plain
     /// request it has a deadline, and its notifications are ordinary ones.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// Lists prompts, a page at a time.
@@ -254,7 +254,7 @@ impl Notice for RootsListChanged {
 }
 
 /// Any method, by a name that is chosen at run time. See
-/// [`Session::request_raw`](crate::Session::request_raw).
+/// [`Calls::request_raw`](crate::Calls::request_raw).
 #[derive(Clone, Copy, Debug)]
 pub enum Raw {}
 

@@ -103,7 +103,7 @@ impl Resources {
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
-            Ok(Answer::Result(_)) => Watch::Granted,
+            Ok(Answer::Result(())) => Watch::Granted,
             Ok(Answer::Error(error)) => Watch::Refused(Refusal::new(CallError::Server { method: method(), error })),
             Err(error) => Watch::Refused(Refusal::new(CallError::Invalid { method: method(), error })),
         };

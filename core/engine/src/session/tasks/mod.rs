@@ -256,7 +256,7 @@ impl Tasks {
                 Err(error) => Some(invalid(error)),
             },
             TaskRequest::Update => match decode::answer_skipped(&message, id) {
-                Ok(Answer::Result(_)) => {
+                Ok(Answer::Result(())) => {
                     call.task.updated(context.now);
                     None
                 }
