@@ -3,9 +3,9 @@
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
-use super::SERDE_RAW;
-use super::number;
+use super::numeral;
 use super::read::{ReadError, Reader, Result, Text};
+use super::serde_names::SERDE_RAW;
 
 /// Reads a complete text into any type that serde knows.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
@@ -114,15 +114,15 @@ impl<'de> Reader<'de> {
                 let (text, whole) = self.number()?;
                 // Minus zero is no whole number of Rust's.
                 if whole && text != "-0" {
-                    if let Some(value) = number::whole(text.as_bytes()) {
+                    if let Some(value) = numeral::whole(text.as_bytes()) {
                         return Ok(Token::Unsigned(value));
                     }
-                    if let Some(value) = number::signed(text.as_bytes()) {
+                    if let Some(value) = numeral::signed(text.as_bytes()) {
                         return Ok(Token::Signed(value));
                     }
                 }
                 let value =
-                    number::finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
+                    numeral::finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
                 Ok(Token::Float(value))
             }
             Some(b't') => self.literal("true").map(|()| Token::Bool(true)),

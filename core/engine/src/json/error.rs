@@ -6,7 +6,8 @@ use core::fmt;
 
 use serde::de;
 
-use super::lex::Fault;
+/// What is wrong with a token, and at which byte.
+pub(crate) type Fault = (&'static str, usize);
 
 /// Why a text could not be read, and at which byte. It is one pointer large, because it is part of many results.
 #[derive(Debug)]

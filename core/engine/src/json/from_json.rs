@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use serde::de::{Deserializer, Error as _};
 
 use super::read::{ReadError, Reader, Result as ReadResult};
-use super::{Json, number, transcode};
+use super::{Json, numeral, transcode};
 
 /// Why a value is not of the expected type.
 #[derive(Debug)]
@@ -179,10 +179,10 @@ impl FromJson for f64 {
 
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
         let raw = reader.raw()?;
-        if !number::is_number(raw) {
+        if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(number::finite(raw).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::finite(raw).ok_or(Mismatch::Type("another number")))
     }
 }
 
@@ -191,10 +191,10 @@ impl FromJson for u64 {
 
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>> {
         let raw = reader.raw()?;
-        if !number::is_number(raw) {
+        if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(number::whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
     }
 }
 

@@ -11,10 +11,8 @@
 //!
 //! The functions take the text as bytes and the position of a token's first byte. They allocate nothing and do not recurse.
 
+use super::error::Fault;
 use super::string::{self, plain_end};
-
-/// What is wrong with a token, and at which byte.
-pub(crate) type Fault = (&'static str, usize);
 
 /// Returns the position of the first byte from `at` on that is not white space.
 #[inline]

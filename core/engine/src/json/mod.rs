@@ -5,10 +5,12 @@ mod de;
 pub(crate) mod error;
 pub(crate) mod from_json;
 mod lex;
-pub(crate) mod number;
+mod number;
+pub(crate) mod numeral;
 pub(crate) mod path;
 pub(crate) mod read;
 pub(crate) mod scan;
+mod serde_names;
 pub(crate) mod serialize;
 mod skip;
 pub(crate) mod string;
@@ -16,6 +18,8 @@ mod transcode;
 
 pub(crate) use de::from_str;
 pub use number::Number;
+pub(crate) use read::is_json;
+use serde_names::SERDE_RAW;
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -27,14 +31,6 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::excerpt;
-
-/// The name by which `serde_json::value::RawValue` asks for raw text, and gives it. It is private to `serde_json`; a test fails
-/// if it changes.
-const SERDE_RAW: &str = "$serde_json::private::RawValue";
-
-/// The name by which a number of `serde_json` gives its text, with the feature `arbitrary_precision`. It is private to
-/// `serde_json`; a test fails if it changes.
-const SERDE_NUMBER: &str = "$serde_json::private::Number";
 
 /// One JSON value, kept as the text it came in.
 ///
@@ -123,6 +119,13 @@ impl Json {
     }
 }
 
+impl scan::Member<'_> {
+    /// Returns the value of a member of text that is known to be JSON.
+    pub(crate) fn json(&self) -> Json {
+        core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
+    }
+}
+
 impl Default for Json {
     /// `null`. It needs no memory: no text stands for it.
     fn default() -> Json {
@@ -168,13 +171,6 @@ impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         transcode::text_of(deserializer).map(Json::of)
     }
-}
-
-/// Returns whether `bytes` are one JSON value and nothing else.
-pub(crate) fn is_json(bytes: &[u8]) -> bool {
-    let Ok(text) = core::str::from_utf8(bytes) else { return false };
-    let mut reader = read::Reader::new(text);
-    reader.raw().is_ok() && reader.end().is_ok()
 }
 
 /// Why a text is not the JSON that was asked for.

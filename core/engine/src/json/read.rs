@@ -252,3 +252,10 @@ impl<'de> Reader<'de> {
         }
     }
 }
+
+/// Returns whether `bytes` are one JSON value and nothing else.
+pub(crate) fn is_json(bytes: &[u8]) -> bool {
+    let Ok(text) = core::str::from_utf8(bytes) else { return false };
+    let mut reader = Reader::new(text);
+    reader.raw().is_ok() && reader.end().is_ok()
+}

@@ -8,7 +8,6 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use core::ops::Range;
 
-use super::Json;
 pub(crate) use super::lex::skip_space;
 use super::lex::{lossy_scalar, lossy_string, walk};
 use super::string::unescape_lossy;
@@ -30,11 +29,6 @@ impl<'a> Member<'a> {
     /// Returns the member's key, unescaped.
     pub(crate) fn key(&self) -> Cow<'a, str> {
         key_text(self.key)
-    }
-
-    /// Returns the value of a member of text that is known to be JSON.
-    pub(crate) fn json(&self) -> Json {
-        core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::lex::Fault;
+use super::error::Fault;
 
 const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";

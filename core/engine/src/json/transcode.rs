@@ -19,8 +19,9 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::append::push_string;
 use super::de::Token;
-use super::read::{MAX_DEPTH, Reader};
-use super::{SERDE_NUMBER, SERDE_RAW, is_json, lex};
+use super::lex;
+use super::read::{MAX_DEPTH, Reader, is_json};
+use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
 /// Reads a value from any deserializer as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {

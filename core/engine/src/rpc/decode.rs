@@ -7,7 +7,7 @@ use super::{PeerError, RpcError, WireId};
 use crate::json::from_json::{FromJson, Mismatch, strict};
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::key_text;
-use crate::json::{Json, number};
+use crate::json::{Json, numeral};
 
 /// A response, read.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ fn string(raw: &str) -> String {
 
 /// Reads an error code, which may be a float such as `-32601.0` or a string. Returns 0 for anything else.
 fn code(raw: &str) -> i64 {
-    number::signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
+    numeral::signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
 }
 
 #[cfg(test)]

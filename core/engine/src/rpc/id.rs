@@ -1,6 +1,6 @@
 //! Request ids as they stand on the wire.
 
-use crate::json::{is_json, number};
+use crate::json::{is_json, numeral};
 
 /// An id as the JSON text that carries it: a number or a string, or whatever a server put there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ impl<'a> WireId<'a> {
     /// A server whose JSON library has only floats echoes `1` as `1.0`, and others keep every id as a string. Both are
     /// accepted.
     pub(crate) fn number(self) -> Option<u64> {
-        number::whole(match self.0 {
+        numeral::whole(match self.0 {
             [b'"', inner @ .., b'"'] => inner,
             text => text,
         })

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::object::object;
+use super::object::{member, object};
 use super::{Extra, Icon, ResourceContents};
 use crate::json::from_json::{self, FromJson, Mismatch, type_mismatch};
 use crate::json::read::{self, Reader};
@@ -397,31 +397,5 @@ impl Members {
             }
             _ => return Err(kind),
         })
-    }
-}
-
-/// Reads a member of a block. A value of another type is kept under its name among the unknown members; `null` counts as absent.
-#[inline(never)]
-pub(super) fn member<T: FromJson>(
-    place: &mut Option<T>,
-    extra: &mut Extra,
-    name: &str,
-    reader: &mut Reader<'_>,
-) -> read::Result<()> {
-    reader.next_byte();
-    let start = reader.position();
-    if let Ok(value) = T::from_json(reader)? {
-        *place = Some(value);
-    } else {
-        keep_unless_null(extra, name, reader.since(start));
-    }
-    Ok(())
-}
-
-#[cold]
-#[inline(never)]
-fn keep_unless_null(extra: &mut Extra, name: &str, text: &str) {
-    if text != "null" {
-        extra.push(name, Json::trusted(text));
     }
 }

@@ -7,6 +7,7 @@ use core::fmt;
 
 use crate::json::Json;
 use crate::json::append::push_string;
+use crate::json::from_json::FromJson;
 use crate::json::read::{self, Reader};
 
 /// The members of an object that this version of the library does not know, in the order of the message.
@@ -185,3 +186,29 @@ macro_rules! object {
     };
 }
 pub(crate) use object;
+
+/// Reads a member of an object. A value of another type is kept under its name among the unknown members; `null` counts as absent.
+#[inline(never)]
+pub(super) fn member<T: FromJson>(
+    place: &mut Option<T>,
+    extra: &mut Extra,
+    name: &str,
+    reader: &mut Reader<'_>,
+) -> read::Result<()> {
+    reader.next_byte();
+    let start = reader.position();
+    if let Ok(value) = T::from_json(reader)? {
+        *place = Some(value);
+    } else {
+        keep_unless_null(extra, name, reader.since(start));
+    }
+    Ok(())
+}
+
+#[cold]
+#[inline(never)]
+fn keep_unless_null(extra: &mut Extra, name: &str, text: &str) {
+    if text != "null" {
+        extra.push(name, Json::trusted(text));
+    }
+}

@@ -5,7 +5,7 @@ use alloc::string::String;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Extra;
-use super::content::member;
+use super::object::member;
 use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};

@@ -4,7 +4,7 @@
 
 use alloc::format;
 
-use super::{failure_at, quote};
+use super::failure::{failure_at, quote};
 use crate::ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use crate::{ErrorCode, Failure, PackageKind, Retry};
 

@@ -1,21 +1,18 @@
 //! Classifies failures: from the evidence to the error for the user and the decision to retry.
 
 mod core_errors;
+mod failure;
 mod known_messages;
 mod stderr;
 
 use alloc::borrow::Cow;
 use alloc::format;
-use alloc::string::String;
 use core::time::Duration;
 
+use self::failure::quote;
 use self::stderr::error_line;
-use super::{ErrorCode, ErrorContract, Failure, PackageKind, Retry};
+use super::{ErrorContract, Failure, PackageKind, Retry};
 use mcpwire_core::RpcError;
-use mcpwire_core::printable;
-
-/// Maximum length of quoted server output, in bytes: about one log line, without a stack trace.
-const MAX_QUOTE: usize = 300;
 
 /// The stage at which a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -287,21 +284,4 @@ fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
         }
     };
     Failure::new(error, retry)
-}
-
-/// Quotes foreign text: truncated, on one line, and without control characters.
-fn quote(text: &str) -> String {
-    let mut out = String::new();
-    for c in format!("{}", printable(text.trim())).chars() {
-        if out.len() + c.len_utf8() > MAX_QUOTE {
-            out.push('…');
-            break;
-        }
-        out.push(if c == '\n' || c == '\t' { ' ' } else { c });
-    }
-    out
-}
-
-fn failure_at(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
-    Failure::new(ErrorContract::new(code, text).at(field), retry)
 }

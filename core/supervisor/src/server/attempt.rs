@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::restarts::RestartDecision;
+use super::stopping::{AfterStop, StopPhase, StopProgress};
 use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;
@@ -14,41 +15,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long to wait for the result of a launch that has been cancelled. 10 s: starting a process takes milliseconds. A
 /// process reported later is killed.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A shutdown in progress; the server is in [`State::Stopping`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StopProgress {
-    pub(super) phase: StopPhase,
-    pub(super) then: AfterStop,
-    /// Whether a command requested this shutdown. A second [`Command::Stop`](super::Command::Stop) then kills the
-    /// server.
-    pub(super) requested: bool,
-    /// Latest time at which the shutdown must be complete. Set when the host shuts down.
-    pub(super) deadline: Option<Timestamp>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StopPhase {
-    /// Waiting for the result of the launch: a process that is being started cannot be stopped yet.
-    AwaitLaunch,
-    /// [`Effect::Stop`] has been sent.
-    Graceful,
-    /// [`Effect::Kill`] has been sent.
-    Killed,
-}
-
-/// What the server does once the shutdown is complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AfterStop {
-    Start,
-    Sleep,
-    Backoff(Duration),
-    /// Enters one of the states that wait for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
-    Rest(State),
-    Stopped,
-    Disabled,
-    Deleted,
-}
 
 impl Server {
     /// Starts a new attempt, under a new generation.

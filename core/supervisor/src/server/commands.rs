@@ -1,6 +1,6 @@
 //! Handling of commands, by state.
 
-use super::attempt::{AfterStop, StopPhase};
+use super::stopping::{AfterStop, StopPhase};
 use super::{Command, CommandId, Server, State};
 use crate::{ErrorContract, Policy};
 use mcpwire_core::Timestamp;

@@ -5,17 +5,11 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::{Policy, State};
+use super::Policy;
+use super::state::{Generation, State};
 use crate::{ErrorContract, Failure};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
-
-/// Number of one attempt to run a server.
-///
-/// Every effect names the generation it belongs to, and the resulting event repeats it. The server ignores events of
-/// earlier generations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Generation(pub u64);
 
 /// Identifies a command in its [`Effect::Reply`]. The embedder chooses the number; the server does not interpret it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

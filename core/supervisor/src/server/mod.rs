@@ -26,20 +26,21 @@ mod probes;
 mod refreshes;
 mod restarts;
 mod state;
+mod stopping;
 mod timeouts;
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::Arc;
 
-pub use io::{Command, CommandId, Effect, Event, Generation};
-pub use state::{Detail, State, Status};
+pub use io::{Command, CommandId, Effect, Event};
+pub use state::{Detail, Generation, State, Status};
 
-use self::attempt::{AfterStop, StopProgress};
 use self::pending_commands::PendingCommands;
 use self::probes::Probes;
 use self::refreshes::Refreshes;
 use self::restarts::Restarts;
+use self::stopping::{AfterStop, StopProgress};
 use super::{ErrorContract, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;

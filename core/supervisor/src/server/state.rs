@@ -6,9 +6,15 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Generation;
 use crate::ErrorContract;
 use mcpwire_core::Timestamp;
+
+/// Number of one attempt to run a server.
+///
+/// Every effect names the generation it belongs to, and the resulting event repeats it. The server ignores events of
+/// earlier generations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Generation(pub u64);
 
 /// The state of a server's lifecycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

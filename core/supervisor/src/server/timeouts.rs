@@ -3,7 +3,7 @@
 use alloc::format;
 use core::time::Duration;
 
-use super::attempt::AfterStop;
+use super::stopping::AfterStop;
 use super::{Effect, Server, State};
 use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;

@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde::ser;
 
 use super::super::append::push_string;
+use super::error::{Result, WriteError};
 use super::place::{Key, Raw};
-use super::{Result, WriteError, Writer, append};
+use super::{Writer, append};
 
 /// What is inside of an array or object that has begun.
 pub(super) struct Compound<'a> {

@@ -5,21 +5,22 @@
 //! what is written is one line.
 
 mod compound;
+mod error;
 mod place;
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::marker::PhantomData;
 
 use serde::Serialize;
 use serde::ser::{self, Serializer};
 
 use self::compound::Compound;
+use self::error::Result;
+pub(crate) use self::error::WriteError;
 use self::place::{Place, Value};
 use super::append::{push_number, push_signed, push_string};
-use super::{SERDE_NUMBER, SERDE_RAW};
+use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
 /// Appends `value` as JSON. On failure a part of it is there.
 pub(crate) fn append<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
@@ -31,37 +32,6 @@ pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     let mut out = Vec::new();
     append(&mut out, value)?;
     String::from_utf8(out).map_err(ser::Error::custom)
-}
-
-/// Why a value has no JSON text.
-#[derive(Debug)]
-pub(crate) struct WriteError(Box<str>);
-
-impl WriteError {
-    pub(crate) fn into_reason(self) -> String {
-        self.0.into()
-    }
-}
-
-type Result<T> = core::result::Result<T, WriteError>;
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for WriteError {}
-
-impl ser::Error for WriteError {
-    fn custom<T: fmt::Display>(message: T) -> Self {
-        WriteError(alloc::format!("{message}").into())
-    }
-}
-
-#[cold]
-fn refused(what: &str) -> WriteError {
-    WriteError(what.into())
 }
 
 /// Writes one value at a place.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::super::append::{push_raw, push_string};
-use super::{Result, WriteError, refused};
+use super::error::{Result, WriteError, refused};
 
 /// What may stand at a place in the text, and how.
 pub(super) trait Place {

@@ -1,0 +1,78 @@
+//! Parses the text of JSON numbers.
+
+/// Whether the text of a JSON value is a number.
+pub(crate) fn is_number(raw: &str) -> bool {
+    raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// Parses a whole number that is not negative.
+///
+/// Zeros may follow a decimal point: a server whose JSON library has only floats writes 1 as `1.0`.
+pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+    let mut value = text.first().map(|_| 0u64)?;
+    for (at, byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let fraction = text.get(at + 1..).unwrap_or_default();
+            let is_whole = *byte == b'.' && at > 0 && !fraction.is_empty() && fraction.iter().all(|b| *b == b'0');
+            return is_whole.then_some(value);
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+/// Parses a whole number that may be negative.
+pub(crate) fn signed(text: &[u8]) -> Option<i64> {
+    match text.strip_prefix(b"-") {
+        Some(magnitude) => 0i64.checked_sub_unsigned(whole(magnitude)?),
+        None => i64::try_from(whole(text)?).ok(),
+    }
+}
+
+/// Parses a number as the nearest float. Returns `None` if it is out of range.
+pub(crate) fn finite(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_may_have_zeros_behind_a_point() {
+        for (text, value) in [
+            ("0", Some(0)),
+            ("17", Some(17)),
+            ("1.0", Some(1)),
+            ("1.000", Some(1)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("1.5", None),
+            ("1.", None),
+            (".0", None),
+            ("-1", None),
+            ("1e3", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(whole(text.as_bytes()), value, "{text}");
+        }
+    }
+
+    #[test]
+    fn signed_numbers_reach_both_ends() {
+        for (text, value) in [
+            ("-1", Some(-1)),
+            ("-32601.0", Some(-32601)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("9223372036854775808", None),
+            ("-9223372036854775808", Some(i64::MIN)),
+            ("-9223372036854775809", None),
+            ("-", None),
+            ("--1", None),
+        ] {
+            assert_eq!(signed(text.as_bytes()), value, "{text}");
+        }
+    }
+}

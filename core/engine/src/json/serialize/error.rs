@@ -1,0 +1,38 @@
+//! [`WriteError`]: why a value could not be written.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
+
+use serde::ser;
+
+/// Why a value has no JSON text.
+#[derive(Debug)]
+pub(crate) struct WriteError(Box<str>);
+
+impl WriteError {
+    pub(crate) fn into_reason(self) -> String {
+        self.0.into()
+    }
+}
+
+pub(super) type Result<T> = core::result::Result<T, WriteError>;
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for WriteError {}
+
+impl ser::Error for WriteError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        WriteError(alloc::format!("{message}").into())
+    }
+}
+
+#[cold]
+pub(super) fn refused(what: &str) -> WriteError {
+    WriteError(what.into())
+}
