@@ -1,8 +1,23 @@
 //! Holds what tools answer against their output schemas.
 //!
 //! A schema without `$schema` is of the dialect 2020-12; drafts 4, 6, 7 and 2019-09 are understood where a schema asks for
-//! them. Schemas and values are the server's, so nothing is fetched (a `$ref` to another document is an error of the check),
-//! and a schema that is too large, too deep or too costly is refused: see [`Limits`].
+//! them. Schemas and values are the server's, so nothing is fetched: a `$ref` to another document is an error of the check.
+//!
+//! # What is refused
+//!
+//! A few hundred bytes of schema can take minutes and gigabytes, where each level refers twice to the next. So the cost is
+//! counted before a schema is compiled, and again before a value is held against it, and the check fails with an error
+//! if it is above the [`Limits`]:
+//!
+//! * a schema that is too long, has too many parts, or takes too many steps to compile ([`Invalid::Schema`]);
+//! * patterns that take too much memory, or that need more than linear time: look-around, references back ([`Invalid::Schema`]);
+//! * a subschema that applies itself to the same value, which has no meaning ([`Invalid::Schema`]);
+//! * a value with too many parts, or that takes too many steps ([`Invalid::Value`]): a recursive schema of several
+//!   alternatives that all descend into the same member costs a multiple with each level of the value;
+//! * subschemas within subschemas that are nested too deep, along references and through the value, for a stack of 2 MiB:
+//!   200 while compiling, 1,000 while evaluating (either).
+//!
+//! What is refused is not known to be wrong: the error says that it was not checked.
 //!
 //! ```
 //! use mcpwire_core::{CallToolResult, Json, Tool};
@@ -19,12 +34,24 @@
 
 #![forbid(unsafe_code)]
 
-use std::fmt;
+mod cost;
+mod graph;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::{Draft, PatternOptions};
 use mcpwire_core::{Invalid, Json, Validator};
 use serde_json::Value;
+
+use crate::cost::Refusal;
+use crate::graph::{Graph, count};
+
+/// The most bytes of an explanation; it quotes the value.
+const MAX_REASON: usize = 1 << 10;
 
 /// What a check may cost at most.
 ///
@@ -35,22 +62,46 @@ use serde_json::Value;
 pub struct Limits {
     /// The longest schema, in bytes. 256 KiB: ten times the largest in the field.
     pub schema_bytes: usize,
-    /// The most subschemas and other values within a schema. 10 000: each is a step of the check, for each part of the
-    /// value that it is held against.
+    /// The most subschemas and other values within a schema. 10,000: as many as fit into the longest schema where each is
+    /// of a usual length.
     pub schema_values: usize,
-    /// The most values within a value. 1 000 000: a table of a hundred thousand rows passes.
+    /// The most steps for compiling a schema, and for what it applies to every value. 100,000: ten for each value of the largest
+    /// schema, at most 64 MiB. A step is one value within the schema at a location of up to 32 bytes, each time that it is
+    /// compiled.
+    pub schema_steps: usize,
+    /// The most values within a value. 1,000,000: a table of a hundred thousand rows passes.
     pub values: usize,
-    /// The most memory that a pattern may take, in bytes. 1 MiB.
+    /// The most steps for holding a value against its schema. 10,000,000: about a second, and twice what a table of a hundred
+    /// thousand rows of ten columns takes. A step is one keyword, or one value of `enum`, held against one part of
+    /// the value; for patterns, one place of the pattern against 16 bytes of text.
+    pub steps: usize,
+    /// The most memory that all patterns of a schema may take, in bytes. 4 MiB: some hundred usual ones.
     pub pattern_bytes: usize,
     /// How many compiled schemas are kept for the next check; the one that was not used for longest goes. 64: the tools
-    /// that are in use at a time.
+    /// that are in use at a time. All of them together take no more memory than one of `schema_steps`.
     pub kept: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { schema_bytes: 256 << 10, schema_values: 10_000, values: 1_000_000, pattern_bytes: 1 << 20, kept: 64 }
+        Limits {
+            schema_bytes: 256 << 10,
+            schema_values: 10_000,
+            schema_steps: 100_000,
+            values: 1_000_000,
+            steps: 10_000_000,
+            pattern_bytes: 4 << 20,
+            kept: 64,
+        }
     }
+}
+
+/// A schema that is ready for checks.
+struct Compiled {
+    validator: jsonschema::Validator,
+    graph: Graph,
+    /// How many steps it took to compile, which its memory goes with.
+    steps: usize,
 }
 
 /// A [`Validator`] by the crate `jsonschema`. It keeps the schemas that it has compiled.
@@ -58,7 +109,7 @@ impl Default for Limits {
 pub struct JsonSchema {
     limits: Limits,
     /// The last used last.
-    kept: Mutex<Vec<(Json, Arc<jsonschema::Validator>)>>,
+    kept: Mutex<Vec<(Json, Arc<Compiled>)>>,
 }
 
 impl JsonSchema {
@@ -72,7 +123,7 @@ impl JsonSchema {
         JsonSchema { limits, ..JsonSchema::default() }
     }
 
-    fn compiled(&self, schema: &Json) -> Result<Arc<jsonschema::Validator>, Invalid> {
+    fn compiled(&self, schema: &Json) -> Result<Arc<Compiled>, Invalid> {
         if let Some(found) = self.take(schema) {
             self.keep(schema, &found);
             return Ok(found);
@@ -83,25 +134,26 @@ impl JsonSchema {
         Ok(compiled)
     }
 
-    fn take(&self, schema: &Json) -> Option<Arc<jsonschema::Validator>> {
+    fn take(&self, schema: &Json) -> Option<Arc<Compiled>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.iter().position(|(known, _)| known == schema)?;
         Some(kept.remove(at).1)
     }
 
-    fn keep(&self, schema: &Json, compiled: &Arc<jsonschema::Validator>) {
+    fn keep(&self, schema: &Json, compiled: &Arc<Compiled>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.iter().any(|(known, _)| known == schema) {
             return;
         }
-        while kept.len() >= self.limits.kept.max(1) {
-            kept.remove(0);
+        let mut steps: usize = kept.iter().map(|(_, kept)| kept.steps).sum::<usize>() + compiled.steps;
+        while kept.len() >= self.limits.kept.max(1) || (steps > self.limits.schema_steps && !kept.is_empty()) {
+            steps -= kept.remove(0).1.steps;
         }
         kept.push((schema.clone(), Arc::clone(compiled)));
     }
 
-    fn compile(&self, schema: &Json) -> Result<jsonschema::Validator, Invalid> {
-        let Limits { schema_bytes, schema_values, pattern_bytes, .. } = self.limits;
+    fn compile(&self, schema: &Json) -> Result<Compiled, Invalid> {
+        let Limits { schema_bytes, schema_values, schema_steps, pattern_bytes, .. } = self.limits;
         if schema.get().len() > schema_bytes {
             return Err(unusable(format!("it is longer than {schema_bytes} bytes")));
         }
@@ -109,12 +161,29 @@ impl JsonSchema {
         if count(&schema) > schema_values {
             return Err(unusable(format!("it has more than {schema_values} parts")));
         }
+        // Those of the specification, which a schema may refer to, have some 400 parts.
+        let graph = Graph::new(&schema, schema_values.saturating_add(1_000)).map_err(unusable)?;
+        let steps = cost::compilation(&graph, schema_steps, pattern_bytes)
+            .map_err(|refusal| unusable(self.refused(refusal, schema_steps)))?;
         let patterns = PatternOptions::regex().size_limit(pattern_bytes).dfa_size_limit(pattern_bytes);
         let mut options = jsonschema::options().offline().with_pattern_options(patterns);
         if schema.get("$schema").is_none() {
             options = options.with_draft(Draft::Draft202012);
         }
-        options.build(&schema).map_err(|error| unusable(error.to_string()))
+        let validator = options.build(&schema).map_err(|error| unusable(excerpt(&error)))?;
+        Ok(Compiled { validator, graph, steps })
+    }
+
+    /// Says why something was not checked.
+    fn refused(&self, refusal: Refusal, steps: usize) -> String {
+        match refusal {
+            Refusal::Steps => format!("it takes more than {steps} steps, and was not checked"),
+            Refusal::Depth => {
+                "its subschemas are applied within each other too deep, and it was not checked".to_owned()
+            }
+            Refusal::Loop => "one of its subschemas applies itself to the same value".to_owned(),
+            Refusal::Patterns => format!("its patterns take more than {} bytes", self.limits.pattern_bytes),
+        }
     }
 }
 
@@ -126,9 +195,19 @@ impl Validator for JsonSchema {
         if count(&value) > self.limits.values {
             return Err(whole(format!("it has more than {} parts, and was not checked", self.limits.values)));
         }
+        let cost = cost::evaluation(&compiled.graph, &value, self.limits.steps)
+            .map_err(|refusal| whole(self.refused(refusal, self.limits.steps)))?;
+        // The answer alone costs less than the explanation, and most values fit.
+        if compiled.validator.is_valid(&value) {
+            return Ok(());
+        }
+        if !cost.explained {
+            return Err(whole("none of the alternatives of its schema fits; they are too many to say why".to_owned()));
+        }
         compiled
+            .validator
             .validate(&value)
-            .map_err(|error| Invalid::Value { at: error.instance_path().to_string(), reason: error.to_string() })
+            .map_err(|error| Invalid::Value { at: error.instance_path().to_string(), reason: excerpt(&error) })
     }
 }
 
@@ -142,11 +221,21 @@ fn unusable(reason: String) -> Invalid {
     Invalid::Schema { reason }
 }
 
-/// How many values a value is made of, itself included. Its depth was bounded when it was read.
-fn count(value: &Value) -> usize {
-    match value {
-        Value::Array(elements) => 1 + elements.iter().map(count).sum::<usize>(),
-        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
-        _ => 1,
+/// Returns the beginning of what an error says.
+fn excerpt(error: &dyn fmt::Display) -> String {
+    /// Takes text up to a limit, and fails then: what is beyond is not even written.
+    struct Bounded(String);
+    impl Write for Bounded {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            let room = MAX_REASON.saturating_sub(self.0.len());
+            let kept = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            self.0.push_str(&text[..kept]);
+            if kept < text.len() { Err(fmt::Error) } else { Ok(()) }
+        }
     }
+    let mut bounded = Bounded(String::new());
+    if write!(bounded, "{error}").is_err() {
+        bounded.0.push_str("...");
+    }
+    bounded.0
 }

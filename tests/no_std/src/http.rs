@@ -16,7 +16,8 @@ pub(crate) fn drive(expected: &str) -> Result<String, &'static str> {
     let Some(Event::Connected) = next_event(&mut engine, now) else { return Err("connect over HTTP") };
     let arguments = Json::parse("{}").map_err(|_| "arguments")?;
     let call = CallToolParams { name: "hello", arguments: &arguments };
-    let call = engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request over HTTP")?;
+    let call =
+        engine.calls().request::<CallTool>(&call, &RequestOptions::new(), now).map_err(|_| "request over HTTP")?;
     let Some(Event::Reply(reply)) = next_event(&mut engine, now) else { return Err("reply over HTTP") };
     let text = call.decode(reply).map_err(|_| "result over HTTP")?.text().to_string();
     engine.close();

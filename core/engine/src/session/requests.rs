@@ -97,6 +97,7 @@ pub(super) struct CallerRequest {
     pub(super) method: Cow<'static, str>,
     pub(super) wants_progress: bool,
     /// Whether the server may carry the request out twice.
+    #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP sends requests twice"))]
     pub(super) repeatable: bool,
     pub(super) tasks: TaskUse,
     /// How often it was sent again with input for the server.
@@ -313,6 +314,7 @@ impl Requests {
     }
 
     /// Returns who waits for an answer with this id.
+    #[cfg(feature = "http")]
     pub(super) fn owner(&self, id: u64) -> Option<&Owner> {
         self.table[self.position(id)?].request.as_ref().map(|request| &request.owner)
     }
