@@ -29,6 +29,10 @@ lint:
 docs:
     bash .ci/run docs
 
+# The public API is as listed in docs/public-api; `just api write` writes the listing.
+api *ARGS:
+    bash .ci/api {{ARGS}}
+
 # The engine links without std.
 no-std:
     bash .ci/run no_std
