@@ -32,14 +32,11 @@
 //! any           the deadline, a cancel                       Failed
 //! ```
 
-#[cfg(feature = "http")]
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::closed::ConnectError;
 use super::config::Negotiate;
-use super::fault::RequestFault;
+use super::error::{ConnectError, RequestFault};
 use crate::json::Json;
 use crate::json::from_json;
 use crate::rpc::RpcError;
@@ -47,15 +44,6 @@ use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 /// The result of one of the two requests.
 pub(super) type Outcome<R> = Result<R, RequestFault>;
-
-fn refused(fault: RequestFault, method: &'static str) -> ConnectError {
-    match fault {
-        RequestFault::Server(error) => ConnectError::Refused { method, error },
-        RequestFault::Invalid(error) => ConnectError::Invalid { method, error },
-        #[cfg(feature = "http")]
-        RequestFault::Http(error) => ConnectError::Http { method, error: Box::new(error) },
-    }
-}
 
 /// What the session is to do.
 #[derive(Debug)]
@@ -143,7 +131,7 @@ impl Handshake {
                 self.initialize(ProtocolVersion::LATEST_LEGACY)
             }
             #[cfg(feature = "http")]
-            (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(refused(fault, DISCOVER)),
+            (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(fault.into_connect_error(DISCOVER)),
             (State::Racing, Err(_)) => {
                 self.state = State::Initializing;
                 Action::Nothing
@@ -171,7 +159,7 @@ impl Handshake {
                 }
                 Err(error) => error,
             },
-            Err(fault) => refused(fault, INITIALIZE),
+            Err(fault) => fault.into_connect_error(INITIALIZE),
         };
         if self.state == State::Racing {
             self.state = State::Discovering;
@@ -266,7 +254,7 @@ impl Handshake {
     }
 
     fn discover_refused(&self, fault: RequestFault) -> ConnectError {
-        let RequestFault::Server(error) = fault else { return refused(fault, DISCOVER) };
+        let RequestFault::Server(error) = fault else { return fault.into_connect_error(DISCOVER) };
         match supported(&error) {
             Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
             _ => ConnectError::Refused { method: DISCOVER, error },

@@ -5,8 +5,7 @@ use alloc::string::String;
 use core::fmt;
 use core::mem::discriminant;
 
-use crate::session::closed::Closed;
-use crate::session::error::CallError;
+use crate::session::error::{CallError, Closed};
 use crate::types::SubscriptionFilter;
 
 /// Something that happened on a subscription.

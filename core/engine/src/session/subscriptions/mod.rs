@@ -32,9 +32,8 @@ use core::time::Duration;
 pub use backoff::{Relisten, Reopen};
 pub use changes::{SubscriptionEnd, SubscriptionEvent};
 
-use super::closed::Closed;
 use super::context::Context;
-use super::error::{CallError, Deadline, SendError};
+use super::error::{CallError, Closed, Deadline, SendError};
 use super::event::{Event, Notification};
 use super::keys::SubscriptionKey;
 use super::prepared::send_error;
