@@ -123,19 +123,19 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     out
 }
 
-/// Displays a duration to the millisecond, such as `300ms`, `1.5s` or `30s`.
+/// Displays a duration to the millisecond, such as `300 ms`, `1.5 s` or `30 s`.
 ///
-/// The `Debug` of [`Duration`] shows the same, but needs several times the code.
+/// The `Debug` of [`Duration`] is similar, but needs several times the code.
 pub(crate) struct Seconds(pub(crate) Duration);
 
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0.as_secs(), self.0.subsec_millis()) {
-            (0, millis @ 1..) => write!(f, "{millis}ms"),
-            (seconds, 0) => write!(f, "{seconds}s"),
+            (0, millis @ 1..) => write!(f, "{millis} ms"),
+            (seconds, 0) => write!(f, "{seconds} s"),
             (seconds, millis) => {
                 let digits = alloc::format!("{seconds}.{millis:03}");
-                write!(f, "{}s", digits.trim_end_matches('0'))
+                write!(f, "{} s", digits.trim_end_matches('0'))
             }
         }
     }
@@ -182,14 +182,14 @@ mod tests {
     #[test]
     fn durations_are_shown_to_the_millisecond() {
         for (micros, shown) in [
-            (0, "0s"),
-            (300, "0s"),
-            (1_000, "1ms"),
-            (300_999, "300ms"),
-            (1_000_000, "1s"),
-            (1_500_000, "1.5s"),
-            (1_050_000, "1.05s"),
-            (30_000_000, "30s"),
+            (0, "0 s"),
+            (300, "0 s"),
+            (1_000, "1 ms"),
+            (300_999, "300 ms"),
+            (1_000_000, "1 s"),
+            (1_500_000, "1.5 s"),
+            (1_050_000, "1.05 s"),
+            (30_000_000, "30 s"),
         ] {
             assert_eq!(Seconds(Duration::from_micros(micros)).to_string(), shown);
         }

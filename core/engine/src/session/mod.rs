@@ -54,7 +54,7 @@ use core::mem;
 use core::time::Duration;
 
 use connection::{Connection, Negotiated};
-use context::Context;
+use context::{Context, timed_out};
 use incoming::{Batch, Incoming};
 use input_required::InputRequired;
 use opening::{Opened, Opening, OpeningContext};
@@ -252,7 +252,7 @@ impl Session {
             self.subscriptions.handle_timeout(context!(self, now, out));
         }
         while let Some((id, owner, deadlines, missed)) = self.requests.expire(now) {
-            context!(self, now, out).send_cancelled(id, "timed out");
+            context!(self, now, out).send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
             match owner {
                 Owner::Caller(caller) => {
                     let error = deadlines.error(caller.method, missed);
@@ -445,7 +445,7 @@ impl Session {
         let Some(Owner::Caller(caller)) = context.requests.abandon(id).map(|request| request.owner) else {
             return false;
         };
-        context.send_cancelled(id, reason.unwrap_or("the caller gave up"));
+        context.send_cancelled(id, reason);
         context.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
