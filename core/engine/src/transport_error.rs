@@ -33,7 +33,7 @@ pub enum HttpError {
     },
     /// The answer is neither JSON nor a stream of events: a page for people, mostly.
     #[error(
-        "the server answered HTTP {status} with {} in place of JSON or an event stream; is the address right?{}",
+        "the server answered HTTP {status} with {} instead of JSON or an event stream; check the address{}",
         content_type(found),
         detail(excerpt)
     )]
@@ -57,7 +57,7 @@ pub enum HttpError {
     #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
     /// The HTTP+SSE server names an endpoint that messages must not be sent to.
-    #[error("the server names an endpoint that is not on the same origin: {}", printable(uri))]
+    #[error("the server names an endpoint on another origin, which is not allowed: {}", printable(uri))]
     Endpoint {
         /// What it names, printable and bounded.
         uri: String,
@@ -102,9 +102,7 @@ fn content_type(found: &str) -> Printable<'_> {
 fn no_answer(status: u16, attempts: u32) -> String {
     match attempts {
         0 => alloc::format!("the server's response (HTTP {status}) ended without an answer"),
-        _ => alloc::format!(
-            "the server's stream ended without an answer, and was taken up again {attempts} times in vain"
-        ),
+        _ => alloc::format!("the server's stream ended without an answer, and {attempts} attempts to resume it failed"),
     }
 }
 
@@ -157,7 +155,7 @@ pub enum FailureKind {
     #[error("the server cannot be reached")]
     Unreachable,
     /// The server's certificate, or what it says in the TLS handshake, is no good.
-    #[error("no secure connection to the server came about")]
+    #[error("the TLS handshake with the server failed")]
     Tls,
     /// The connection was lost after the request had been sent in part or whole.
     #[error("the connection to the server was lost")]
@@ -166,7 +164,7 @@ pub enum FailureKind {
     #[error("the server's response is not what HTTP allows")]
     Invalid,
     /// A redirect that must not be followed.
-    #[error("the server redirects to where requests must not go")]
+    #[error("the server sent a redirect that is not allowed")]
     Redirect,
     /// This side made no request of it: there is no token for it, or the like.
     #[error("the request was not made")]

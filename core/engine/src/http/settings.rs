@@ -134,11 +134,11 @@ impl fmt::Debug for Settings {
 pub enum SettingsError {
     /// The address is not absolute, not `http` or `https`, or has user and password in it.
     #[error(
-        "the address of the server must begin with http:// or https://, name a host, and have no user and password"
+        "invalid server address: it must begin with http:// or https://, name a host, and contain no user or password"
     )]
     Address,
     /// The name is no header's, or one that the engine sets.
-    #[error("`{name}` cannot be added: it is no name of a header, or one that is set by the protocol")]
+    #[error("the header `{name}` cannot be added: its name is invalid, or the protocol sets it")]
     HeaderName {
         /// The name, printable.
         name: String,

@@ -94,7 +94,7 @@ pub enum FieldProblem {
         max: u64,
     },
     /// The form does not have this field, and takes no other fields.
-    #[error("is no field of the form")]
+    #[error("is not a field of the form")]
     Unexpected,
 }
 

@@ -56,7 +56,7 @@ pub enum CallError {
         error: Arc<StructuredError>,
     },
     /// No answer came in time. The server was notified that the request is cancelled.
-    #[error("`{method}` got no answer within {}{}", Seconds(*after), deadline.note())]
+    #[error("`{method}` timed out after {}{}", Seconds(*after), deadline.note())]
     Timeout {
         /// The method of the request.
         method: MethodName,
@@ -81,7 +81,7 @@ pub enum CallError {
     },
     /// The server requested input before it answers (2026-07-28, basic/patterns/mrtr), and did not get it. The server
     /// waits for nothing any more.
-    #[error("`{method}` wants input that it did not get: {error}")]
+    #[error("`{method}` failed: the server did not get the input that it requested: {error}")]
     Input {
         /// The method of the request.
         method: MethodName,
@@ -99,7 +99,7 @@ pub enum CallError {
         fault: TaskFault,
     },
     /// A reply was decoded with the ticket of another request.
-    #[error("the reply to another request was given to a ticket of `{method}`")]
+    #[error("wrong ticket: a ticket of `{method}` cannot decode the reply to another request")]
     WrongTicket {
         /// The method of the ticket.
         method: MethodName,
@@ -181,8 +181,8 @@ pub enum Deadline {
 impl Deadline {
     fn note(self) -> &'static str {
         match self {
-            Deadline::Idle => "",
-            Deadline::Total => " in all",
+            Deadline::Idle => " without an answer or progress",
+            Deadline::Total => "",
         }
     }
 }
@@ -201,25 +201,25 @@ pub enum TaskFault {
         message: Option<String>,
     },
     /// The task failed, and the server does not report an error for it.
-    #[error("has failed, without an error{}", detail(message.as_deref()))]
+    #[error("failed without an error{}", detail(message.as_deref()))]
     Failed {
         /// The server's status message.
         message: Option<String>,
     },
     /// The task completed, and the server does not report a result for it.
-    #[error("has ended, without a result{}", detail(message.as_deref()))]
+    #[error("completed without a result{}", detail(message.as_deref()))]
     NoResult {
         /// The server's status message.
         message: Option<String>,
     },
     /// The server does not know the task. Servers may delete a task after its time to live.
-    #[error("is not there (any more): the server says: {error}")]
+    #[error("does not exist any more: the server says: {error}")]
     Unknown {
         /// The server's error.
         error: RpcError,
     },
     /// The server rejected the input that the task had requested.
-    #[error("got answers that the server does not take: it says: {error}")]
+    #[error("cannot continue: the server rejected the input that it had requested: {error}")]
     AnswersRefused {
         /// The server's error.
         error: RpcError,

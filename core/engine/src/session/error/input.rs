@@ -12,7 +12,7 @@ use crate::text::excerpt;
 #[non_exhaustive]
 pub enum InputError {
     /// The client does not answer such requests: the method is not in [`Config::answers`](crate::Config::answers).
-    #[error("{} is asked for as {}, which this client does not answer", quoted(asked), quoted(name))]
+    #[error("this client does not answer {}, which the input {} needs", quoted(asked), quoted(name))]
     NotOffered {
         /// The server's name for the input.
         name: String,
@@ -20,7 +20,7 @@ pub enum InputError {
         asked: String,
     },
     /// The program, or its user, refused to give the input.
-    #[error("{} is asked for as {}, which was refused: {error}", quoted(asked), quoted(name))]
+    #[error("{} for the input {} was refused: {error}", quoted(asked), quoted(name))]
     Refused {
         /// The server's name for the input.
         name: String,
@@ -30,7 +30,7 @@ pub enum InputError {
         error: RpcError,
     },
     /// The program's handler for the input panicked.
-    #[error("{} is asked for as {}, and its handler panicked: {}", quoted(asked), quoted(name), printable(message))]
+    #[error("the handler of {} for the input {} panicked: {}", quoted(asked), quoted(name), printable(message))]
     Panicked {
         /// The server's name for the input.
         name: String,
@@ -40,19 +40,21 @@ pub enum InputError {
         message: String,
     },
     /// The server requested too many inputs at the same time.
-    #[error("more is asked for than {limit} things at a time")]
+    #[error("the server requested more than {limit} inputs at the same time")]
     TooManyInputs {
         /// The limit, [`Config::max_asks`](crate::Config::max_asks).
         limit: usize,
     },
     /// The server requested input for the same request too often.
-    #[error("the request was sent again {limit} times, which is the limit")]
+    #[error("the server requests input without end: the request was sent again {limit} times")]
     TooManyRounds {
         /// The limit, [`Config::max_rounds`](crate::Config::max_rounds).
         limit: u32,
     },
     /// Too many bytes would have to be kept to send the request again.
-    #[error("sending the request again would take more than the limit of {limit} bytes")]
+    #[error(
+        "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
+    )]
     TooMuchToKeep {
         /// The limit in bytes for all requests together, [`Config::max_kept`](crate::Config::max_kept).
         limit: usize,

@@ -11,10 +11,10 @@ use crate::types::ProtocolVersion;
 #[non_exhaustive]
 pub enum SendError {
     /// The connection is not open yet: call `initialize` first.
-    #[error("not initialized: the connection to the server has not been opened yet")]
+    #[error("not initialized: the connection is not open yet; call `initialize` first")]
     NotInitialized,
     /// `initialize` was called a second time.
-    #[error("already initialized")]
+    #[error("already initialized: a connection is opened only once")]
     AlreadyInitialized,
     /// The connection has ended.
     #[error("the connection has ended")]
@@ -44,10 +44,7 @@ pub enum SendError {
         instead: &'static str,
     },
     /// The server declared its capabilities, and the method needs one that is not among them.
-    #[error(
-        "the server does not offer `{method}`: it does not declare the capability `{needs}` (a raw request is sent all \
-         the same)"
-    )]
+    #[error("the server does not offer `{method}`: it does not declare the capability `{needs}`")]
     NotOffered {
         /// The method.
         method: &'static str,
@@ -58,8 +55,8 @@ pub enum SendError {
     /// "Tool-Level Negotiation"), and neither [`RequestOptions::task`](crate::RequestOptions::task) nor
     /// [`Config::follow_tasks`](crate::Config::follow_tasks) allows a task.
     #[error(
-        "the tool `{}` can be called as a task only: `tools/call` was not sent; let the call follow its task with \
-         `follow_task()`, or all calls with `ConnectOptions::follow_tasks()`",
+        "the tool `{}` can be called as a task only: `tools/call` was not sent; allow a task with `follow_task()`, or for \
+         all calls with `ConnectOptions::follow_tasks()`",
         printable(tool)
     )]
     TaskRequired {
@@ -67,13 +64,13 @@ pub enum SendError {
         tool: String,
     },
     /// Too many requests wait for an answer.
-    #[error("{limit} requests wait for an answer already")]
+    #[error("too many requests: {limit} already wait for an answer; send this one again when another has ended")]
     TooManyInFlight {
         /// The limit, [`Config::max_in_flight`](crate::Config::max_in_flight).
         limit: usize,
     },
     /// Too many bytes wait to be sent, because the server does not read.
-    #[error("{limit} bytes wait to be sent already: the server does not read")]
+    #[error("too much to send: {limit} bytes already wait, because the server does not read; try again later")]
     TransmitFull {
         /// The limit in bytes, [`Config::max_transmit`](crate::Config::max_transmit).
         limit: usize,
