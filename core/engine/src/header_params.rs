@@ -13,19 +13,19 @@ use crate::types::{Listed, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// Maximum number of headers of one tool. 64: HTTP servers accept about a hundred headers in a request.
+/// The most headers of one tool. 64: HTTP servers accept about a hundred headers in all.
 const MAX_HEADERS: usize = 64;
 
 /// A parameter of a tool whose argument is also sent in a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderParam {
-    /// The name of the header: `Mcp-Param-` and the name in the schema.
+    /// `Mcp-Param-` and the name that the schema gives.
     pub(crate) header: String,
     /// The names of the properties that lead to the argument.
     pub(crate) path: Vec<String>,
 }
 
-/// The reason why the annotations of a schema are invalid.
+/// Why the annotations of a schema are invalid.
 type Reason = Cow<'static, str>;
 
 /// Reads the annotations of a tool's `inputSchema`.
@@ -46,9 +46,8 @@ pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     }
 }
 
-/// Returns whether a text may contain annotations, possibly written with escapes.
-///
-/// Most schemas have none, and need not be parsed.
+/// Whether a text may contain annotations. Most schemas have none, and are not parsed then. The keyword may be written with
+/// escapes.
 pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
@@ -62,7 +61,7 @@ pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
     });
 }
 
-/// Returns whether a text is a valid header name, which is a token (RFC 9110, section 5.6.2).
+/// Whether a text can be the name of a header: a token (RFC 9110, section 5.6.2).
 pub(crate) fn is_token(name: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_tchar)
@@ -70,10 +69,10 @@ pub(crate) fn is_token(name: &str) -> bool {
 
 /// Finds the annotations in one pass over a schema. The reader bounds its depth.
 struct Walk {
-    /// The names of the properties that lead to the schema that is being read.
+    /// The names of the properties that lead to the present schema.
     path: Vec<String>,
-    /// Number of keywords other than `properties` on that path, such as `items`, `anyOf` or `$defs`. Annotations below such
-    /// a keyword are invalid.
+    /// The number of keywords other than `properties`, such as `items`, `anyOf` or `$defs`, that lead there. No annotation may
+    /// stand below one.
     outside: usize,
     found: Vec<HeaderParam>,
     reason: Option<Reason>,
@@ -102,7 +101,7 @@ impl Walk {
             }),
             // These hold values, not schemas.
             "default" | "const" | "enum" | "examples" | "required" => reader.skip(),
-            // The keys of these objects are names, not keywords.
+            // In these the keys are names, not keywords.
             "$defs" | "definitions" | "patternProperties" | "dependentSchemas" if reader.next_byte() == Some(b'{') => {
                 self.outside += 1;
                 reader.members(&mut |_, reader| self.schema(reader))?;
@@ -158,9 +157,7 @@ impl Walk {
     }
 }
 
-/// Returns whether a header can carry the values of a schema with this `type`.
-///
-/// The type may include `null`; a `null` argument is sent without the header.
+/// Whether a header can carry the values of a schema's `type`. The type may include `null`, which has no header.
 fn is_primitive(types: &[u8]) -> bool {
     let named = |json: &[u8], name: &str| match json {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,

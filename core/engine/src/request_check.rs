@@ -27,7 +27,7 @@ impl ClientCapabilities {
         }
     }
 
-    /// Does all checks of [`allow`](Self::allow) that need not read the conversation of a sampling request.
+    /// Checks all that can be checked without reading a whole conversation.
     pub(crate) fn allow_declared(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
         match (method, &self.elicitation, &self.sampling, &self.roots) {
             (ELICIT, None, ..) => Err(undeclared("elicitation")),
@@ -59,7 +59,7 @@ fn allow_elicitation(declared: &Json, params: Option<&Json>) -> Result<(), RpcEr
 /// Checks a request to a language model: its tools, and the rules for a conversation with tools.
 pub(crate) fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
     let params = params.and_then(|params| params.decode::<CreateMessageParams>().ok());
-    // Invalid parameters are refused where the request is answered, with a message that says what is invalid.
+    // Parameters that cannot be read are refused by the part that answers the request, which knows what is wrong.
     let Some(params) = params else { return Ok(()) };
     if params.has_tools() && declared.member_text("tools").is_none_or(|text| text == "null") {
         return Err(invalid("this client has not declared `sampling.tools`"));
