@@ -1,9 +1,9 @@
 //! Checks what the user filled in against the schema of a form.
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use super::{
     Choices, Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
@@ -14,7 +14,8 @@ use crate::json::{Json, scan};
 use crate::printable;
 
 /// Why an answer does not fit a form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
     /// The fields that are wrong, in the form's order.
@@ -22,7 +23,8 @@ pub struct FormError {
 }
 
 /// What is wrong with one field of an answer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
     /// The name of the field; empty if the answer as a whole is wrong.
@@ -31,13 +33,15 @@ pub struct FieldError {
     pub problem: FieldProblem,
 }
 
-/// What can be wrong with a field of an answer.
-#[derive(Clone, Debug, PartialEq)]
+/// What can be wrong with a field of an answer. Its `Display` is the end of a sentence about the field.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
     /// The field must be filled in, and is not.
+    #[error("must be filled in")]
     Missing,
     /// The value is of another type.
+    #[error("must be {expected}, not {found}")]
     Type {
         /// The type that the value must have.
         expected: &'static str,
@@ -45,101 +49,86 @@ pub enum FieldProblem {
         found: &'static str,
     },
     /// The text is too short.
+    #[error("must have at least {min} character{}", plural(*min))]
     TooShort {
         /// The minimum number of characters.
         min: u64,
     },
     /// The text is too long.
+    #[error("must have at most {max} character{}", plural(*max))]
     TooLong {
         /// The maximum number of characters.
         max: u64,
     },
     /// The text does not have this format.
+    #[error("must {}", expected_format(.0))]
     Format(StringFormat),
     /// The number is too small.
+    #[error("must be at least {min}")]
     TooSmall {
         /// The minimum.
         min: f64,
     },
     /// The number is too large.
+    #[error("must be at most {max}")]
     TooLarge {
         /// The maximum.
         max: f64,
     },
     /// The value is not one of the choices.
+    #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
         /// The value.
         found: String,
     },
     /// Too few values are chosen.
+    #[error("must have at least {min} choice{}", plural(*min))]
     TooFew {
         /// The minimum number of values.
         min: u64,
     },
     /// Too many values are chosen.
+    #[error("must have at most {max} choice{}", plural(*max))]
     TooMany {
         /// The maximum number of values.
         max: u64,
     },
     /// The form does not have this field, and takes no other fields.
+    #[error("is not a field of the form")]
     Unexpected,
-}
-
-impl fmt::Display for FieldProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldProblem::Missing => f.write_str("must be filled in"),
-            FieldProblem::Type { expected, found } => write!(f, "must be {expected}, not {found}"),
-            FieldProblem::TooShort { min } => write!(f, "must have at least {min} character{}", plural(*min)),
-            FieldProblem::TooLong { max } => write!(f, "must have at most {max} character{}", plural(*max)),
-            FieldProblem::Format(StringFormat::Email) => {
-                f.write_str("must be an email address, such as name@example.com")
-            }
-            FieldProblem::Format(StringFormat::Uri) => f.write_str("must be a URI, such as https://example.com"),
-            FieldProblem::Format(StringFormat::Date) => f.write_str("must be a date, such as 2026-07-28"),
-            FieldProblem::Format(StringFormat::DateTime) => {
-                f.write_str("must be a date with time and zone, such as 2026-07-28T12:00:00Z")
-            }
-            FieldProblem::Format(other) => write!(f, "must be of the format {other}"),
-            FieldProblem::TooSmall { min } => write!(f, "must be at least {min}"),
-            FieldProblem::TooLarge { max } => write!(f, "must be at most {max}"),
-            FieldProblem::NotAChoice { found } => write!(f, "must be one of the choices, not {}", printable(found)),
-            FieldProblem::TooFew { min } => write!(f, "must have at least {min} choice{}", plural(*min)),
-            FieldProblem::TooMany { max } => write!(f, "must have at most {max} choice{}", plural(*max)),
-            FieldProblem::Unexpected => f.write_str("is no field of the form"),
-        }
-    }
 }
 
 fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.field {
-            "" => write!(f, "the answer {}", self.problem),
-            name => write!(f, "`{}` {}", printable(name), self.problem),
-        }
+fn expected_format(format: &StringFormat) -> Cow<'static, str> {
+    match format {
+        StringFormat::Email => "be an email address, such as name@example.com".into(),
+        StringFormat::Uri => "be a URI, such as https://example.com".into(),
+        StringFormat::Date => "be a date, such as 2026-07-28".into(),
+        StringFormat::DateTime => "be a date with time and zone, such as 2026-07-28T12:00:00Z".into(),
+        other => alloc::format!("be of the format {other}").into(),
     }
 }
 
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Maximum number of fields in the message. Nobody reads more.
-        const SHOWN: usize = 10;
-        for (at, field) in self.fields.iter().take(SHOWN).enumerate() {
-            write!(f, "{}{field}", if at == 0 { "" } else { "; " })?;
-        }
-        match self.fields.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
-        }
-    }
+fn subject(field: &str) -> String {
+    if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
-impl core::error::Error for FieldError {}
-impl core::error::Error for FormError {}
+fn problems(fields: &[FieldError]) -> String {
+    /// Maximum number of fields in the message. Nobody reads more.
+    const SHOWN: usize = 10;
+    let mut message = String::new();
+    for (at, field) in fields.iter().take(SHOWN).enumerate() {
+        let separator = if at == 0 { "" } else { "; " };
+        message.push_str(&alloc::format!("{separator}{field}"));
+    }
+    if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
+        message.push_str(&alloc::format!("; and {more} more"));
+    }
+    message
+}
 
 impl FormSchema {
     /// Fills in the defaults of an answer, removes members that are `null`, and checks the result.

@@ -3,7 +3,6 @@
 //! The members are those headers of HTTP that the W3C's Trace Context and Baggage define.
 
 use alloc::string::String;
-use core::fmt;
 
 use super::Extra;
 use crate::json::Json;
@@ -85,20 +84,13 @@ impl TraceContext {
 }
 
 /// A member of a trace context that does not follow the W3C's recommendation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid `{member}`: it does not follow the W3C's definition")]
 #[non_exhaustive]
 pub struct TraceContextError {
     /// The member: `traceparent`, `tracestate` or `baggage`.
     pub member: &'static str,
 }
-
-impl fmt::Display for TraceContextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid `{}`: it does not follow the W3C's definition", self.member)
-    }
-}
-
-impl core::error::Error for TraceContextError {}
 
 fn checked(member: &'static str, value: String, good: bool) -> Result<Option<String>, TraceContextError> {
     match good {
