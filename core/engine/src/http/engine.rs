@@ -417,18 +417,21 @@ impl Engine {
         self.exchanges.start(purpose, verb, uri.to_string(), headers, body, session)
     }
 
-    /// Gives up what serves a request that nobody waits for. Returns `true` if the request was never sent.
+    /// Gives up what serves a request that nobody waits for. Returns `true` if the request was never sent in this session.
     fn give_up(&mut self, request: u64) -> bool {
         self.streams.forget(request);
-        if let Some(request) = self.queue.remove_request(request) {
-            return request.is_first_attempt();
+        // A request that is queued once more was refused, or its session has ended.
+        if self.queue.remove_request(request).is_some() {
+            return true;
         }
         self.exchanges.of_request(request).is_some_and(|id| self.abort(id))
     }
 
-    /// Gives up an exchange. Returns `true` if it carried a request that was never sent.
+    /// Gives up an exchange. Returns `true` if it carried a request that was never sent in this session.
     fn abort(&mut self, id: ExchangeId) -> bool {
-        self.remove(id).is_some_and(|open| self.exchanges.tell_aborted(id, &open))
+        let Some(open) = self.remove(id) else { return false };
+        let is_of_past_session = open.session.is_some_and(|session| session != self.legacy_session.generation());
+        self.exchanges.tell_aborted(id, &open) || is_of_past_session
     }
 
     fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {

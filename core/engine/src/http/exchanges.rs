@@ -92,7 +92,7 @@ impl OpenExchange {
         }
     }
 
-    /// Whether the server was not told of the request before, in another exchange.
+    /// Whether no earlier exchange carried the request in the present session.
     fn is_first_attempt(&self) -> bool {
         match &self.purpose {
             Purpose::Request(request) | Purpose::Delivery(request) => request.is_first_attempt(),
@@ -237,8 +237,8 @@ impl Exchanges {
         Some(open)
     }
 
-    /// Tells the embedder that a removed exchange is given up. Returns `true` if its request has never been sent: the embedder
-    /// has not heard of the exchange, and need not.
+    /// Tells the embedder that a removed exchange is given up. Returns `true` if its request was never sent in the present
+    /// session: the embedder has not heard of the exchange, and need not.
     pub(super) fn tell_aborted(&mut self, id: ExchangeId, open: &OpenExchange) -> bool {
         if open.is_over {
             return false;

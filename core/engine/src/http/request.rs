@@ -45,8 +45,9 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Whether no exchange for it was started before the present one.
+    /// Whether no exchange for the request was started before in the present session. A request is sent once more only where
+    /// the server has not carried it out, or in another session.
     pub(super) fn is_first_attempt(&self) -> bool {
-        !self.was_resent && self.resume.attempts() == 0
+        self.resume.attempts() == 0
     }
 }
