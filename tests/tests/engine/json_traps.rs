@@ -85,6 +85,21 @@ fn a_byte_order_mark_does_not_hide_whose_message_is_too_long() {
 }
 
 #[test]
+fn an_undeclared_type_of_a_result_is_reported_at_its_member() {
+    for text in [
+        r#"{"content":[],"resultType":"other","x":1}"#,
+        r#"{"resultType":"complete","content":[{"resultType":"y"}],"r\u0065sultType" : "other"}"#,
+        r#" {"resultType":"other"}"#,
+    ] {
+        let CallError::Invalid { error, .. } = result(text).expect_err("it is of another type") else {
+            panic!("{text}")
+        };
+        assert_eq!(error.at, "result.resultType", "{error}");
+        assert!(error.to_string().contains("\"other\""), "{error}");
+    }
+}
+
+#[test]
 fn a_null_result_is_not_an_absent_one() {
     let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, "null")));
     let ticket = pair.raw("x/y", None).expect("it is sent");
