@@ -7,6 +7,9 @@ use core::time::Duration;
 /// Maximum length of a quoted message in an error, in bytes: recognizable, and short enough for one log line.
 const MAX_EXCERPT: usize = 200;
 
+/// The UTF-8 byte order mark. Some servers write one before each message.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// Wraps a text so that it displays without terminal control sequences.
 ///
 /// Escape sequences, control characters other than newline and tab, and invisible characters that reorder text are
