@@ -115,6 +115,5 @@ mod unanswered;
 pub use crate::transport_error::{Failure, FailureKind, HttpError};
 pub use engine::Engine;
 pub use exchange::{Command, Exchange, ExchangeId, Verb};
-pub use headers::encode_value;
 pub use settings::{Flavour, Settings, SettingsError};
 pub use sse_decoder::{SseDecoder, SseEvent};

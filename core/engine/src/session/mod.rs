@@ -84,13 +84,14 @@ pub use calls::Calls;
 pub use closed::{Closed, ConnectError};
 pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use error::{CallError, Deadline, InputError, SendError};
-pub use event::{Ask, Event, Message, Notification};
+pub(crate) use event::Message;
+pub use event::{Ask, Event, Notification};
 pub(crate) use fault::RequestFault;
 pub use keys::{AskKey, RequestKey, SubscriptionKey};
 pub use prepared::{Prepared, PreparedRequest};
 pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
-pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
+pub use subscriptions::{Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
 pub use task_fault::TaskFault;
 pub use ticket::{Reply, Ticket};
 

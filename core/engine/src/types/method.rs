@@ -82,9 +82,8 @@ pub trait Notice {
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
-    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $Params:ty => $Result:ty, $read:path; )*) => { $(
+    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
         pub enum $Name {}
 
         impl Method for $Name {
@@ -95,7 +94,7 @@ macro_rules! methods {
                 $read(reader)
             }
         }
-        impl Params<$Name> for $Params {}
+        $( impl Params<$Name> for $Params {} )?
     )* };
 }
 
@@ -103,7 +102,7 @@ methods! {
     /// Opens a session with a legacy server. The engine sends this request.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
     /// Asks a modern server for its versions and capabilities. The engine sends this request first.
-    Discover = "server/discover", DiscoverParams => DiscoverResult, strict;
+    Discover = "server/discover", => DiscoverResult, strict;
     /// Lists resources, a page at a time.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
     /// Lists resource templates, a page at a time.
@@ -134,19 +133,10 @@ methods! {
     /// Lists the tasks of this client, a page at a time (2025-11-25).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
     /// Checks whether the server responds (legacy).
-    Ping = "ping", PingParams => Json, Json::read;
+    Ping = "ping", => Json, Json::read;
 }
 
-/// Parameters of `server/discover`: none but `_meta`.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct DiscoverParams {}
-
-/// Parameters of `ping`: none.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct PingParams {}
-
 /// Lists tools, a page at a time.
-#[derive(Clone, Copy, Debug)]
 pub enum ListTools {}
 
 impl Method for ListTools {
@@ -166,7 +156,6 @@ impl Method for ListTools {
 impl Params<ListTools> for ListParams<'_> {}
 
 /// Calls a tool.
-#[derive(Clone, Copy, Debug)]
 pub enum CallTool {}
 
 impl Method for CallTool {
@@ -194,7 +183,6 @@ fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
 }
 
 /// Calls a tool, and returns its result as the JSON that the server sent.
-#[derive(Clone, Copy, Debug)]
 pub enum CallToolRaw {}
 
 impl Method for CallToolRaw {
@@ -213,7 +201,6 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
 
 /// Calls a tool whose answer may be a task. [`RequestOptions::task`](crate::RequestOptions::task) and the server decide whether it is
 /// one.
-#[derive(Clone, Copy, Debug)]
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -231,7 +218,6 @@ impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
 }
 
 /// Returns a prompt with its arguments filled in.
-#[derive(Clone, Copy, Debug)]
 pub enum GetPrompt {}
 
 impl Method for GetPrompt {
@@ -245,7 +231,6 @@ impl Method for GetPrompt {
 impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 
 /// Notifies the server that the roots have changed (legacy). Only for a client whose capability `roots` has `listChanged`.
-#[derive(Clone, Copy, Debug)]
 pub enum RootsListChanged {}
 
 impl Notice for RootsListChanged {
@@ -255,7 +240,6 @@ impl Notice for RootsListChanged {
 
 /// Any method, by a name that is chosen at run time. See
 /// [`Calls::request_raw`](crate::Calls::request_raw).
-#[derive(Clone, Copy, Debug)]
 pub enum Raw {}
 
 impl Method for Raw {
