@@ -7,6 +7,9 @@ use core::time::Duration;
 /// Maximum length of a quoted message in an error, in bytes: recognizable, and short enough for one log line.
 const MAX_EXCERPT: usize = 200;
 
+/// The UTF-8 byte order mark. Some servers write one before each message.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// Wraps a text so that it displays without terminal control sequences.
 ///
 /// Escape sequences, control characters other than newline and tab, and invisible characters that reorder text are
@@ -18,13 +21,13 @@ const MAX_EXCERPT: usize = 200;
 /// assert_eq!(printable("a \x1b[31mred\x1b[0m line\r\n").to_string(), "a red line\n");
 /// assert_eq!(printable("\x1b]0;title\x07ok").to_string(), "ok");
 /// ```
-pub fn printable(text: &str) -> Printable<'_> {
+pub fn printable(text: &str) -> impl fmt::Display + Copy {
     Printable { text }
 }
 
 /// Displays a text without control characters; created by [`printable`].
 #[derive(Clone, Copy, Debug)]
-pub struct Printable<'a> {
+struct Printable<'a> {
     text: &'a str,
 }
 

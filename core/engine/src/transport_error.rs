@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::text::{Printable, excerpt, printable};
+use crate::text::{excerpt, printable};
 
 /// The error of an HTTP exchange that brought no answer to its request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,7 +95,7 @@ fn challenge(challenges: &[String]) -> String {
     challenges.first().map(|challenge| alloc::format!(", {}", excerpt(challenge.as_bytes()))).unwrap_or_default()
 }
 
-fn content_type(found: &str) -> Printable<'_> {
+fn content_type(found: &str) -> impl fmt::Display {
     printable(if found.is_empty() { "a body without a type" } else { found })
 }
 

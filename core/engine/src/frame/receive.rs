@@ -11,6 +11,8 @@ use core::ops::Range;
 
 use memchr::memchr;
 
+use crate::text::BOM;
+
 /// Initial buffer size of an idle connection, in bytes: cheap to allocate, and enough for most responses.
 const INITIAL_SIZE: usize = 1024;
 
@@ -85,7 +87,6 @@ pub(crate) struct Receive {
     max_message: usize,
     /// Last bytes of the overlong line that is being discarded; `None` otherwise.
     discarding: Option<Vec<u8>>,
-    is_first_line: bool,
     /// Whether a read has filled the initial buffer, so that the next one starts larger.
     has_filled_initial: bool,
     /// Whether a large buffer is kept because the last message was large too.
@@ -103,7 +104,6 @@ impl Receive {
             end: 0,
             max_message,
             discarding: None,
-            is_first_line: true,
             has_filled_initial: false,
             expects_large: false,
             has_no_line: true,
@@ -216,8 +216,8 @@ impl Receive {
             }
             let Some(newline) = newline else {
                 self.scanned = self.end;
-                // Report the line only once all `HEAD_LEN` bytes have arrived.
-                if self.end - self.start > self.max_message.max(HEAD_LEN) {
+                // Report the line only once its head has arrived.
+                if self.end - self.start > self.max_message.max(BOM.len() + HEAD_LEN) {
                     return Some(self.begin_discarding());
                 }
                 self.has_no_line = true;
@@ -228,7 +228,7 @@ impl Receive {
             self.start = newline + 1;
             self.scanned = self.start;
             if range.len() > self.max_message {
-                let head = self.data[range.start..range.start + HEAD_LEN.min(range.len())].to_vec();
+                let head = head(&self.data[range.clone()]);
                 let tail = self.data[range.end - TAIL_LEN.min(range.len())..range.end].to_vec();
                 self.discarding = Some(tail);
                 // The line is complete, so the next call reports its end.
@@ -255,10 +255,10 @@ impl Receive {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Trims a trailing carriage return and whitespace, and the byte order mark at the start of the stream.
-    fn trim(&mut self, mut range: Range<usize>) -> Range<usize> {
-        if core::mem::take(&mut self.is_first_line) && self.data[range.clone()].starts_with(b"\xef\xbb\xbf") {
-            range.start += 3;
+    /// Trims a byte order mark before the line, and whitespace and a carriage return after it.
+    fn trim(&self, mut range: Range<usize>) -> Range<usize> {
+        if self.data[range.clone()].starts_with(BOM) {
+            range.start += BOM.len();
         }
         while range.end > range.start && matches!(self.data[range.end - 1], b'\r' | b' ' | b'\t') {
             range.end -= 1;
@@ -267,7 +267,7 @@ impl Receive {
     }
 
     fn begin_discarding(&mut self) -> Input<'static> {
-        let head = self.data[self.start..self.end][..HEAD_LEN].to_vec();
+        let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
         self.discarding = Some(tail);
         self.release();
@@ -284,9 +284,14 @@ impl Receive {
         self.scanned = self.start;
         self.has_no_line = newline.is_none();
         newline?;
-        self.is_first_line = false;
         self.discarding.take().map(|tail| Input::OverlongEnd { tail })
     }
+}
+
+/// Returns the first bytes of an overlong line, without a byte order mark.
+fn head(line: &[u8]) -> Vec<u8> {
+    let line = line.strip_prefix(BOM).unwrap_or(line);
+    line[..HEAD_LEN.min(line.len())].to_vec()
 }
 
 #[cfg(test)]
@@ -325,11 +330,13 @@ mod tests {
     #[test]
     fn lines_do_not_depend_on_the_pieces() {
         let big = "x".repeat(200_000);
-        let text = alloc::format!("\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\nrest");
+        let text = alloc::format!(
+            "\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\r\n\u{feff}\n\u{feff}\u{feff}five\n\u{feff}rest"
+        );
         for size in [1, 2, 3, 7, 4096, 70_000, text.len()] {
             assert_eq!(
                 run(text.as_bytes(), size, 1 << 20),
-                ["one", "two", &big, "three", "\u{feff}four", "rest"],
+                ["one", "two", &big, "three", "four", "\u{feff}five", "rest"],
                 "{size}"
             );
         }

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::headers::is_value;
+use super::header_values::is_value;
 use crate::header_params::is_token;
 use crate::url::{is_address, without_fragment, without_query};
 
