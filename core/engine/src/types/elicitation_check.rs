@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{
@@ -119,15 +119,11 @@ fn subject(field: &str) -> String {
 fn problems(fields: &[FieldError]) -> String {
     /// Maximum number of fields in the message, to keep it readable.
     const SHOWN: usize = 10;
-    let mut message = String::new();
-    for (at, field) in fields.iter().take(SHOWN).enumerate() {
-        let separator = if at == 0 { "" } else { "; " };
-        message.push_str(&alloc::format!("{separator}{field}"));
-    }
+    let mut problems: Vec<String> = fields.iter().take(SHOWN).map(ToString::to_string).collect();
     if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
-        message.push_str(&alloc::format!("; and {more} more"));
+        problems.push(alloc::format!("and {more} more"));
     }
-    message
+    problems.join("; ")
 }
 
 impl FormSchema {
