@@ -9,9 +9,10 @@
 //!
 //! Six steps, in any order, until nothing is left to do:
 //!
-//! 1. write what [`transmit`](stdio::Engine::transmit) shows, and tell how much with [`transmitted`](stdio::Engine::transmitted);
-//! 2. read into [`space`](stdio::Engine::space), and tell how much with [`filled`](stdio::Engine::filled);
-//! 3. tell the end of the stream with [`receive_eof`](stdio::Engine::receive_eof);
+//! 1. write the bytes that [`transmit`](stdio::Engine::transmit) returns, and report how many with [`transmitted`](stdio::Engine::transmitted);
+//! 2. read into the buffer that [`space`](stdio::Engine::space) returns, and report how many bytes came with
+//!    [`filled`](stdio::Engine::filled); `None` means that the buffer is full until events are taken;
+//! 3. report the end of the stream with [`receive_eof`](stdio::Engine::receive_eof);
 //! 4. take events from [`poll_event`](stdio::Engine::poll_event) until there is none;
 //! 5. wait for the stream, but not beyond [`poll_timeout`](stdio::Engine::poll_timeout);
 //! 6. when that has passed, call [`handle_timeout`](stdio::Engine::handle_timeout).

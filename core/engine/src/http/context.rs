@@ -126,16 +126,17 @@ impl Context {
         }
     }
 
-    /// Stops work on a request that no caller waits for. Returns whether the request was never sent.
+    /// Stops work on a request that no caller waits for. Returns whether the request was never sent in this legacy session.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
         self.broken_streams.remove(request);
-        if let Some(request) = self.queue.remove_request(request) {
-            return request.is_first_attempt();
+        // A request that is queued once more was refused, or its session has ended.
+        if self.queue.remove_request(request).is_some() {
+            return true;
         }
         let Some(id) = self.exchanges.of_request(request) else { return false };
         let is_unsent = self.exchanges.is_unsent_request(id);
-        self.abort(id);
-        is_unsent
+        let session = self.abort(id).and_then(|exchange| exchange.session);
+        is_unsent || session.is_some_and(|session| session != self.endpoint.generation())
     }
 
     /// Stops work on all requests that no caller waits for.

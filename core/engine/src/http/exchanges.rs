@@ -24,7 +24,7 @@ pub(super) struct OpenExchange {
     pub(super) purpose: Purpose,
     pub(super) response: Response,
     /// The legacy session that the headers of the exchange name.
-    session: Option<SessionGeneration>,
+    pub(super) session: Option<SessionGeneration>,
     /// The length of the body; 0 once the response begins, because the server has read the body then.
     unsent: usize,
     stage: Stage,

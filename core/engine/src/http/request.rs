@@ -45,8 +45,9 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Returns whether no exchange has served the request before the present one.
+    /// Returns whether no earlier exchange served the request in the present session. A request is sent again only if the
+    /// server has not carried it out, or in another session.
     pub(super) fn is_first_attempt(&self) -> bool {
-        !self.was_resent && self.resume.attempts() == 0
+        self.resume.attempts() == 0
     }
 }

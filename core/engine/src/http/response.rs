@@ -14,7 +14,7 @@ use crate::json;
 use crate::json::scan::member;
 use crate::rpc::peek::{Peek, peek};
 use crate::rpc::{RpcError, decode};
-use crate::text::excerpt;
+use crate::text::{BOM, excerpt};
 use crate::transport_error::{Failure, HttpError};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
@@ -96,9 +96,16 @@ struct UnexpectedBody {
     content_type: String,
     challenges: Vec<String>,
     /// The beginning of the body.
-    text: Vec<u8>,
+    bytes: Vec<u8>,
     /// Whether the body exceeds the limit.
     is_cut: bool,
+}
+
+impl UnexpectedBody {
+    /// Returns the beginning of the body, without a byte order mark.
+    fn text(&self) -> &[u8] {
+        self.bytes.strip_prefix(BOM).unwrap_or(&self.bytes)
+    }
 }
 
 impl Response {
@@ -166,19 +173,21 @@ impl Response {
             Body::Ignored => {}
             Body::Json(message) if message.len() + bytes.len() > limits.message => {
                 let mut head = mem::take(message);
-                head.extend_from_slice(&bytes[..bytes.len().min(OVERLONG_HEAD)]);
+                head.extend_from_slice(&bytes[..bytes.len().min(BOM.len() + OVERLONG_HEAD)]);
+                remove_bom(&mut head);
                 head.truncate(OVERLONG_HEAD);
                 self.body = Body::Ignored;
                 inbox.push_back(Received::Overlong { from, head });
             }
             Body::Json(message) => message.extend_from_slice(bytes),
             Body::Unexpected(body) => {
-                let room = limits.error.saturating_sub(body.text.len()).min(bytes.len());
-                body.text.extend_from_slice(&bytes[..room]);
+                let room = limits.error.saturating_sub(body.bytes.len()).min(bytes.len());
+                body.bytes.extend_from_slice(&bytes[..room]);
                 body.is_cut |= room < bytes.len();
             }
             Body::Events(decoder) => {
-                while let Some(event) = decoder.next(&mut bytes) {
+                while let Some(mut event) = decoder.next(&mut bytes) {
+                    remove_bom(&mut event.data);
                     has_message |= !event.is_blank();
                     inbox.extend(received(from, event));
                 }
@@ -191,15 +200,19 @@ impl Response {
     pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<Received>) {
         match &mut self.body {
             Body::Json(message) => {
-                let bytes = mem::take(message);
+                let mut bytes = mem::take(message);
+                remove_bom(&mut bytes);
                 if !bytes.trim_ascii().is_empty() {
                     inbox.push_back(Received::Message { from, bytes });
                 }
             }
             // A last event without its blank line counts if its message is complete.
             Body::Events(decoder) => {
-                let rest = decoder.rest().filter(|event| json::is_json(&event.data));
-                inbox.extend(rest.and_then(|event| received(from, event)));
+                let Some(mut event) = decoder.rest() else { return };
+                remove_bom(&mut event.data);
+                if json::is_json(&event.data) {
+                    inbox.extend(received(from, event));
+                }
             }
             Body::Ignored | Body::Unexpected(_) => {}
         }
@@ -209,7 +222,7 @@ impl Response {
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
-        let excerpt = excerpt(body.text.trim_ascii());
+        let excerpt = excerpt(body.text().trim_ascii());
         match status {
             401 | 403 => HttpError::Unauthorized { status, challenges: body.challenges, excerpt },
             200..300 => HttpError::ContentType { status, found: body.content_type, excerpt },
@@ -220,12 +233,12 @@ impl Response {
     /// Parses the body of an error response as a JSON-RPC error. Also returns whether the error has the id of `request`.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
-        if body.is_cut || self.is_success() || member(&body.text, "jsonrpc").is_none() {
+        if body.is_cut || self.is_success() || member(body.text(), "jsonrpc").is_none() {
             return None;
         }
-        let error = decode::orphan_error(&body.text)?;
+        let error = decode::orphan_error(body.text())?;
         let has_id =
-            matches!(peek(&body.text), Peek::Response { id } if id.number().is_some() && id.number() == request);
+            matches!(peek(body.text()), Peek::Response { id } if id.number().is_some() && id.number() == request);
         Some((error, has_id))
     }
 }
@@ -237,7 +250,14 @@ fn unexpected_body(head: &Head) -> Body {
         content_type.push_str(&excerpt(encoding.as_bytes()));
     }
     let challenges = head.challenges.clone();
-    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, text: Vec::new(), is_cut: false }))
+    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, bytes: Vec::new(), is_cut: false }))
+}
+
+/// Removes a byte order mark from the start of a message.
+fn remove_bom(message: &mut Vec<u8>) {
+    if message.starts_with(BOM) {
+        message.drain(..BOM.len());
+    }
 }
 
 /// Sorts an event by its name. Returns `None` for events that the protocol does not use.

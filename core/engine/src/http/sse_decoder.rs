@@ -7,6 +7,8 @@ use core::time::Duration;
 
 use memchr::memchr2;
 
+use crate::text::BOM;
+
 /// Maximum length of a line other than `data`. 4 KiB: ids of known servers are below 100 bytes. Longer lines are ignored.
 const MAX_FIELD: usize = 4 * 1024;
 
@@ -17,7 +19,6 @@ const CUT_LENGTH: usize = 1024;
 const MAX_COPIED: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::Closed;
+use super::error::Closed;
 use super::keys::{AskKey, RequestKey, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;

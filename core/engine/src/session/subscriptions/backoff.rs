@@ -105,7 +105,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::session::closed::Closed;
+    use crate::session::error::Closed;
 
     fn lost() -> SubscriptionEnd {
         SubscriptionEnd::Dropped(Closed::ByServer)
