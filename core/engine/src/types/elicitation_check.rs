@@ -13,7 +13,7 @@ use crate::json::read::Reader;
 use crate::json::{Json, scan};
 use crate::printable;
 
-/// Error of form values that do not conform to the form's schema.
+/// The error for form values that do not conform to the form's schema.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormError {
@@ -21,7 +21,7 @@ pub struct FormError {
     pub fields: Vec<FieldError>,
 }
 
-/// Error of one field of a filled-in form.
+/// The error for one field of a filled-in form.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FieldError {

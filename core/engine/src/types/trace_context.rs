@@ -92,7 +92,7 @@ impl TraceContext {
     }
 }
 
-/// Error of a trace context member that does not have the format of the W3C recommendation.
+/// The error for a trace context member that does not have the format of the W3C recommendation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceContextError {

@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
     }
 }
 
-/// Error of parsing a protocol version that this library does not support.
+/// The error for a protocol version that this library does not support.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownVersion {
     /// The unsupported version.
