@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_credentials_are_named() {
         let failure = Failure::missing_credentials(["A_TOKEN", "B_KEY"]);
         assert_eq!(failure.error.field, "env_vars.A_TOKEN");
         assert_eq!(failure.error.message, "Missing required credentials: A_TOKEN, B_KEY");

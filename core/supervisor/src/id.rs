@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn random_ids_say_that_they_are() {
+    fn random_ids_are_version_4_uuids() {
         let id = ServerId::from_random(u128::MAX).to_string();
         assert_eq!(id, "ffffffff-ffff-4fff-bfff-ffffffffffff");
         assert_eq!(ServerId::from_random(0).to_string(), "00000000-0000-4000-8000-000000000000");

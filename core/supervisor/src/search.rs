@@ -152,14 +152,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn names_are_split_into_words() {
         let mut found = Vec::new();
         for_each_word("createPull_request2 HTTPServer über-alles", &mut |word| found.push(String::from(word)));
         assert_eq!(found, ["create", "pull", "request2", "httpserver", "über", "alles"]);
     }
 
     #[test]
-    fn a_word_fits_its_plural_and_the_other_way_round() {
+    fn a_word_matches_its_plural_and_vice_versa() {
         assert_eq!(weight("file", "files", NAME), NAME.prefix);
         assert_eq!(weight("files", "file", NAME), NAME.prefix);
         assert_eq!(weight("profile", "file", NAME), NAME.infix);

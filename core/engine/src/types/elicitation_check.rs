@@ -225,7 +225,7 @@ impl FormSchema {
         for (name, value) in given.iter().filter(|(name, _)| !known.contains(&***name)) {
             if closed {
                 wrong(name, FieldProblem::Unexpected);
-            } else if !is_allowed_at_all(value) {
+            } else if !is_allowed_type(value) {
                 let expected = "a string, a number, a boolean or an array of strings";
                 wrong(name, FieldProblem::Type { expected, found: type_name(value) });
             }
@@ -251,7 +251,7 @@ fn not_an_object(content: &Json) -> FieldError {
 }
 
 /// Returns whether a form value may have this type (`ElicitResult`): string, number, boolean or array of strings.
-fn is_allowed_at_all(value: &str) -> bool {
+fn is_allowed_type(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
         Some(b'[') => strings(value).is_some(),
@@ -348,8 +348,8 @@ impl MultiSelectSchema {
             (_, Some(max)) if count > max => Err(FieldProblem::TooMany { max }),
             _ => {
                 let choices: BTreeSet<&str> = self.choices().iter().map(|(value, _)| value).collect();
-                let stranger = chosen.iter().find(|value| !choices.contains(&***value));
-                stranger.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
+                let unknown = chosen.iter().find(|value| !choices.contains(&***value));
+                unknown.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
             }
         }
     }

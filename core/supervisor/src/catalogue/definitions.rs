@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_the_same_however_it_is_written() {
+    fn equal_values_have_equal_hashes() {
         let plain = hash(r#"{"type":"object","properties":{"a":{"enum":["é",1]}}}"#);
         assert_eq!(hash("{ \"properties\": {\"a\":{\"enum\":[\"\\u00e9\", 1]}},\n\"type\":\"object\" }"), plain);
         for other in [
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_makes_another_hash() {
+    fn another_key_gives_another_hash() {
         let json = Json::parse("[1]").unwrap();
         assert_ne!(hash_value(HashKey::new(1), &json), hash_value(HashKey::new(2), &json));
     }

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn a_star_matches_any_characters() {
         for (pattern, text, expected) in [
             ("a", "a", true),
             ("a", "ab", false),
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn deny_wins() {
+    fn deny_takes_precedence() {
         let filter = Filter { allow: Some(alloc::vec!["a".into(), "b".into()]), deny: alloc::vec!["b".into()] };
         assert!(filter.permits("a") && !filter.permits("b") && !filter.permits("c"));
         assert!(!Filter { allow: Some(Vec::new()), deny: Vec::new() }.permits("a"));

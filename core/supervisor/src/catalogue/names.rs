@@ -66,8 +66,8 @@ pub(super) fn slugs<'a>(
         for id in ids {
             for salt in 0.. {
                 let digits = hash(id, "", salt) >> (64 - 4 * SLUG_DIGITS);
-                if let Entry::Vacant(free) = taken.entry(format!("{stem}_{digits:0SLUG_DIGITS$x}")) {
-                    free.insert(id);
+                if let Entry::Vacant(vacant) = taken.entry(format!("{stem}_{digits:0SLUG_DIGITS$x}")) {
+                    vacant.insert(id);
                     break;
                 }
             }
@@ -98,8 +98,8 @@ fn slug(name: &str) -> String {
 ///
 /// Names depend only on the server and its set of tools, not on their order or on other servers.
 pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
-    let room = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
-    let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_allowed);
+    let max_tool_len = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
+    let fits = |tool: &str| tool.len() <= max_tool_len && tool.chars().all(is_allowed);
     let mut names: Vec<String> = tools.iter().map(|_| String::new()).collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     // Valid names are used unchanged.
@@ -122,17 +122,17 @@ pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], lim
     for (_, sanitized, _) in &changed {
         *counts.entry(sanitized).or_default() += 1;
     }
-    let needs_no_hash = |sanitized: &str| sanitized.len() <= room && counts.get(sanitized) == Some(&1);
-    let mut order: Vec<&(&str, String, usize)> = changed.iter().collect();
+    let needs_no_hash = |sanitized: &str| sanitized.len() <= max_tool_len && counts.get(sanitized) == Some(&1);
+    let mut ordered: Vec<&(&str, String, usize)> = changed.iter().collect();
     // Names that need no hash are assigned first, then the others in alphabetical order.
-    order.sort_unstable_by_key(|(tool, sanitized, _)| (!needs_no_hash(sanitized), *tool));
-    for (tool, sanitized, index) in order {
-        let plain = format!("{slug}{SEPARATOR}{sanitized}");
-        if needs_no_hash(sanitized) && taken.insert(plain.clone()) {
-            names[*index] = plain;
+    ordered.sort_unstable_by_key(|(tool, sanitized, _)| (!needs_no_hash(sanitized), *tool));
+    for (tool, sanitized, index) in ordered {
+        let exposed = format!("{slug}{SEPARATOR}{sanitized}");
+        if needs_no_hash(sanitized) && taken.insert(exposed.clone()) {
+            names[*index] = exposed;
             continue;
         }
-        let stem = &sanitized[..sanitized.len().min(room.saturating_sub(TOOL_DIGITS + 1))];
+        let stem = &sanitized[..sanitized.len().min(max_tool_len.saturating_sub(TOOL_DIGITS + 1))];
         for salt in 0.. {
             let digits = hash(id, tool, salt) >> (64 - 4 * TOOL_DIGITS);
             let name = format!("{slug}{SEPARATOR}{stem}_{digits:0TOOL_DIGITS$x}");
@@ -165,7 +165,7 @@ mod tests {
     const B: ServerId = ServerId::from_u128(0xb);
 
     #[test]
-    fn slugs_are_made_of_names() {
+    fn slugs_are_derived_from_names() {
         for (name, expected) in [
             ("GitHub", "github"),
             ("my server", "my_server"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_alike_are_told_apart_in_any_order() {
+    fn similar_names_get_distinct_slugs_in_any_order() {
         let limit = NameLimit::new(64);
         let one = slugs([(A, "my server"), (B, "my.server")].into_iter(), limit);
         let other = slugs([(B, "my.server"), (A, "my server")].into_iter(), limit);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_that_is_another_ones_with_its_hash_is_left_to_it() {
+    fn a_hashed_slug_differs_from_the_slug_of_every_other_server() {
         let limit = NameLimit::new(64);
         let first = slugs([(A, "x"), (B, "X!")].into_iter(), limit);
         let c = ServerId::from_u128(0xc);

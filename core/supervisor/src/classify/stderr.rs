@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_says_what_went_wrong() {
+    fn the_error_line_is_found() {
         for (stderr, expected) in [
             ("", None),
             ("\n  \n", None),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_called_missing_is_missing() {
+    fn a_credential_is_missing_only_if_its_line_says_so() {
         for (stderr, expected) in [
             ("Error: GITHUB_TOKEN is required", Some("GITHUB_TOKEN")),
             ("Please set the BRAVE_API_KEY environment variable", Some("BRAVE_API_KEY")),

@@ -12,8 +12,8 @@ use mcpwire_core::Timestamp;
 /// blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time to wait for the result of a cancelled launch. 10 s: a launch takes milliseconds. If it reports a process later,
-/// the server kills that process.
+/// Time to wait for the result of a cancelled launch. 10 s: a launch takes milliseconds. If the launch reports a process
+/// later, the server kills that process.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Server {

@@ -103,7 +103,7 @@ mod tests {
     use crate::PackageKind;
 
     #[test]
-    fn waits_double_up_to_the_longest_and_vary_by_a_fifth() {
+    fn delays_double_up_to_the_maximum_and_vary_by_a_fifth() {
         let mut policy = Policy::new(PackageKind::Binary);
         policy.budget.attempts = 100;
         policy.budget.within = Duration::ZERO;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_side_asks_for_is_the_least() {
+    fn a_delay_is_at_least_the_one_that_the_server_requests() {
         let policy = Policy::new(PackageKind::Http);
         let requested = Retry::After(Duration::from_secs(90));
         let verdict = Restarts::new(1).after_failure(requested, &policy, Timestamp::ORIGIN);

@@ -21,7 +21,7 @@ pub enum Action {
         /// The outcome.
         result: Result<(), ErrorContract>,
     },
-    /// Save the enabled flag, unless the configuration has another revision. Always report the outcome to
+    /// Save the enabled flag, if the configuration still has `revision`. Always report the outcome to
     /// [`Supervisor::persisted`](crate::Supervisor::persisted).
     Persist {
         /// The server whose flag changes.
