@@ -7,6 +7,8 @@ use core::time::Duration;
 
 use memchr::memchr2;
 
+use crate::text::BOM;
+
 /// The longest field other than `data` that is taken in. Ids of known servers are below 100 bytes.
 const MAX_FIELD: usize = 4 * 1024;
 
@@ -17,7 +19,6 @@ const HEAD: usize = 1024;
 const SMALL: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]

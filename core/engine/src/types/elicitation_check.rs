@@ -1,9 +1,9 @@
 //! Checks the values of a filled-in form against its schema.
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use super::{
     Choices, Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
@@ -14,7 +14,8 @@ use crate::json::{Json, scan};
 use crate::printable;
 
 /// The error for form values that do not conform to the form's schema.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
     /// The invalid fields, in the order of the form.
@@ -22,7 +23,8 @@ pub struct FormError {
 }
 
 /// The error for one field of a filled-in form.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
     /// Name of the field. Empty if the values as a whole are invalid.
@@ -32,12 +34,14 @@ pub struct FieldError {
 }
 
 /// The rule that the value of a form field violates.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
     /// The field is required, but has no value.
+    #[error("must be filled in")]
     Missing,
     /// The value has the wrong type.
+    #[error("must be {expected}, not {found}")]
     Type {
         /// Type that the schema requires.
         expected: &'static str,
@@ -45,101 +49,86 @@ pub enum FieldProblem {
         found: &'static str,
     },
     /// The text is shorter than the minimum.
+    #[error("must have at least {min} character{}", plural(*min))]
     TooShort {
         /// Minimum length, in characters.
         min: u64,
     },
     /// The text is longer than the maximum.
+    #[error("must have at most {max} character{}", plural(*max))]
     TooLong {
         /// Maximum length, in characters.
         max: u64,
     },
     /// The text does not have the required format.
+    #[error("must {}", expected_format(.0))]
     Format(StringFormat),
     /// The number is below the minimum.
+    #[error("must be at least {min}")]
     TooSmall {
         /// Minimum value.
         min: f64,
     },
     /// The number is above the maximum.
+    #[error("must be at most {max}")]
     TooLarge {
         /// Maximum value.
         max: f64,
     },
     /// The value is not one of the allowed choices.
+    #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
         /// The rejected value.
         found: String,
     },
     /// Fewer values are selected than required.
+    #[error("must have at least {min} choice{}", plural(*min))]
     TooFew {
         /// Minimum number of values.
         min: u64,
     },
     /// More values are selected than allowed.
+    #[error("must have at most {max} choice{}", plural(*max))]
     TooMany {
         /// Maximum number of values.
         max: u64,
     },
     /// The form has no such field, and its schema forbids additional fields.
+    #[error("is not a field of the form")]
     Unexpected,
-}
-
-impl fmt::Display for FieldProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldProblem::Missing => f.write_str("must be filled in"),
-            FieldProblem::Type { expected, found } => write!(f, "must be {expected}, not {found}"),
-            FieldProblem::TooShort { min } => write!(f, "must have at least {min} character{}", plural(*min)),
-            FieldProblem::TooLong { max } => write!(f, "must have at most {max} character{}", plural(*max)),
-            FieldProblem::Format(StringFormat::Email) => {
-                f.write_str("must be an email address, such as name@example.com")
-            }
-            FieldProblem::Format(StringFormat::Uri) => f.write_str("must be a URI, such as https://example.com"),
-            FieldProblem::Format(StringFormat::Date) => f.write_str("must be a date, such as 2026-07-28"),
-            FieldProblem::Format(StringFormat::DateTime) => {
-                f.write_str("must be a date with time and zone, such as 2026-07-28T12:00:00Z")
-            }
-            FieldProblem::Format(other) => write!(f, "must be of the format {other}"),
-            FieldProblem::TooSmall { min } => write!(f, "must be at least {min}"),
-            FieldProblem::TooLarge { max } => write!(f, "must be at most {max}"),
-            FieldProblem::NotAChoice { found } => write!(f, "must be one of the choices, not {}", printable(found)),
-            FieldProblem::TooFew { min } => write!(f, "must have at least {min} choice{}", plural(*min)),
-            FieldProblem::TooMany { max } => write!(f, "must have at most {max} choice{}", plural(*max)),
-            FieldProblem::Unexpected => f.write_str("is no field of the form"),
-        }
-    }
 }
 
 fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.field {
-            "" => write!(f, "the answer {}", self.problem),
-            name => write!(f, "`{}` {}", printable(name), self.problem),
-        }
+fn expected_format(format: &StringFormat) -> Cow<'static, str> {
+    match format {
+        StringFormat::Email => "be an email address, such as name@example.com".into(),
+        StringFormat::Uri => "be a URI, such as https://example.com".into(),
+        StringFormat::Date => "be a date, such as 2026-07-28".into(),
+        StringFormat::DateTime => "be a date with time and zone, such as 2026-07-28T12:00:00Z".into(),
+        other => alloc::format!("be of the format {other}").into(),
     }
 }
 
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Maximum number of fields in the message, to keep it readable.
-        const SHOWN: usize = 10;
-        for (at, field) in self.fields.iter().take(SHOWN).enumerate() {
-            write!(f, "{}{field}", if at == 0 { "" } else { "; " })?;
-        }
-        match self.fields.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
-        }
-    }
+fn subject(field: &str) -> String {
+    if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
-impl core::error::Error for FieldError {}
-impl core::error::Error for FormError {}
+fn problems(fields: &[FieldError]) -> String {
+    /// Maximum number of fields in the message, to keep it readable.
+    const SHOWN: usize = 10;
+    let mut message = String::new();
+    for (at, field) in fields.iter().take(SHOWN).enumerate() {
+        let separator = if at == 0 { "" } else { "; " };
+        message.push_str(&alloc::format!("{separator}{field}"));
+    }
+    if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
+        message.push_str(&alloc::format!("; and {more} more"));
+    }
+    message
+}
 
 impl FormSchema {
     /// Fills in default values, removes members that are `null`, and validates the result.

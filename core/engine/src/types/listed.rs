@@ -179,7 +179,7 @@ impl<T: FromJson> FromJson for Listed<T> {
 fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     let name = match &mut mismatch {
         Mismatch::Object { name, .. } => name.take(),
-        Mismatch::Type(_) => None,
+        Mismatch::Type(_) | Mismatch::Member { .. } => None,
     };
     Rejected { index, name, reason: mismatch.reason(expected) }
 }

@@ -37,6 +37,7 @@ mod result;
 pub mod revisions;
 mod roots;
 mod sampling;
+mod sampling_check;
 mod sampling_content;
 mod subscriptions;
 pub(crate) mod tasks;
@@ -83,6 +84,7 @@ pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
     ToolChoice, ToolChoiceMode,
 };
+pub(crate) use sampling_check::check_messages;
 pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,

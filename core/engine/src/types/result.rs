@@ -16,7 +16,7 @@ pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> 
         Some(other) => {
             let other = excerpt(other.as_bytes());
             let reason = alloc::format!("a result of type {other:?}, which was not declared as understood").into();
-            Err(Mismatch::Object { reason, name: None })
+            Err(Mismatch::Member { reason, key: "resultType" })
         }
     }
 }

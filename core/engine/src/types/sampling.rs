@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use super::object::object;
 use super::open_enum::open_enum;
+use super::sampling_check::{self, MessageTools};
 use super::sampling_content::{SamplingContent, SamplingContents};
 use super::{Listed, Role, TextContent, Tool};
 use crate::json::Json;
@@ -190,27 +191,6 @@ impl CreateMessageParams {
         if let Some(rejected) = self.messages.rejected.first() {
             return Err(alloc::format!("`messages` cannot be read: {rejected}"));
         }
-        let mut open: Vec<&str> = Vec::new();
-        for (at, message) in self.messages.items.iter().enumerate() {
-            let results: Vec<&str> = message.content.iter().filter_map(SamplingContent::answered_tool_use).collect();
-            if !results.is_empty() && results.len() < message.content.len() {
-                return Err(alloc::format!("message {at} has results of tools beside other content"));
-            }
-            if !is_same_set(&open, &results) {
-                return Err(alloc::format!(
-                    "the calls of tools before message {at} and the results in it do not match"
-                ));
-            }
-            open = message.content.iter().filter_map(SamplingContent::tool_use_id).collect();
-        }
-        if open.is_empty() { Ok(()) } else { Err("the last calls of tools have no results".into()) }
+        sampling_check::check(self.messages.items.iter().map(|message| Ok(MessageTools::new(&message.content))))
     }
-}
-
-fn is_same_set(calls: &[&str], results: &[&str]) -> bool {
-    let mut calls = calls.to_vec();
-    let mut results = results.to_vec();
-    calls.sort_unstable();
-    results.sort_unstable();
-    calls == results
 }

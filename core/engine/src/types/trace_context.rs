@@ -4,7 +4,6 @@
 //! The members have the names and formats of the HTTP headers that W3C Trace Context and W3C Baggage define.
 
 use alloc::string::String;
-use core::fmt;
 
 use super::Extra;
 use crate::json::Json;
@@ -93,20 +92,13 @@ impl TraceContext {
 }
 
 /// The error for a trace context member that does not have the format of the W3C recommendation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid `{member}`: it does not follow the W3C's definition")]
 #[non_exhaustive]
 pub struct TraceContextError {
     /// Name of the invalid member: `traceparent`, `tracestate` or `baggage`.
     pub member: &'static str,
 }
-
-impl fmt::Display for TraceContextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid `{}`: it does not follow the W3C's definition", self.member)
-    }
-}
-
-impl core::error::Error for TraceContextError {}
 
 fn checked(member: &'static str, value: String, is_valid: bool) -> Result<Option<String>, TraceContextError> {
     match is_valid {

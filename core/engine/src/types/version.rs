@@ -118,17 +118,9 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
 }
 
 /// The error for a protocol version that this library does not support.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown protocol version {name:?}; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
 pub struct UnknownVersion {
     /// The unsupported version.
     pub name: String,
 }
-
-impl fmt::Display for UnknownVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28";
-        write!(f, "unknown protocol version {:?}; known are {known}", self.name)
-    }
-}
-
-impl core::error::Error for UnknownVersion {}

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::Policy;
 use mcpwire_core::Timestamp;
-use mcpwire_core::backoff::exponential;
+use mcpwire_core::internal::exponential;
 
 /// Maximum number of automatic retries after a failed refresh. A later retry needs a trigger: a change notification, or
 /// a read of the expired list.
