@@ -5,7 +5,7 @@ use core::time::Duration;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::objects::merged;
+use super::json_objects::merged;
 use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};

@@ -8,9 +8,9 @@ use super::config::Config;
 use super::connection::Connection;
 use super::error::{CallError, SendError};
 use super::event::Event;
-use super::keys::RequestKey;
-use super::requests::{Deadlines, Owner, Requests};
-use super::server::Stats;
+use super::request_keys::RequestKey;
+use super::requests::{Owner, Requests};
+use super::stats::Stats;
 use super::ticket::Reply;
 use crate::json::append::{push, push_number, push_string};
 use crate::rpc::write::{self, Meta, ParamsError, Push};
@@ -50,21 +50,15 @@ impl Context<'_> {
     pub(super) fn send(&mut self, method: &str, params: Push<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
-        Ok(self.requests.insert(owner, None))
+        Ok(self.requests.insert(owner))
     }
 
     /// Like [`Self::send`], for a request about a task, which has deadlines.
-    pub(super) fn send_about_task(
-        &mut self,
-        method: &str,
-        params: Push<'_>,
-        owner: Owner,
-        deadlines: Deadlines,
-    ) -> u64 {
+    pub(super) fn send_about_task(&mut self, method: &str, params: Push<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // The parameters are written by this crate and cannot fail to serialise.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
-        self.requests.insert(owner, Some(deadlines))
+        self.requests.insert(owner)
     }
 
     /// Tells the server that a request is cancelled, unless too much waits to be sent.

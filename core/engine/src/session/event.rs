@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::closed::Closed;
-use super::keys::{AskKey, RequestKey, SubscriptionKey};
+use super::request_keys::{AskKey, RequestKey, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;
 use crate::rpc::RpcError;

@@ -18,9 +18,9 @@ use core::mem;
 use super::closed::Closed;
 use super::context::Context;
 use super::error::{CallError, Deadline, InputError};
-use super::keys::RequestKey;
-use super::objects::object;
-use super::requests::{CallerRequest, Deadlines, TaskUse};
+use super::json_objects::object;
+use super::request_keys::RequestKey;
+use super::requests::{CallerRequest, TaskUse};
 use super::retry_params::RetryParams;
 use super::server_requests::{InputOwner, ServerRequests};
 use crate::json::Json;
@@ -44,7 +44,6 @@ pub(super) struct InputRequired {
 #[derive(Debug)]
 struct PausedRequest {
     caller: CallerRequest,
-    deadlines: Deadlines,
     /// What the server wants to have back, byte for byte.
     state: Option<Json>,
 }
@@ -70,13 +69,13 @@ impl InputRequired {
         self.paused.len()
     }
 
-    pub(super) fn is_waiting(&self, key: RequestKey) -> bool {
+    pub(super) fn is_paused(&self, key: RequestKey) -> bool {
         self.position(key).is_some()
     }
 
     /// Returns the next total deadline of the paused requests.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.paused.iter().map(|paused| paused.deadlines.total).min()
+        self.paused.iter().map(|paused| paused.caller.deadlines.total).min()
     }
 
     pub(super) fn release_buffers(&mut self) {
@@ -113,7 +112,6 @@ impl InputRequired {
     pub(super) fn receive(
         &mut self,
         caller: CallerRequest,
-        deadlines: Deadlines,
         id: u64,
         message: &[u8],
         server_requests: &mut ServerRequests,
@@ -121,7 +119,7 @@ impl InputRequired {
     ) {
         let (key, method) = (caller.key, caller.method.clone());
         let error = match decode::answer::<InputRequiredResult>(message, id) {
-            Ok(Answer::Result(result)) => match self.begin(caller, deadlines, result, server_requests, context) {
+            Ok(Answer::Result(result)) => match self.begin(caller, result, server_requests, context) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },
             },
@@ -134,7 +132,6 @@ impl InputRequired {
     fn begin(
         &mut self,
         caller: CallerRequest,
-        deadlines: Deadlines,
         result: InputRequiredResult,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
@@ -149,10 +146,10 @@ impl InputRequired {
             return Err(InputError::TooMuchToKeep { limit: config.max_kept });
         }
         if inputs.is_empty() {
-            return send_again(caller, deadlines, None, state.as_ref(), context).map_err(|(_, error)| error);
+            return send_again(caller, None, state.as_ref(), context).map_err(|(_, error)| error);
         }
         server_requests.request_inputs(InputOwner::Request(caller.key), Some(caller.key), inputs, context)?;
-        self.paused.push(PausedRequest { caller, deadlines, state });
+        self.paused.push(PausedRequest { caller, state });
         Ok(())
     }
 
@@ -164,8 +161,8 @@ impl InputRequired {
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
-        let Some(PausedRequest { caller, deadlines, state }) = self.resume(key) else { return };
-        if let Err((caller, error)) = send_again(caller, deadlines, Some(answers), state.as_ref(), context) {
+        let Some(PausedRequest { caller, state }) = self.resume(key) else { return };
+        if let Err((caller, error)) = send_again(caller, Some(answers), state.as_ref(), context) {
             fail(&caller, error, server_requests, context);
         }
     }
@@ -200,10 +197,10 @@ impl InputRequired {
     /// Ends the paused requests whose total deadline has passed.
     pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
-        while let Some(at) = self.paused.iter().position(|paused| paused.deadlines.total <= now) {
-            let PausedRequest { caller, deadlines, .. } = self.paused.remove(at);
+        while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
+            let PausedRequest { caller, .. } = self.paused.remove(at);
             server_requests.withdraw(InputOwner::Request(caller.key), context);
-            context.fail(caller.key, deadlines.error(caller.method, Deadline::Total));
+            context.fail(caller.key, caller.deadlines.error(caller.method, Deadline::Total));
         }
     }
 
@@ -242,7 +239,6 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
 /// Sends a request again under a new id, with the inputs and the state that the server wanted.
 fn send_again(
     caller: CallerRequest,
-    deadlines: Deadlines,
     answers: Option<&[u8]>,
     state: Option<&Json>,
     context: &mut Context<'_>,
@@ -264,7 +260,7 @@ fn send_again(
     };
     // Text that was written once can be written again.
     let _ = write::request(context.out, id, &caller.method, &params, meta);
-    context.requests.insert_again(caller, deadlines, context.now);
+    context.requests.insert_again(caller, context.now);
     Ok(())
 }
 

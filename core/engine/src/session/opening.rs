@@ -1,16 +1,21 @@
 //! Opens the connection: sends what the [handshake](super::handshake) decides, and keeps its deadlines.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::ConnectError;
+use super::closed::{Closed, ConnectError};
 use super::config::Config;
+use super::fault::RequestFault;
 use super::handshake::{Action, Handshake, Outcome};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
-use super::server::ServerInfo;
+use super::server_info::ServerInfo;
 use crate::json::append::{push, push_raw, push_string};
+use crate::json::from_json::FromJson;
 use crate::method::{Discover, Initialize, Method};
+use crate::rpc::RpcError;
+use crate::rpc::decode::{self, Answer};
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
@@ -27,10 +32,11 @@ pub(super) struct Opening {
 
 /// How the opening ended.
 #[derive(Debug)]
-pub(super) enum Opened {
-    To(Box<ServerInfo>),
+pub(super) enum OpeningEnd {
+    /// The connection is open.
+    Connected(Box<ServerInfo>),
     Failed(ConnectError),
-    /// The server ended on the probe: it is to be started again and spoken to in the legacy era.
+    /// The server ended the stream during the probe. The embedder restarts the server, and connects in the legacy era.
     Restart,
 }
 
@@ -59,7 +65,7 @@ impl Opening {
         self.silent_at.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
-    pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<Opened> {
+    pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
         } else if self.silent_at.is_some_and(|at| at <= context.now) {
@@ -71,39 +77,61 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Whether only the probe was sent, so that an error without an id is the answer to it.
+    /// Handles the response to a request of the opening.
+    pub(super) fn receive(
+        &mut self,
+        request: OpeningRequest,
+        id: u64,
+        message: &[u8],
+        context: &mut OpeningContext<'_>,
+    ) -> Option<OpeningEnd> {
+        let action = match request {
+            OpeningRequest::Discover => self.handshake.discovered(read_response(message, id)),
+            OpeningRequest::Initialize => self.handshake.initialized(read_response(message, id)),
+        };
+        self.perform(action, context)
+    }
+
+    /// Handles that a request of the opening failed without a response.
+    pub(super) fn fail(
+        &mut self,
+        request: OpeningRequest,
+        fault: RequestFault,
+        context: &mut OpeningContext<'_>,
+    ) -> Option<OpeningEnd> {
+        let action = match request {
+            OpeningRequest::Discover => self.handshake.discovered(Err(fault)),
+            OpeningRequest::Initialize => self.handshake.initialized(Err(fault)),
+        };
+        self.perform(action, context)
+    }
+
+    /// Returns whether `server/discover` is the only pending request, so that an error without an id is the response to it.
     pub(super) fn is_probing(&self) -> bool {
         self.handshake.is_probing()
     }
 
-    pub(super) fn discovered(
-        &mut self,
-        outcome: Outcome<DiscoverResult>,
-        context: &mut OpeningContext<'_>,
-    ) -> Option<Opened> {
-        let action = self.handshake.discovered(outcome);
-        self.perform(action, context)
+    /// Handles an error without an id while [`Self::is_probing`].
+    pub(super) fn probe_failed(&mut self, error: RpcError, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
+        context.requests.remove_opening(OpeningRequest::Discover);
+        self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
     }
 
-    pub(super) fn initialized(
-        &mut self,
-        outcome: Outcome<InitializeResult>,
-        context: &mut OpeningContext<'_>,
-    ) -> Option<Opened> {
-        let action = self.handshake.initialized(outcome);
-        self.perform(action, context)
+    /// Handles that the connection has ended. Returns `None` if the opening adds nothing to the reason.
+    pub(super) fn close(&mut self, reason: &Closed) -> Option<OpeningEnd> {
+        Some(OpeningEnd::Failed(match reason {
+            Closed::ByServer => match self.handshake.ended() {
+                Action::Restart => return Some(OpeningEnd::Restart),
+                Action::Fail(error) => error,
+                _ => ConnectError::Closed,
+            },
+            Closed::ByClient => ConnectError::Cancelled,
+            Closed::Failed(why) => ConnectError::Failed(Arc::clone(why)),
+            _ => return None,
+        }))
     }
 
-    /// Handles the end of the stream.
-    pub(super) fn stream_ended(&mut self) -> Opened {
-        match self.handshake.ended() {
-            Action::Restart => Opened::Restart,
-            Action::Fail(error) => Opened::Failed(error),
-            _ => Opened::Failed(ConnectError::Closed),
-        }
-    }
-
-    fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<Opened> {
+    fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         if !matches!(action, Action::Nothing) {
             self.silent_at = None;
         }
@@ -128,7 +156,7 @@ impl Opening {
             Action::OpenModern(version, result) => {
                 let implementation = result.implementation_in_meta();
                 let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-                Some(Opened::To(Box::new(ServerInfo {
+                Some(OpeningEnd::Connected(Box::new(ServerInfo {
                     era: Era::Modern,
                     protocol_version: version,
                     implementation: implementation.or(server_info),
@@ -142,7 +170,7 @@ impl Opening {
                     write::push_object(out, &())
                 });
                 let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                Some(Opened::To(Box::new(ServerInfo {
+                Some(OpeningEnd::Connected(Box::new(ServerInfo {
                     era: Era::Legacy,
                     protocol_version: version,
                     implementation,
@@ -150,8 +178,8 @@ impl Opening {
                     instructions,
                 })))
             }
-            Action::Fail(error) => Some(Opened::Failed(error)),
-            Action::Restart => Some(Opened::Restart),
+            Action::Fail(error) => Some(OpeningEnd::Failed(error)),
+            Action::Restart => Some(OpeningEnd::Restart),
         }
     }
 }
@@ -161,7 +189,16 @@ impl OpeningContext<'_> {
         let meta = Meta { protocol, ..Meta::default() };
         // The parameters are written by this crate and cannot fail to serialise.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
-        self.requests.insert(Owner::Opening(request), None);
+        self.requests.insert(Owner::Opening(request));
+    }
+}
+
+/// Decodes the response to a request of the opening.
+fn read_response<R: FromJson>(message: &[u8], id: u64) -> Outcome<R> {
+    match decode::answer::<R>(message, id) {
+        Ok(Answer::Result(result)) => Ok(result),
+        Ok(Answer::Error(error)) => Err(RequestFault::Server(error)),
+        Err(error) => Err(RequestFault::Invalid(error)),
     }
 }
 

@@ -5,7 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::error::SendError;
-use super::keys::RequestKey;
+use super::request_keys::RequestKey;
 use super::ticket::Ticket;
 use crate::cache::is_cacheable;
 use crate::json::append::{push_raw, push_string};

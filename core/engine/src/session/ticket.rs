@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 
 use super::error::CallError;
-use super::keys::RequestKey;
+use super::request_keys::RequestKey;
 use crate::method::Method;
 use crate::rpc::decode::{self, Answer};
 

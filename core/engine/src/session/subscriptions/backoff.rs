@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::changes::SubscriptionEnd;
+use super::event_queue::SubscriptionEnd;
 use crate::backoff::exponential;
 use crate::random::SplitMix64;
 use crate::time::Timestamp;

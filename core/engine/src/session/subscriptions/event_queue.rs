@@ -69,14 +69,14 @@ const MOST_BYTES: usize = 256 * 1024;
 /// What is still to be told, in order. However much a server tells, it is bounded: three lists, so many resources, and
 /// beginning and end.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct EventQueue {
     waiting: VecDeque<SubscriptionEvent>,
     /// How many resources are among it, and the bytes of their addresses.
     resources: usize,
     bytes: usize,
 }
 
-impl Changes {
+impl EventQueue {
     /// Takes in a change, or that it goes on or ends.
     pub(super) fn push(&mut self, event: SubscriptionEvent) {
         match &event {
@@ -139,13 +139,13 @@ mod tests {
         SubscriptionEvent::ResourceUpdated { uri: uri.into() }
     }
 
-    fn all(changes: &mut Changes) -> Vec<SubscriptionEvent> {
+    fn all(changes: &mut EventQueue) -> Vec<SubscriptionEvent> {
         core::iter::from_fn(|| changes.pop()).collect()
     }
 
     #[test]
     fn what_is_told_twice_is_one() {
-        let mut changes = Changes::default();
+        let mut changes = EventQueue::default();
         for _ in 0..3 {
             changes.push(updated("a"));
             changes.push(SubscriptionEvent::ToolsChanged);
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn too_many_are_one_word() {
-        let mut changes = Changes::default();
+        let mut changes = EventQueue::default();
         changes.push(SubscriptionEvent::PromptsChanged);
         for number in 0..100_000 {
             changes.push(updated(&format!("test://{number}")));
