@@ -45,9 +45,10 @@ use crate::json::from_json;
 use crate::rpc::RpcError;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// The result of one of the two requests.
+/// The response to `server/discover` or `initialize`, or why there is none.
 pub(super) type Outcome<R> = Result<R, RequestFault>;
 
+/// Returns the error of an opening whose request failed.
 fn refused(fault: RequestFault, method: &'static str) -> ConnectError {
     match fault {
         RequestFault::Server(error) => ConnectError::Refused { method, error },
@@ -57,7 +58,7 @@ fn refused(fault: RequestFault, method: &'static str) -> ConnectError {
     }
 }
 
-/// What the session is to do.
+/// The next action of the opening.
 #[derive(Debug)]
 pub(super) enum Action {
     Nothing,
@@ -69,6 +70,7 @@ pub(super) enum Action {
     Restart,
 }
 
+/// The state of the handshake, as in the table above. `Done` stands for Ready and Failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
@@ -79,15 +81,16 @@ enum State {
     Done,
 }
 
+/// The state machine of the handshake.
 #[derive(Debug)]
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: State,
-    /// `server/discover` was sent to a server that may be legacy.
+    /// Whether `server/discover` was sent to a server that may be legacy, which may end the stream instead of responding.
     probed: bool,
-    /// `server/discover` was sent again, with a version that the server named.
+    /// Whether `server/discover` was sent again with a version that the server suggested. That happens once.
     retried: bool,
-    /// What `initialize` was answered with, while `server/discover` may still succeed.
+    /// The error of `initialize`, kept while `server/discover` may still succeed. Set on the way from `Racing` to `Discovering`.
     refused: Option<ConnectError>,
 }
 
@@ -99,10 +102,12 @@ impl Handshake {
         Handshake { negotiate, state: State::New, probed: false, retried: false, refused: None }
     }
 
+    /// Returns whether the probe is the only pending request.
     pub(super) fn is_probing(&self) -> bool {
         self.state == State::Probing
     }
 
+    /// Starts the handshake.
     pub(super) fn start(&mut self) -> Action {
         match self.negotiate {
             Negotiate::Auto => {
@@ -117,7 +122,7 @@ impl Handshake {
         }
     }
 
-    /// The probe time has passed without an answer.
+    /// Handles that the server has not responded to the probe in time.
     pub(super) fn silence(&mut self) -> Action {
         if self.state != State::Probing {
             return Action::Nothing;
@@ -126,8 +131,9 @@ impl Handshake {
         Action::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
+    /// Handles the response to `server/discover`.
     pub(super) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
-        if let Some(version) = self.named_instead(&outcome) {
+        if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
             if self.state == State::Probing {
                 self.state = State::Discovering;
@@ -159,6 +165,7 @@ impl Handshake {
         }
     }
 
+    /// Handles the response to `initialize`.
     pub(super) fn initialized(&mut self, outcome: Outcome<InitializeResult>) -> Action {
         if !matches!(self.state, State::Racing | State::Initializing) {
             return Action::Nothing;
@@ -181,7 +188,7 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// The stream has ended.
+    /// Handles that the stream has ended.
     pub(super) fn ended(&mut self) -> Action {
         match self.state {
             State::Done => Action::Nothing,
@@ -193,7 +200,7 @@ impl Handshake {
         }
     }
 
-    /// It is given up, for a reason of this side.
+    /// Ends the handshake with an error.
     pub(super) fn fail(&mut self, error: ConnectError) -> Action {
         self.state = State::Done;
         Action::Fail(error)
@@ -209,7 +216,7 @@ impl Handshake {
         Action::SendInitialize(version)
     }
 
-    /// The server is modern, or knows of it: pick a version.
+    /// Chooses a version from the result of `server/discover`.
     fn choose(&mut self, result: DiscoverResult) -> Action {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
@@ -217,7 +224,7 @@ impl Handshake {
             return Action::OpenModern(version, result);
         }
         match common(Era::Legacy) {
-            // In a race `initialize` has been sent, and its answer will come.
+            // In a race, `initialize` is pending already.
             Some(_) if self.state == State::Racing => {
                 self.state = State::Initializing;
                 Action::Nothing
@@ -230,7 +237,7 @@ impl Handshake {
         }
     }
 
-    /// The probe was answered with an error: a modern one, or that of a server that does not know what it was asked.
+    /// Handles an error response to the probe, from a modern server or from a legacy server that does not know the method.
     fn probe_refused(&mut self, error: RpcError) -> Action {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
@@ -251,9 +258,9 @@ impl Handshake {
         }
     }
 
-    /// The modern version that the server names when it refuses the one that it was asked with. It may be the same: then the
-    /// server is asked once more, too (basic/versioning, "Protocol Version Negotiation").
-    fn named_instead(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
+    /// Returns the modern version that the server suggests in its refusal of a version (basic/versioning, "Protocol Version
+    /// Negotiation"). If the server suggests the refused version, the client tries that version once more.
+    fn suggested_version(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
         match outcome {
             Err(RequestFault::Server(error))
@@ -273,8 +280,8 @@ impl Handshake {
         }
     }
 
-    /// Which version a legacy session speaks, by what the server answered. A server that names none gets the one that it
-    /// was asked for.
+    /// Returns the version of a legacy session from the response to `initialize`. A response without a version accepts the
+    /// requested one.
     fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
         let asked = match self.negotiate {
             Negotiate::Version(version) => version,
@@ -287,6 +294,7 @@ impl Handshake {
         }
     }
 
+    /// Returns whether the configuration allows a version.
     fn allows(&self, version: ProtocolVersion) -> bool {
         match self.negotiate {
             Negotiate::Auto => true,
@@ -309,7 +317,7 @@ impl Handshake {
     }
 }
 
-/// `data.supported` of an error about versions.
+/// Returns `data.supported` of an error about versions.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
     from_json::from_str(data.member_text("supported")?)

@@ -1,4 +1,4 @@
-//! Opens the connection: sends what the [handshake](super::handshake) decides, and keeps its deadlines.
+//! [`Opening`]: sends the requests that the [handshake](super::handshake) decides on, and keeps its deadlines.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -20,17 +20,17 @@ use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// A connection that is being opened.
+/// The state of a connection that is being opened.
 #[derive(Debug)]
 pub(super) struct Opening {
     handshake: Handshake,
-    /// When it takes too long.
+    /// When [`Config::connect_timeout`] expires.
     connect_by: Timestamp,
-    /// When the server has not answered the probe for too long; only while it is probed.
-    silent_at: Option<Timestamp>,
+    /// When [`Config::probe_timeout`] expires. `None` unless the probe is pending.
+    probe_by: Option<Timestamp>,
 }
 
-/// How the opening ended.
+/// The result of the opening.
 #[derive(Debug)]
 pub(super) enum OpeningEnd {
     /// The connection is open.
@@ -40,7 +40,7 @@ pub(super) enum OpeningEnd {
     Restart,
 }
 
-/// What the opening works with.
+/// The state of the session that the opening works with.
 pub(super) struct OpeningContext<'a> {
     pub(super) now: Timestamp,
     pub(super) out: &'a mut Vec<u8>,
@@ -49,27 +49,30 @@ pub(super) struct OpeningContext<'a> {
 }
 
 impl Opening {
-    /// Sends the first request. Never ends the opening.
+    /// Sends the first request.
     pub(super) fn begin(context: &mut OpeningContext<'_>) -> Self {
         let mut opening = Opening {
             handshake: Handshake::new(context.config.negotiate),
             connect_by: context.now + context.config.connect_timeout,
-            silent_at: None,
+            probe_by: None,
         };
         let action = opening.handshake.start();
+        // The first action sends a request, and never ends the opening.
         let _ = opening.perform(action, context);
         opening
     }
 
+    /// Returns when to call [`Self::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Timestamp {
-        self.silent_at.map_or(self.connect_by, |at| at.min(self.connect_by))
+        self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
+    /// Handles the deadlines that have expired.
     pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
-        } else if self.silent_at.is_some_and(|at| at <= context.now) {
-            self.silent_at = None;
+        } else if self.probe_by.is_some_and(|at| at <= context.now) {
+            self.probe_by = None;
             self.handshake.silence()
         } else {
             Action::Nothing
@@ -131,14 +134,15 @@ impl Opening {
         }))
     }
 
+    /// Carries out an action of the handshake.
     fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         if !matches!(action, Action::Nothing) {
-            self.silent_at = None;
+            self.probe_by = None;
         }
         match action {
             Action::Nothing => None,
             Action::SendDiscover(version) => {
-                self.silent_at = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
+                self.probe_by = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
                 let fields = protocol_fields(context.config, version);
                 let no_params: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
                 context.send(OpeningRequest::Discover, Discover::NAME, no_params, &fields);
@@ -165,7 +169,7 @@ impl Opening {
                 })))
             }
             Action::OpenLegacy(version, result) => {
-                // It has no parameters that could fail to serialise.
+                // Empty parameters cannot fail to serialize.
                 let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
                     write::push_object(out, &())
                 });
@@ -187,7 +191,7 @@ impl Opening {
 impl OpeningContext<'_> {
     fn send(&mut self, request: OpeningRequest, method: &str, params: Push<'_>, protocol: &str) {
         let meta = Meta { protocol, ..Meta::default() };
-        // The parameters are written by this crate and cannot fail to serialise.
+        // These parameters cannot fail to serialize.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
         self.requests.insert(Owner::Opening(request));
     }
