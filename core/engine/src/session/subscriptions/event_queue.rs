@@ -1,4 +1,4 @@
-//! What a subscription has to tell, until somebody takes it.
+//! [`EventQueue`]: the events of a subscription that the embedder has not polled yet.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -9,14 +9,17 @@ use crate::session::closed::Closed;
 use crate::session::error::CallError;
 use crate::types::SubscriptionFilter;
 
-/// Something that happened on a subscription.
+/// An event of a subscription.
 ///
-/// Until it is taken, a change that is told twice is one: what changes says no more than that it is to be read again.
+/// A change that happens again before the embedder polls its event does not cause a second event. An event only says that
+/// the list or resource should be read again.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SubscriptionEvent {
-    /// The subscription is open, and this is the part of what was wanted that the server agreed to. Told first; told again
-    /// when a subscription that had been interrupted is open again, and then all of it may have changed meanwhile.
+    /// The subscription is open. Contains the part of the requested filter that the server accepted.
+    ///
+    /// The first event of a subscription. Comes again when an interrupted subscription is open again: everything in the filter
+    /// may have changed in the meantime.
     Acknowledged(SubscriptionFilter),
     /// The list of tools has changed.
     ToolsChanged,
@@ -26,26 +29,26 @@ pub enum SubscriptionEvent {
     ResourcesChanged,
     /// A resource has changed.
     ResourceUpdated {
-        /// Its address; may lie within the one that is watched.
+        /// The URI of the resource, which may lie below a resource of the filter.
         uri: String,
     },
-    /// More resources have changed than are kept apart while nobody takes them: all that are watched may have.
+    /// Too many resources have changed to list them. Every resource of the filter may have changed.
     ManyResourcesUpdated,
-    /// It is over. Told last.
+    /// The subscription has ended. The last event.
     Ended(SubscriptionEnd),
 }
 
-/// Why a subscription is over.
+/// Why a subscription has ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SubscriptionEnd {
-    /// This side ended it.
+    /// The client has closed the connection.
     ByClient,
-    /// The server ended it, and said so (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    /// The server has ended the subscription gracefully (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
     ByServer,
-    /// The server refused it, did not acknowledge it in time, or ended it with an error.
+    /// The server refused the subscription, did not acknowledge it in time, or ended it with an error.
     Failed(CallError),
-    /// The connection was lost, and the subscription with it.
+    /// The connection was lost.
     Dropped(Closed),
 }
 
@@ -60,71 +63,76 @@ impl fmt::Display for SubscriptionEnd {
     }
 }
 
-/// The most resources that are kept apart. 1,024: more than a person or a program looks at one by one.
-const MOST: usize = 1024;
+/// Maximum number of changed resources in the queue. 1,024: more than a person or a program looks at one by one.
+const MAX_RESOURCES: usize = 1024;
 
-/// The most bytes that their addresses may have together. 256 KiB: that many addresses of usual length, with room.
-const MOST_BYTES: usize = 256 * 1024;
+/// Maximum size of their URIs in bytes. 256 KiB suffices for the maximum number of URIs of usual length.
+const MAX_URI_BYTES: usize = 256 * 1024;
 
-/// What is still to be told, in order. However much a server tells, it is bounded: three lists, so many resources, and
-/// beginning and end.
+/// A bounded queue of events.
+///
+/// The queue contains at most one event for each list, one acknowledgment, one end, and either `MAX_RESOURCES` changed
+/// resources or [`SubscriptionEvent::ManyResourcesUpdated`].
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
-    waiting: VecDeque<SubscriptionEvent>,
-    /// How many resources are among it, and the bytes of their addresses.
+    events: VecDeque<SubscriptionEvent>,
+    /// The number of [`SubscriptionEvent::ResourceUpdated`] in the queue.
     resources: usize,
-    bytes: usize,
+    /// The size of their URIs in bytes.
+    uri_bytes: usize,
 }
 
 impl EventQueue {
-    /// Takes in a change, or that it goes on or ends.
+    /// Adds an event, unless the queue contains an event for the same change.
     pub(super) fn push(&mut self, event: SubscriptionEvent) {
         match &event {
             SubscriptionEvent::Acknowledged(_) => {
-                // What was told before is still to be told after it.
-                self.waiting.retain(|waiting| !matches!(waiting, SubscriptionEvent::Acknowledged(_)));
-                return self.waiting.push_front(event);
+                // The acknowledgment comes before all changes.
+                self.events.retain(|queued| !matches!(queued, SubscriptionEvent::Acknowledged(_)));
+                return self.events.push_front(event);
             }
             SubscriptionEvent::ResourceUpdated { uri } => {
-                let is_told = |waiting: &SubscriptionEvent| match waiting {
+                let covers = |queued: &SubscriptionEvent| match queued {
                     SubscriptionEvent::ManyResourcesUpdated => true,
-                    SubscriptionEvent::ResourceUpdated { uri: waiting } => waiting == uri,
+                    SubscriptionEvent::ResourceUpdated { uri: queued } => queued == uri,
                     _ => false,
                 };
-                if self.waiting.iter().any(is_told) {
+                if self.events.iter().any(covers) {
                     return;
                 }
-                if self.resources == MOST || self.bytes + uri.len() > MOST_BYTES {
-                    return self.lump();
+                if self.resources == MAX_RESOURCES || self.uri_bytes + uri.len() > MAX_URI_BYTES {
+                    return self.merge_resources();
                 }
                 self.resources += 1;
-                self.bytes += uri.len();
+                self.uri_bytes += uri.len();
             }
             SubscriptionEvent::Ended(_) => {}
-            // That a list has changed is said by the variant alone.
-            list if self.waiting.iter().any(|waiting| discriminant(waiting) == discriminant(list)) => return,
+            // The events of list changes have no content.
+            list if self.events.iter().any(|queued| discriminant(queued) == discriminant(list)) => return,
             _ => {}
         }
-        self.waiting.push_back(event);
+        self.events.push_back(event);
     }
 
+    /// Removes the first event.
     pub(super) fn pop(&mut self) -> Option<SubscriptionEvent> {
-        let event = self.waiting.pop_front()?;
+        let event = self.events.pop_front()?;
         if let SubscriptionEvent::ResourceUpdated { uri } = &event {
             self.resources -= 1;
-            self.bytes -= uri.len();
+            self.uri_bytes -= uri.len();
         }
-        if self.waiting.is_empty() {
-            // A burst is not to be paid for as long as the subscription lives.
-            self.waiting.shrink_to(4);
+        if self.events.is_empty() {
+            // Free the memory of a burst, as a subscription may last for long.
+            self.events.shrink_to(4);
         }
         Some(event)
     }
 
-    fn lump(&mut self) {
-        self.waiting.retain(|event| !matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
-        (self.resources, self.bytes) = (0, 0);
-        self.waiting.push_back(SubscriptionEvent::ManyResourcesUpdated);
+    /// Replaces the events of all changed resources by one.
+    fn merge_resources(&mut self) {
+        self.events.retain(|event| !matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
+        (self.resources, self.uri_bytes) = (0, 0);
+        self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
     }
 }
 
@@ -139,38 +147,38 @@ mod tests {
         SubscriptionEvent::ResourceUpdated { uri: uri.into() }
     }
 
-    fn all(changes: &mut EventQueue) -> Vec<SubscriptionEvent> {
-        core::iter::from_fn(|| changes.pop()).collect()
+    fn all(queue: &mut EventQueue) -> Vec<SubscriptionEvent> {
+        core::iter::from_fn(|| queue.pop()).collect()
     }
 
     #[test]
-    fn what_is_told_twice_is_one() {
-        let mut changes = EventQueue::default();
+    fn a_repeated_change_is_one_event() {
+        let mut queue = EventQueue::default();
         for _ in 0..3 {
-            changes.push(updated("a"));
-            changes.push(SubscriptionEvent::ToolsChanged);
-            changes.push(updated("b"));
+            queue.push(updated("a"));
+            queue.push(SubscriptionEvent::ToolsChanged);
+            queue.push(updated("b"));
         }
-        assert_eq!(all(&mut changes), [updated("a"), SubscriptionEvent::ToolsChanged, updated("b")]);
-        changes.push(updated("a"));
-        assert_eq!(all(&mut changes), [updated("a")], "once it was taken, it can change again");
+        assert_eq!(all(&mut queue), [updated("a"), SubscriptionEvent::ToolsChanged, updated("b")]);
+        queue.push(updated("a"));
+        assert_eq!(all(&mut queue), [updated("a")], "after the event was polled, the resource can change again");
     }
 
     #[test]
-    fn too_many_are_one_word() {
-        let mut changes = EventQueue::default();
-        changes.push(SubscriptionEvent::PromptsChanged);
+    fn too_many_resources_are_one_event() {
+        let mut queue = EventQueue::default();
+        queue.push(SubscriptionEvent::PromptsChanged);
         for number in 0..100_000 {
-            changes.push(updated(&format!("test://{number}")));
+            queue.push(updated(&format!("test://{number}")));
         }
-        assert_eq!(all(&mut changes), [SubscriptionEvent::PromptsChanged, SubscriptionEvent::ManyResourcesUpdated]);
-        let long = "x".repeat(MOST_BYTES / 4);
+        assert_eq!(all(&mut queue), [SubscriptionEvent::PromptsChanged, SubscriptionEvent::ManyResourcesUpdated]);
+        let long = "x".repeat(MAX_URI_BYTES / 4);
         for number in 0..4 {
-            changes.push(updated(&format!("{long}{number}")));
+            queue.push(updated(&format!("{long}{number}")));
         }
-        assert_eq!(all(&mut changes), [SubscriptionEvent::ManyResourcesUpdated]);
-        changes.push(updated("a"));
-        assert_eq!(all(&mut changes), [updated("a")]);
-        assert_eq!((changes.resources, changes.bytes), (0, 0));
+        assert_eq!(all(&mut queue), [SubscriptionEvent::ManyResourcesUpdated]);
+        queue.push(updated("a"));
+        assert_eq!(all(&mut queue), [updated("a")]);
+        assert_eq!((queue.resources, queue.uri_bytes), (0, 0));
     }
 }
