@@ -693,8 +693,7 @@ impl Session {
                 self.subscriptions.listening_ended(key, end, context!(self, now, out));
             }
             Owner::ResourceSubscribe => {
-                let error = fault.into_error("resources/subscribe".into());
-                self.subscriptions.resource_failed(id, error, context!(self, now, out));
+                self.subscriptions.resource_failed(id, fault, context!(self, now, out));
             }
             Owner::Nobody => {}
             #[cfg(feature = "http")]

@@ -36,6 +36,7 @@ use super::closed::Closed;
 use super::context::Context;
 use super::error::{CallError, Deadline, SendError};
 use super::event::{Event, Notification};
+use super::fault::RequestFault;
 use super::keys::SubscriptionKey;
 use super::prepared::send_error;
 use super::requests::Owner;
@@ -297,8 +298,8 @@ impl Subscriptions {
     }
 
     /// Handles that `resources/subscribe` ended without an answer.
-    pub(super) fn resource_failed(&mut self, id: u64, error: CallError, context: &mut Context<'_>) {
-        self.resources.failed(id, error);
+    pub(super) fn resource_failed(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
+        self.resources.failed(id, fault);
         self.settle(context);
     }
 
@@ -313,26 +314,24 @@ impl Subscriptions {
         if self.table.is_empty() {
             return;
         }
-        let event = match notification {
-            Notification::ToolsChanged => SubscriptionEvent::ToolsChanged,
-            Notification::PromptsChanged => SubscriptionEvent::PromptsChanged,
-            Notification::ResourcesChanged => SubscriptionEvent::ResourcesChanged,
-            Notification::ResourceUpdated(updated) => SubscriptionEvent::ResourceUpdated { uri: updated.uri.clone() },
-            Notification::Other { method, .. } if method == "notifications/subscriptions/acknowledged" => {
-                return self.acknowledged(message, context);
-            }
-            _ => return,
-        };
+        if let Notification::Other { method, .. } = notification
+            && method == "notifications/subscriptions/acknowledged"
+        {
+            return self.acknowledged(message, context);
+        }
         if context.connection.is_era(Era::Legacy) {
             for subscription in &mut self.table {
-                if subscription.wants_in_legacy_era(&event) {
-                    subscription.report(event.clone(), context);
+                if let Some(change) = change_in(notification)
+                    && subscription.wants_in_legacy_era(&change)
+                {
+                    subscription.report(change, context);
                 }
             }
-        } else if let Some(at) = subscription_id(message).and_then(|id| self.position_of_id(id))
-            && self.table[at].wants(&event)
+        } else if let Some(change) = change_in(notification)
+            && let Some(at) = subscription_id(message).and_then(|id| self.position_of_id(id))
+            && self.table[at].wants(&change)
         {
-            self.table[at].report(event, context);
+            self.table[at].report(change, context);
         }
     }
 
@@ -401,7 +400,10 @@ impl Subscriptions {
             match self.resources.settled(&self.table[at].wanted) {
                 Settled::NotYet => {}
                 Settled::Acknowledged(filter) => self.table[at].opened(None, filter, context),
-                Settled::Refused(error) => self.ended(at, SubscriptionEnd::Failed(error), context),
+                Settled::Refused(fault) => {
+                    let error = fault.into_error(Subscribe::NAME.into());
+                    self.ended(at, SubscriptionEnd::Failed(error), context);
+                }
             }
         }
         // A refusal is kept for the subscriptions that still open; later ones ask again.
@@ -496,6 +498,17 @@ impl Subscription {
                 _ => true,
             }
     }
+}
+
+/// Returns the change that a notification reports, if subscriptions are about changes of that kind.
+fn change_in(notification: &Notification) -> Option<SubscriptionEvent> {
+    Some(match notification {
+        Notification::ToolsChanged => SubscriptionEvent::ToolsChanged,
+        Notification::PromptsChanged => SubscriptionEvent::PromptsChanged,
+        Notification::ResourcesChanged => SubscriptionEvent::ResourcesChanged,
+        Notification::ResourceUpdated(updated) => SubscriptionEvent::ResourceUpdated { uri: updated.uri.clone() },
+        _ => return None,
+    })
 }
 
 /// Returns the id of the subscription that a notification names.

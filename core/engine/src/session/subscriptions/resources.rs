@@ -9,7 +9,8 @@ use crate::method::{Method, Subscribe, Unsubscribe};
 use crate::rpc::decode::{self, Answer};
 use crate::rpc::write;
 use crate::session::context::Context;
-use crate::session::error::{CallError, SendError};
+use crate::session::error::SendError;
+use crate::session::fault::RequestFault;
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
 use crate::sorted::Sorted;
@@ -31,11 +32,8 @@ enum Watch {
     Requested(u64),
     Granted,
     /// Kept until the subscriptions that wait for it know.
-    Refused(Refusal),
+    Refused(RequestFault),
 }
-
-/// Why the server does not watch a resource.
-type Refusal = alloc::boxed::Box<CallError>;
 
 /// How a subscription stands, by the answers for its resources.
 pub(super) enum Settled {
@@ -44,7 +42,7 @@ pub(super) enum Settled {
     /// The part of it that the server agreed to.
     Acknowledged(SubscriptionFilter),
     /// Nothing of it is left, for this reason.
-    Refused(CallError),
+    Refused(RequestFault),
 }
 
 impl Resources {
@@ -101,18 +99,17 @@ impl Resources {
 
     /// Handles the answer to `resources/subscribe`.
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
-        let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
             Ok(Answer::Result(())) => Watch::Granted,
-            Ok(Answer::Error(error)) => Watch::Refused(Refusal::new(CallError::Server { method: method(), error })),
-            Err(error) => Watch::Refused(Refusal::new(CallError::Invalid { method: method(), error })),
+            Ok(Answer::Error(error)) => Watch::Refused(RequestFault::Server(error)),
+            Err(error) => Watch::Refused(RequestFault::Invalid(error)),
         };
         self.set(id, watch);
     }
 
     /// Handles that `resources/subscribe` ended without an answer.
-    pub(super) fn failed(&mut self, id: u64, error: CallError) {
-        self.set(id, Watch::Refused(Refusal::new(error)));
+    pub(super) fn failed(&mut self, id: u64, fault: RequestFault) {
+        self.set(id, Watch::Refused(fault));
     }
 
     /// Asks the server once more to watch what it had agreed to.
@@ -136,13 +133,13 @@ impl Resources {
         let granted =
             uris.iter().filter(|uri| matches!(self.by_uri.get(*uri), Some(Watch::Granted))).cloned().collect();
         let refusal = uris.iter().find_map(|uri| match self.by_uri.get(uri) {
-            Some(Watch::Refused(error)) => Some((**error).clone()),
+            Some(Watch::Refused(fault)) => Some(fault),
             _ => None,
         });
         let lists = lists_in_both(wanted, &self.declared);
         let acknowledged = SubscriptionFilter { resource_subscriptions: granted, ..lists };
         match refusal.filter(|_| acknowledged.is_empty()) {
-            Some(error) => Settled::Refused(error),
+            Some(fault) => Settled::Refused(fault.clone()),
             None => Settled::Acknowledged(acknowledged),
         }
     }
