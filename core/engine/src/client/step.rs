@@ -1,25 +1,26 @@
-//! What a machine says to its adapter.
+//! [`Step`]: what the adapter of a state machine has to do next.
 
 use crate::session::{CallError, RequestKey, SendError};
 
-/// What an adapter has to do next.
+/// What the adapter of a state machine has to do next.
 #[derive(Debug)]
-#[must_use = "the machine waits for it"]
+#[must_use = "the state machine waits for this step"]
 pub enum Step<T> {
-    /// Send what the engine has to send, wait for the reply to this request, and hand it in with `receive`.
+    /// Send the bytes of the engine, wait for the reply to this request, and pass the reply to `receive`.
     Wait(RequestKey),
-    /// Read what the server has sent by now, handle its events, and poll again. An adapter that always reads polls again at once.
+    /// Read what has arrived from the server, handle the events, and poll again. An adapter that reads all the time polls again
+    /// at once.
     Drain,
-    /// Take the result. The machine is not polled again.
+    /// Take the result. Do not poll the machine again.
     Done(T),
 }
 
-/// Why a machine ended without its result.
+/// Why a state machine ended without a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RequestError {
-    /// A request was not sent.
+    /// The engine did not send a request.
     NotSent(SendError),
-    /// A request was sent and failed, or was known to fail.
+    /// A request failed, or would fail for a reason that the client knows already.
     Failed(CallError),
 }
 
