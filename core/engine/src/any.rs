@@ -17,10 +17,7 @@ use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 /// no dispatch.
 #[cfg_attr(
     feature = "http",
-    expect(
-        clippy::large_enum_variant,
-        reason = "there is one for each connection, and streams are to pay nothing for HTTP"
-    )
+    expect(clippy::large_enum_variant, reason = "a box would cost an allocation for each byte stream")
 )]
 #[non_exhaustive]
 pub enum AnyEngine {
