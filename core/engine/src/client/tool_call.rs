@@ -31,7 +31,7 @@ enum State<'t, M: Method> {
     New {
         /// Whether a search before the call has ended.
         has_searched: bool,
-        /// Whether the adapter has read what has arrived, after the list did not contain the tool.
+        /// Whether the adapter has read its input since [`KnownTools`] was found not to contain the tool.
         has_drained: bool,
     },
     /// A search before the call.

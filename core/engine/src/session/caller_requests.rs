@@ -243,7 +243,7 @@ impl CallerRequests {
         self.tasks.fail(call, request, id, error, server_requests, context);
     }
 
-    /// Handles progress that the server reports under a wire id. Returns the request, if its caller wants to know.
+    /// Handles a progress notification with this token. Returns the request, if its caller asked for progress.
     pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
@@ -253,7 +253,7 @@ impl CallerRequests {
         self.tasks.notified(task, server_requests, context);
     }
 
-    /// Makes cached and expected responses stale, if a notification says that their contents have changed.
+    /// Invalidates the cached and pending responses whose content a notification reports as changed.
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }
