@@ -17,7 +17,10 @@ use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 /// no dispatch.
 #[cfg_attr(
     feature = "http",
-    expect(clippy::large_enum_variant, reason = "a box would cost an allocation for each byte stream")
+    expect(
+        clippy::large_enum_variant,
+        reason = "there is one engine per connection, and boxing it would cost streams an indirection"
+    )
 )]
 #[non_exhaustive]
 pub enum AnyEngine {
@@ -50,12 +53,12 @@ macro_rules! stream {
     };
 }
 
-/// Methods of byte streams. For HTTP they do nothing and return empty buffers.
+/// Methods of byte streams. For HTTP they do nothing, and there is nothing to read or write.
 impl AnyEngine {
     /// See [`stdio::Engine::space`].
     #[inline]
-    pub fn space(&mut self) -> &mut [u8] {
-        stream!(self, engine => engine.space(), &mut [])
+    pub fn space(&mut self) -> Option<&mut [u8]> {
+        stream!(self, engine => engine.space(), None)
     }
 
     /// See [`stdio::Engine::receive`].

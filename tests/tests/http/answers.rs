@@ -59,6 +59,54 @@ fn json_and_streams_say_the_same() {
 }
 
 #[test]
+fn a_byte_order_mark_before_a_message_is_skipped() {
+    let ways: [fn(&Asked, &mut Says); 4] = [
+        |asked, says| {
+            says.json(200, format!("\u{feff}{}", asked.result(&web::said("x"))));
+        },
+        |asked, says| {
+            says.stream().event(format!("\u{feff}{}", asked.result(&web::said("x")))).end();
+        },
+        |asked, says| {
+            says.stream().body("\u{feff}: hello\n").event("\u{feff}").event(asked.result(&web::said("x"))).end();
+        },
+        // The last event lacks its blank line.
+        |asked, says| {
+            says.stream().body(format!("data: \u{feff}{}", asked.result(&web::said("x")))).end();
+        },
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        for size in [1, 2, usize::MAX] {
+            let mut web = modern(way).in_pieces_of(size);
+            let ticket = web.echo();
+            assert_eq!(web.text(ticket), "x", "way {number}, pieces of {size}");
+            assert_eq!(web.happened(), Vec::<&Event>::new(), "way {number}");
+        }
+    }
+    for size in [1, 2, usize::MAX] {
+        let mut web = modern(|asked, says| {
+            let error = asked.response(r#""error":{"code":-32602,"message":"no such tool"}"#);
+            says.json(400, format!("\u{feff}{error}"));
+        })
+        .in_pieces_of(size);
+        let ticket = web.echo();
+        let error = web.error(ticket);
+        assert!(matches!(&error, CallError::Server { error, .. } if error.code == -32602), "{error:?}");
+
+        let mut config = Config::default();
+        config.max_message = 1000;
+        let too_long = web::modern(|asked, says| {
+            says.json(200, format!("\u{feff}{}", asked.result(&web::said(&"x".repeat(5000)))));
+        });
+        let mut web = Web::ready(config, too_long).in_pieces_of(size);
+        let ticket = web.echo();
+        let CallError::Invalid { error, .. } = web.error(ticket) else { panic!("pieces of {size}") };
+        assert_eq!(error.kind, PeerErrorKind::TooLong { limit: 1000 });
+        assert!(error.excerpt.starts_with("{\"jsonrpc\""), "{}", error.excerpt);
+    }
+}
+
+#[test]
 fn what_a_stream_tells_on_the_way_comes_first() {
     let mut web = modern(|asked, says| {
         says.stream();

@@ -1,4 +1,4 @@
-//! [`Step`]: what the adapter of a state machine has to do next.
+//! [`Step`]: what the adapter of a state machine has to do next. [`RequestError`]: why the machine failed.
 
 use crate::session::{CallError, RequestKey, SendError};
 
@@ -6,32 +6,24 @@ use crate::session::{CallError, RequestKey, SendError};
 #[derive(Debug)]
 #[must_use = "the state machine waits for this step"]
 pub enum Step<T> {
-    /// Send the bytes of the engine, wait for the reply to this request, and pass the reply to `receive`.
+    /// Write the engine's pending bytes, wait for the reply to this request, and pass it to the machine with `receive`.
     Wait(RequestKey),
-    /// Read what has arrived from the server, handle the events, and poll again. An adapter that reads all the time polls again
-    /// at once.
+    /// Read the bytes that the server has sent already, handle their events, and poll the machine again. An adapter that
+    /// reads in the background polls again at once.
     Drain,
     /// Take the result. Do not poll the machine again.
     Done(T),
 }
 
-/// Why a state machine ended without a result.
-#[derive(Clone, Debug, PartialEq)]
+/// The error of a machine that ended without its result.
+///
+/// It is exhaustive: a request was either sent or not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// The engine did not send a request.
-    NotSent(SendError),
-    /// A request failed, or would fail for a reason that the client knows already.
-    Failed(CallError),
-}
-
-impl From<SendError> for RequestError {
-    fn from(error: SendError) -> Self {
-        RequestError::NotSent(error)
-    }
-}
-
-impl From<CallError> for RequestError {
-    fn from(error: CallError) -> Self {
-        RequestError::Failed(error)
-    }
+    /// The request was not sent.
+    #[error(transparent)]
+    NotSent(#[from] SendError),
+    /// The request was sent and failed, or was known to fail.
+    #[error(transparent)]
+    Failed(#[from] CallError),
 }

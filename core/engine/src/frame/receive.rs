@@ -11,6 +11,8 @@ use core::ops::Range;
 
 use memchr::memchr;
 
+use crate::text::BOM;
+
 /// Initial buffer size of an idle connection, in bytes: cheap to allocate, and enough for most responses.
 const INITIAL_SIZE: usize = 1024;
 
@@ -75,7 +77,7 @@ impl Line<'_> {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each for itself, and none of them a state of another")]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 #[derive(Debug)]
 pub(crate) struct Receive {
     data: Vec<u8>,
@@ -85,7 +87,6 @@ pub(crate) struct Receive {
     max_message: usize,
     /// Last bytes of the overlong line that is being discarded; `None` otherwise.
     discarding: Option<Vec<u8>>,
-    is_first_line: bool,
     /// Whether a read has filled the initial buffer, so that the next one starts larger.
     has_filled_initial: bool,
     /// Whether a large buffer is kept because the last message was large too.
@@ -103,19 +104,19 @@ impl Receive {
             end: 0,
             max_message,
             discarding: None,
-            is_first_line: true,
             has_filled_initial: false,
             expects_large: false,
             has_no_line: true,
         }
     }
 
-    /// Returns the space for the next read. The space is empty if the buffer is full and lines are waiting: stop
-    /// reading until they are taken.
-    pub(crate) fn space(&mut self) -> &mut [u8] {
+    /// Returns the space for the next read, which is never empty, or `None` if the buffer is full of waiting lines.
+    ///
+    /// After [`Receive::next`] has returned `None`, there is space.
+    pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
-        let end = self.end;
-        &mut self.data[end..]
+        let space = &mut self.data[self.end..];
+        (!space.is_empty()).then_some(space)
     }
 
     /// Frees the small buffer if it is empty.
@@ -215,8 +216,8 @@ impl Receive {
             }
             let Some(newline) = newline else {
                 self.scanned = self.end;
-                // Report the line only once all `HEAD_LEN` bytes have arrived.
-                if self.end - self.start > self.max_message.max(HEAD_LEN) {
+                // Report the line only once its head has arrived.
+                if self.end - self.start > self.max_message.max(BOM.len() + HEAD_LEN) {
                     return Some(self.begin_discarding());
                 }
                 self.has_no_line = true;
@@ -227,7 +228,7 @@ impl Receive {
             self.start = newline + 1;
             self.scanned = self.start;
             if range.len() > self.max_message {
-                let head = self.data[range.start..range.start + HEAD_LEN.min(range.len())].to_vec();
+                let head = head(&self.data[range.clone()]);
                 let tail = self.data[range.end - TAIL_LEN.min(range.len())..range.end].to_vec();
                 self.discarding = Some(tail);
                 // The line is complete, so the next call reports its end.
@@ -254,10 +255,10 @@ impl Receive {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Trims a trailing carriage return and whitespace, and the byte order mark at the start of the stream.
-    fn trim(&mut self, mut range: Range<usize>) -> Range<usize> {
-        if core::mem::take(&mut self.is_first_line) && self.data[range.clone()].starts_with(b"\xef\xbb\xbf") {
-            range.start += 3;
+    /// Trims a byte order mark before the line, and whitespace and a carriage return after it.
+    fn trim(&self, mut range: Range<usize>) -> Range<usize> {
+        if self.data[range.clone()].starts_with(BOM) {
+            range.start += BOM.len();
         }
         while range.end > range.start && matches!(self.data[range.end - 1], b'\r' | b' ' | b'\t') {
             range.end -= 1;
@@ -266,7 +267,7 @@ impl Receive {
     }
 
     fn begin_discarding(&mut self) -> Input<'static> {
-        let head = self.data[self.start..self.end][..HEAD_LEN].to_vec();
+        let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
         self.discarding = Some(tail);
         self.release();
@@ -283,9 +284,14 @@ impl Receive {
         self.scanned = self.start;
         self.has_no_line = newline.is_none();
         newline?;
-        self.is_first_line = false;
         self.discarding.take().map(|tail| Input::OverlongEnd { tail })
     }
+}
+
+/// Returns the first bytes of an overlong line, without a byte order mark.
+fn head(line: &[u8]) -> Vec<u8> {
+    let line = line.strip_prefix(BOM).unwrap_or(line);
+    line[..HEAD_LEN.min(line.len())].to_vec()
 }
 
 #[cfg(test)]
@@ -300,9 +306,8 @@ mod tests {
         let mut seen = Vec::new();
         for mut piece in bytes.chunks(size) {
             while !piece.is_empty() {
-                let space = receive.space();
+                let space = receive.space().expect("every line was taken");
                 let n = space.len().min(piece.len());
-                assert!(n > 0, "no space although every line was taken");
                 space[..n].copy_from_slice(&piece[..n]);
                 receive.filled(n);
                 piece = &piece[n..];
@@ -325,11 +330,13 @@ mod tests {
     #[test]
     fn lines_do_not_depend_on_the_pieces() {
         let big = "x".repeat(200_000);
-        let text = alloc::format!("\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\nrest");
+        let text = alloc::format!(
+            "\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\r\n\u{feff}\n\u{feff}\u{feff}five\n\u{feff}rest"
+        );
         for size in [1, 2, 3, 7, 4096, 70_000, text.len()] {
             assert_eq!(
                 run(text.as_bytes(), size, 1 << 20),
-                ["one", "two", &big, "three", "\u{feff}four", "rest"],
+                ["one", "two", &big, "three", "four", "\u{feff}five", "rest"],
                 "{size}"
             );
         }
@@ -366,15 +373,14 @@ mod tests {
         let big = alloc::vec![b'x'; 4 << 20];
         let mut rest = &big[..];
         while !rest.is_empty() {
-            let space = receive.space();
+            let space = receive.space().expect("the line goes on");
             let n = space.len().min(rest.len());
-            assert!(n > 0, "no space for a line that goes on");
             space[..n].copy_from_slice(&rest[..n]);
             receive.filled(n);
             rest = &rest[n..];
             assert!(receive.next().is_none());
         }
-        let space = receive.space();
+        let space = receive.space().expect("the line goes on");
         space[..5].copy_from_slice(b"\nnext");
         receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
@@ -388,8 +394,9 @@ mod tests {
     fn a_large_buffer_is_kept_for_a_large_message_only() {
         let mut receive = Receive::new(64 << 20);
         receive.recycle(alloc::vec![0; 1 << 20]);
-        assert!(receive.space().len() == 1 << 20);
-        receive.space()[..2].copy_from_slice(b"x\n");
+        let space = receive.space().expect("the buffer is empty");
+        assert!(space.len() == 1 << 20);
+        space[..2].copy_from_slice(b"x\n");
         receive.filled(2);
         assert!(matches!(receive.next(), Some(Input::Line(_))));
         assert!(receive.next().is_none());
@@ -402,16 +409,15 @@ mod tests {
     fn a_reader_that_does_not_take_lines_gets_no_space() {
         let mut receive = Receive::new(1000);
         let mut total = 0;
-        loop {
-            let space = receive.space();
-            if space.is_empty() {
-                break;
-            }
+        while let Some(space) = receive.space() {
+            assert!(!space.is_empty(), "a read into no space would look like the end of the stream");
             space.fill(b'\n');
             let n = space.len();
             receive.filled(n);
             total += n;
             assert!(total < 1 << 20);
         }
+        while receive.next().is_some() {}
+        assert!(receive.space().is_some_and(|space| !space.is_empty()), "every line was taken");
     }
 }

@@ -26,6 +26,13 @@ pub(crate) enum Mismatch {
         /// The name of the object, if it has one.
         name: Option<String>,
     },
+    /// The value is an object with a member whose value its type does not allow.
+    Member {
+        /// What is wrong with the member.
+        reason: Cow<'static, str>,
+        /// The key of the member.
+        key: &'static str,
+    },
 }
 
 impl Mismatch {
@@ -33,7 +40,7 @@ impl Mismatch {
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
-            Mismatch::Object { reason, .. } => reason,
+            Mismatch::Object { reason, .. } | Mismatch::Member { reason, .. } => reason,
         }
     }
 }
@@ -49,7 +56,8 @@ pub(crate) trait FromJson: Sized {
 
 /// Reads a value and fails if it is not a `T`.
 pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
-    T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED))
+    let start = reader.position();
+    T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
 }
 
 /// Reads a value that must be a `T` from any deserializer of a self-describing format.
@@ -70,10 +78,34 @@ macro_rules! impl_deserialize {
 }
 pub(crate) use impl_deserialize;
 
+/// Returns the error for a value that had to be `expected`. The value's text is `text`, and starts at byte `start`.
 #[cold]
 #[inline(never)]
-fn mismatch_error(mismatch: Mismatch, expected: &str) -> ReadError {
-    ReadError::new(mismatch.reason(expected))
+fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
+    let place = match mismatch {
+        Mismatch::Member { key, .. } => last_member_end(text, key),
+        _ => None,
+    };
+    let error = ReadError::new(mismatch.reason(expected));
+    match place {
+        Some(place) => error.located(start + place),
+        None => error,
+    }
+}
+
+/// Returns the position after the last member called `key` of an object.
+fn last_member_end(object: &str, key: &str) -> Option<usize> {
+    let mut end = None;
+    let mut reader = Reader::new(object);
+    reader.next_byte();
+    let members = reader.members(&mut |name, reader| {
+        reader.skip()?;
+        if name == key {
+            end = Some(reader.position());
+        }
+        Ok(())
+    });
+    members.ok().and(end)
 }
 
 /// Reads a complete text. Returns `None` if it is not JSON or not a `T`.

@@ -16,10 +16,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::closed::Closed;
 use super::config::{Config, RequestOptions};
-use super::context::Context;
-use super::error::{CallError, SendError};
+use super::context::{Context, timed_out};
+use super::error::{CallError, Closed, SendError};
 use super::event::{Event, Message, Notification};
 use super::input_required::{self, InputRequired};
 use super::prepared::{Caching, send_error};
@@ -177,7 +176,7 @@ impl CallerRequests {
                 || self.tasks.cancel(key, server_requests, context);
         };
         let Some(Owner::Caller(caller)) = context.requests.abandon(id) else { return false };
-        context.send_cancelled(id, reason.unwrap_or("the caller gave up"));
+        context.send_cancelled(id, reason);
         context.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
@@ -286,17 +285,22 @@ impl CallerRequests {
     /// Ends the requests that have missed a deadline, and sends the requests about tasks that are due.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
-            context.send_cancelled(id, "timed out");
+            let deadlines = match &owner {
+                Owner::Caller(caller) => caller.deadlines,
+                Owner::Task { deadlines, .. } => *deadlines,
+                // The others have no deadlines in the table.
+                _ => continue,
+            };
+            context.send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
             match owner {
                 Owner::Caller(caller) => {
-                    let error = caller.deadlines.error(caller.method.clone(), missed);
+                    let error = deadlines.error(caller.method.clone(), missed);
                     self.fail(caller, error, context);
                 }
-                Owner::Task { call, request, deadlines } => {
+                Owner::Task { call, request, .. } => {
                     let error = deadlines.error(request.method().into(), missed);
                     self.tasks.fail(call, request, id, error, server_requests, context);
                 }
-                // The others have no deadlines in the table.
                 _ => {}
             }
         }

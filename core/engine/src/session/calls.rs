@@ -175,7 +175,9 @@ impl<'e> Calls<'e> {
     /// Cancels a request, which ends with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if the request
     /// had ended already.
     ///
-    /// Sends `notifications/cancelled` to the server, with the reason if there is one.
+    /// Sends `notifications/cancelled` with the reason, if one is given. Servers write the reason to their logs, and may show
+    /// it to people. Over HTTP, modern servers get no reason: the response stream of the request is closed instead.
+    /// Specification: basic/patterns/cancellation.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.parts(now);
         callers.cancel(key, reason, server_requests, &mut context)

@@ -2,7 +2,9 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::config::Config;
 use super::connection::Connection;
@@ -14,7 +16,13 @@ use super::stats::Stats;
 use super::ticket::Reply;
 use crate::json::append::{push, push_number, push_string};
 use crate::rpc::write::{self, Meta, ParamsError, Push};
+use crate::text::Seconds;
 use crate::time::Timestamp;
+
+/// Returns the reason of a `notifications/cancelled` for a request that timed out.
+pub(super) fn timed_out(after: Duration) -> String {
+    alloc::format!("timed out after {}", Seconds(after))
+}
 
 /// The time, the transmit buffer, and the state that all parts of a session share.
 pub(super) struct Context<'a> {
@@ -61,16 +69,19 @@ impl Context<'_> {
         self.requests.insert(owner)
     }
 
-    /// Writes `notifications/cancelled` for a request, unless the transmit buffer is full.
-    pub(super) fn send_cancelled(&mut self, id: u64, reason: &str) {
+    /// Writes `notifications/cancelled` for a request, unless the transmit buffer is full. Specification:
+    /// basic/patterns/cancellation.
+    pub(super) fn send_cancelled(&mut self, id: u64, reason: Option<&str>) {
         if self.is_transmit_full() {
             return;
         }
         let params = |out: &mut Vec<u8>| {
             push(out, b"{\"requestId\":");
             push_number(out, id);
-            push(out, b",\"reason\":");
-            push_string(out, reason);
+            if let Some(reason) = reason {
+                push(out, b",\"reason\":");
+                push_string(out, reason);
+            }
             push(out, b"}");
             Ok(())
         };

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::Closed;
+use super::error::Closed;
 use super::request_keys::{AskKey, RequestKey, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;
@@ -124,7 +124,7 @@ pub enum Notification {
 }
 
 /// A received message in a buffer. The session takes the message out of the buffer only if it responds to a request.
-pub trait Message {
+pub(crate) trait Message {
     /// Returns the bytes of the message.
     fn bytes(&self) -> &[u8];
 

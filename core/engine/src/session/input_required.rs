@@ -16,9 +16,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::closed::Closed;
 use super::context::Context;
-use super::error::{CallError, Deadline, InputError};
+use super::error::{CallError, Closed, Deadline, InputError};
 use super::json_objects::object;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, TaskUse};

@@ -4,9 +4,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::{Closed, ConnectError};
 use super::config::Config;
-use super::fault::RequestFault;
+use super::error::{Closed, ConnectError, RequestFault};
 use super::handshake::{Action, Handshake, Outcome};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};

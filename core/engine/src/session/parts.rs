@@ -1,10 +1,9 @@
 //! [`Parts`]: routes messages and deadlines to the parts of a session.
 
 use super::caller_requests::CallerRequests;
-use super::closed::Closed;
 use super::context::Context;
+use super::error::{Closed, RequestFault};
 use super::event::{Event, Message, Notification};
-use super::fault::RequestFault;
 use super::incoming::{self, Incoming};
 use super::requests::Owner;
 use super::server_requests::ServerRequests;
@@ -56,11 +55,11 @@ impl Parts<'_> {
         let context = &mut self.context;
         match owner {
             Owner::Caller(caller) => {
-                let error = fault.into_error(caller.method.clone());
+                let error = fault.into_call_error(caller.method.clone());
                 self.callers.fail(caller, error, context);
             }
             Owner::Task { call, request, .. } => {
-                let error = fault.into_error(request.method().into());
+                let error = fault.into_call_error(request.method().into());
                 self.callers.fail_about_task(call, request, id, error, self.server_requests, context);
             }
             Owner::Subscription(key) => self.subscriptions.fail(key, fault, context),

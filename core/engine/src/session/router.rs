@@ -8,13 +8,11 @@ use core::mem;
 use core::time::Duration;
 
 use super::caller_requests::CallerRequests;
-use super::closed::Closed;
 use super::config::Config;
 use super::connection::{Connection, Negotiated, Phase};
 use super::context::Context;
-use super::error::SendError;
+use super::error::{Closed, RequestFault, SendError};
 use super::event::{Event, Message};
-use super::fault::RequestFault;
 use super::incoming::{self, Batch};
 use super::opening::{Opening, OpeningContext, OpeningEnd};
 use super::parts::Parts;

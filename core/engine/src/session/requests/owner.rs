@@ -135,12 +135,16 @@ impl Deadlines {
         self.last_activity.max(resumed) + self.timeout
     }
 
-    /// Returns the error of a request that missed `deadline`.
-    pub(in crate::session) fn error(&self, method: Cow<'static, str>, deadline: Deadline) -> CallError {
-        let after = match deadline {
+    /// Returns the length of one of the two timeouts.
+    pub(in crate::session) fn length(&self, deadline: Deadline) -> Duration {
+        match deadline {
             Deadline::Idle => self.timeout,
             Deadline::Total => self.total.duration_since(self.sent),
-        };
-        CallError::Timeout { method, after, deadline }
+        }
+    }
+
+    /// Returns the error of a request that missed `deadline`.
+    pub(in crate::session) fn error(&self, method: Cow<'static, str>, deadline: Deadline) -> CallError {
+        CallError::Timeout { method, after: self.length(deadline), deadline }
     }
 }

@@ -56,7 +56,7 @@ const MAX_ATTEMPTS: u32 = 10;
 /// assert_eq!(relisten.ended(&SubscriptionEnd::ByServer, at), None);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Relisten {
+pub(crate) struct Relisten {
     reopen: Reopen,
     random: SplitMix64,
     /// The number of attempts since the subscription was last open for [`STEADY`].
@@ -76,12 +76,12 @@ enum State {
 
 impl Relisten {
     /// Creates the backoff of a subscription without an acknowledgment. Each client should use another seed.
-    pub fn new(reopen: Reopen, seed: u64) -> Self {
+    pub(crate) fn new(reopen: Reopen, seed: u64) -> Self {
         Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
     /// Handles that the server has acknowledged the subscription.
-    pub fn acknowledged(&mut self, now: Timestamp) {
+    pub(crate) fn acknowledged(&mut self, now: Timestamp) {
         self.state = State::Open { since: now };
     }
 
@@ -93,7 +93,7 @@ impl Relisten {
     /// Handles that the subscription has ended, or that an attempt to open it again has failed.
     ///
     /// Returns when to try again, or `None` if the subscription stays ended.
-    pub fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
         let is_final = match (end, self.reopen) {
             (SubscriptionEnd::ByClient, _) | (_, Reopen::Never) => true,
             (SubscriptionEnd::ByServer, reopen) => reopen != Reopen::Always,
@@ -120,7 +120,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::session::closed::Closed;
+    use crate::session::error::Closed;
 
     fn lost() -> SubscriptionEnd {
         SubscriptionEnd::Dropped(Closed::ByServer)

@@ -2,11 +2,9 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use core::fmt;
 use core::mem::discriminant;
 
-use crate::session::closed::Closed;
-use crate::session::error::CallError;
+use crate::session::error::{CallError, Closed};
 use crate::types::SubscriptionFilter;
 
 /// An event of a subscription.
@@ -39,28 +37,21 @@ pub enum SubscriptionEvent {
 }
 
 /// Why a subscription has ended.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubscriptionEnd {
     /// The client has closed the connection.
+    #[error("the subscription was given up")]
     ByClient,
     /// The server has ended the subscription gracefully (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    #[error("the server ended the subscription")]
     ByServer,
     /// The server refused the subscription, did not acknowledge it in time, or ended it with an error.
+    #[error("{0}")]
     Failed(CallError),
     /// The connection was lost.
+    #[error("the subscription was lost: {0}")]
     Dropped(Closed),
-}
-
-impl fmt::Display for SubscriptionEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SubscriptionEnd::ByClient => f.write_str("the subscription was given up"),
-            SubscriptionEnd::ByServer => f.write_str("the server ended the subscription"),
-            SubscriptionEnd::Failed(error) => error.fmt(f),
-            SubscriptionEnd::Dropped(how) => write!(f, "the subscription was lost: {how}"),
-        }
-    }
 }
 
 /// Maximum number of changed resources in the queue. 1,024: more than a person or a program looks at one by one.

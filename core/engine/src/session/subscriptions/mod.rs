@@ -33,15 +33,13 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use backoff::{Relisten, Reopen};
+pub use backoff::Reopen;
 pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
 pub use options::SubscribeOptions;
 
-use super::closed::Closed;
-use super::context::Context;
-use super::error::{CallError, Deadline, SendError};
+use super::context::{Context, timed_out};
+use super::error::{CallError, Closed, Deadline, RequestFault, SendError};
 use super::event::Notification;
-use super::fault::RequestFault;
 use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
@@ -122,7 +120,7 @@ impl Subscriptions {
         match subscription.stage.via() {
             Some(Via::Listen(id)) => {
                 context.requests.abandon(id);
-                context.send_cancelled(id, "not wanted any more");
+                context.send_cancelled(id, Some("no longer needed"));
             }
             Some(Via::Resources) => self.unwatch(&subscription.wanted, context),
             None => {}
@@ -161,7 +159,7 @@ impl Subscriptions {
         let method = match via {
             Via::Listen(id) => {
                 context.requests.abandon(id);
-                context.send_cancelled(id, "timed out");
+                context.send_cancelled(id, Some(&timed_out(self.table[at].timeout)));
                 SubscriptionsListen::NAME
             }
             Via::Resources => {
@@ -201,7 +199,7 @@ impl Subscriptions {
 
     /// Handles that `subscriptions/listen` ended without a response.
     pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
-        let error = fault.into_error(SubscriptionsListen::NAME.into());
+        let error = fault.into_call_error(SubscriptionsListen::NAME.into());
         self.interrupt(key, SubscriptionEnd::Failed(error), context);
     }
 
@@ -231,7 +229,7 @@ impl Subscriptions {
 
     /// Handles that `resources/subscribe` ended without a response.
     pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
-        self.resources.failed(id, fault.into_error(Subscribe::NAME.into()));
+        self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
         self.settle(context);
     }
 

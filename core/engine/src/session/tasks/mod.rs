@@ -18,16 +18,14 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::Closed;
 use super::config::RequestOptions;
 use super::context::Context;
-use super::error::{CallError, Deadline, InputError, SendError};
+use super::error::{CallError, Closed, Deadline, InputError, SendError, TaskFault};
 use super::event::{Event, Notification};
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
 use super::server_info::ServerInfo;
 use super::server_requests::ServerRequests;
-use super::task_fault::TaskFault;
 use crate::json::Json;
 use crate::rpc::decode::{self, Answer};
 use crate::sorted::Sorted;
