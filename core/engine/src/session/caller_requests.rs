@@ -14,6 +14,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::config::{Config, RequestOptions};
 use super::context::{Context, timed_out};
@@ -48,6 +49,8 @@ pub(super) struct NewRequest<'a> {
     pub(super) method: Cow<'static, str>,
     pub(super) params: Push<'a>,
     pub(super) caching: Caching,
+    pub(super) tasks: TaskUse,
+    pub(super) task_param: TaskParam,
 }
 
 impl CallerRequests {
@@ -106,44 +109,29 @@ impl CallerRequests {
     pub(super) fn send(
         &mut self,
         request: NewRequest<'_>,
-        tasks: (TaskUse, TaskParam),
         options: &RequestOptions,
         context: &mut Context<'_>,
     ) -> Result<RequestKey, SendError> {
-        let NewRequest { method, params, caching } = request;
         let limit = context.config.max_in_flight;
         if self.len(context.requests) >= limit {
             return Err(SendError::TooManyInFlight { limit });
         }
         if options.meta.as_ref().is_some_and(|meta| !meta.is_object()) {
-            return Err(SendError::NotAnObject { method: method.into_owned() });
+            return Err(SendError::NotAnObject { method: request.method.into_owned() });
         }
-        let cache_entry = match self.cache.look_up(caching, &method, params, options, context)? {
-            Lookup::Miss(entry) => entry,
-            Lookup::Hit { message, id } => {
-                let key = context.requests.fresh_key();
-                context.stats.cached += 1;
-                let reply = Reply { cached: true, ..Reply::answered(key, method, message, id) };
-                context.events.push_back(Event::Reply(reply));
-                return Ok(key);
-            }
-        };
-        let (tasks, task_param) = tasks;
-        let connection = context.connection;
-        let meta = Meta {
-            protocol: if tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
-            progress_token: options.wants_progress().then_some(context.requests.next_id()),
-            caller: options.meta.as_ref(),
-        };
-        let with_task_param = |out: &mut Vec<u8>| {
-            params.push(out)?;
-            push_task_param(out, options);
-            Ok(())
-        };
-        let params = if task_param == TaskParam::Present { &with_task_param } else { params };
-        let written = write::request(context.out, context.requests.next_id(), &method, params, meta)
-            .map_err(|error| send_error(&method, error))?;
-        let retry = if input_required::may_require_input(&method, context) {
+        let cache_entry =
+            match self.cache.look_up(request.caching, &request.method, request.params, options, context)? {
+                Lookup::Miss(entry) => entry,
+                Lookup::Hit { message, id } => {
+                    let key = context.requests.fresh_key();
+                    context.stats.cached += 1;
+                    let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, id) };
+                    context.events.push_back(Event::Reply(reply));
+                    return Ok(key);
+                }
+            };
+        let written = write_request(&request, options, context)?;
+        let retry = if input_required::may_require_input(&request.method, context) {
             self.input_required.retry_params(&context.out[written], options.meta.as_ref(), context)
         } else {
             None
@@ -152,10 +140,10 @@ impl CallerRequests {
         let deadlines = deadlines(options, context);
         context.requests.insert(Owner::Caller(CallerRequest {
             key,
-            method,
+            method: request.method,
             wants_progress: options.wants_progress(),
             repeatable: options.repeatable,
-            tasks,
+            tasks: request.tasks,
             input_rounds: 0,
             retry,
             cache_entry,
@@ -254,7 +242,7 @@ impl CallerRequests {
         self.tasks.fail(call, request, id, error, server_requests, context);
     }
 
-    /// Handles progress that the server reports under a wire id. Returns the request, if its caller wants to know.
+    /// Handles a progress notification with this token. Returns the request, if its caller asked for progress.
     pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
@@ -264,7 +252,7 @@ impl CallerRequests {
         self.tasks.notified(task, server_requests, context);
     }
 
-    /// Makes cached and expected responses stale, if a notification says that their contents have changed.
+    /// Invalidates the cached and pending responses whose content a notification reports as changed.
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }
@@ -342,4 +330,27 @@ fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     // A request that may be silent for longer than the total timeout may take that long.
     let total = options.total_timeout.unwrap_or(context.config.total_timeout.max(timeout));
     Deadlines::new(context.now, timeout, total)
+}
+
+/// Writes a request under the next wire id. Returns the range of its parameters in the transmit buffer, without their closing
+/// brace.
+fn write_request(
+    request: &NewRequest<'_>,
+    options: &RequestOptions,
+    context: &mut Context<'_>,
+) -> Result<Range<usize>, SendError> {
+    let NewRequest { method, params, tasks, task_param, .. } = request;
+    let (id, connection) = (context.requests.next_id(), context.connection);
+    let meta = Meta {
+        protocol: if *tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
+        progress_token: options.wants_progress().then_some(id),
+        caller: options.meta.as_ref(),
+    };
+    let with_task_param = |out: &mut Vec<u8>| {
+        params.push(out)?;
+        push_task_param(out, options);
+        Ok(())
+    };
+    let params: Push<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };
+    write::request(context.out, id, method, params, meta).map_err(|error| send_error(method, error))
 }

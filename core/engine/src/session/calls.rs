@@ -333,12 +333,12 @@ impl<'e> Calls<'e> {
         self.check_room(now)?;
         let Parts { callers, context, .. } = self.parts(now);
         context.check_open()?;
-        let tasks = callers.task_use(&method, options, &context);
-        if tasks.0 != TaskUse::None {
+        let (tasks, task_param) = callers.task_use(&method, options, &context);
+        if tasks != TaskUse::None {
             self.session.declare_tasks();
         }
         let Parts { callers, mut context, .. } = self.parts(now);
-        callers.send(NewRequest { method, params, caching }, tasks, options, &mut context)
+        callers.send(NewRequest { method, params, caching, tasks, task_param }, options, &mut context)
     }
 
     /// Checks that the bytes that wait to be sent are within [`Config::max_transmit`](super::Config::max_transmit).

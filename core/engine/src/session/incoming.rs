@@ -77,7 +77,7 @@ pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
-    /// Where the next element begins in `bytes`.
+    /// The offset of the next element in `bytes`.
     at: usize,
     /// Whether one of the elements so far was an object.
     pub(super) has_messages: bool,

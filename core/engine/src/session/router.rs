@@ -50,7 +50,7 @@ pub struct Session {
     /// The unread rest of a JSON-RPC batch.
     batch: Option<Batch>,
     stats: Stats,
-    /// Requests of the server get no answer while more bytes than this wait to be sent.
+    /// The number of bytes to send from which requests of the server get no answer.
     answer_limit: usize,
 }
 
@@ -426,7 +426,7 @@ impl Session {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
     }
 
-    /// Sets the number of bytes to send above which requests of the server get no answer. The transport moves answers into a
+    /// Sets the number of bytes to send from which requests of the server get no answer. The transport moves answers into a
     /// bounded queue, and passes the room that is left.
     pub(crate) fn limit_answers(&mut self, limit: usize) {
         self.answer_limit = limit;

@@ -80,7 +80,7 @@ pub(super) struct Expired {
     pub(super) missed: Deadline,
 }
 
-/// Number of holes that the table always tolerates. Below it, removing holes costs more than keeping them.
+/// Number of holes that the table always tolerates. Removing fewer holes costs more than keeping them.
 const TOLERATED_HOLES: usize = 16;
 
 /// Maximum number of requests that nobody owns. 64: they serve only to keep expected responses from being counted as late.

@@ -16,7 +16,7 @@ pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
 }
 
-/// Number of deadlines of ended requests that the heap always tolerates. Below it, removing them costs more than keeping them.
+/// Number of deadlines of ended requests that the heap always tolerates. Removing fewer costs more than keeping them.
 const TOLERATED_ENDED: usize = 16;
 
 impl Timers {

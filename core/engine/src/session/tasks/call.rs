@@ -48,7 +48,7 @@ pub(super) enum Response {
     Status(Task),
     /// The response that the call itself would have got.
     OfCall(Vec<u8>),
-    /// The server took the inputs, or the response does not matter.
+    /// The server took the inputs, or the response is ignored.
     Accepted,
     Failed(CallError),
 }

@@ -71,7 +71,7 @@ impl Tasks {
         self.wake
     }
 
-    /// Returns the call whose progress the server reports under a wire id.
+    /// Returns the call that a progress notification with this token belongs to.
     pub(super) fn progress(&self, id: u64) -> Option<RequestKey> {
         self.calls.iter().find(|(_, call)| call.progress_id() == Some(id)).map(|(key, _)| *key)
     }
