@@ -24,7 +24,7 @@ use super::response_head::Head;
 use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, MessageKind, Outgoing};
 use super::settings::{Flavour, Settings};
-use super::tool_calls::ToolCalls;
+use super::tool_calls::{ToolCalls, refresh_tools};
 use crate::session::{Calls, Closed, Config, Event, Negotiate, Reply, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
@@ -368,7 +368,7 @@ impl Engine {
         match recover(&mut request, end, given) {
             Recovery::Fail(fault) => context.fail(request.id, fault),
             Recovery::ResumeStream => context.broken_streams.add(request, context.now, &mut context.random),
-            Recovery::RefreshTools(error) => self.tool_calls.refresh(request, error, context),
+            Recovery::RefreshTools(error) => refresh_tools(request, error, context),
             Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), context),
             Recovery::RenewAndResend => {
                 context.queue.resend(Request { was_resent: true, resume: ResumePoint::default(), ..request });

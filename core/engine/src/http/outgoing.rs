@@ -66,10 +66,8 @@ pub(super) fn post_request(mut request: Request, context: &mut Context) {
     if request.is_initialize() || (may_be_resent && message.len() <= MAX_KEPT) {
         request.message = Some(message.clone());
     }
-    let purpose = match context.endpoint.is_http_sse() {
-        true => Purpose::RequestOverSse(request),
-        false => Purpose::Request(request),
-    };
+    let is_http_sse = context.endpoint.is_http_sse();
+    let purpose = if is_http_sse { Purpose::RequestOverSse(request) } else { Purpose::Request(request) };
     context.start(purpose, head, message);
 }
 
