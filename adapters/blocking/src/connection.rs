@@ -7,10 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, Ask, Event, KnownTools, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent,
-    SubscriptionKey, Timestamp,
+    Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{
     Next, PanicSource, Panics, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer,

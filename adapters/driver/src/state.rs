@@ -5,9 +5,10 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
+use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
-    AnyEngine, Ask, AskKey, Closed, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
-    SubscriptionKey, Timestamp,
+    Ask, AskKey, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, SubscriptionKey,
+    Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
 

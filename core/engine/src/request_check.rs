@@ -1,4 +1,4 @@
-//! Checks what a server may ask of a client, by the capabilities that the client declared.
+//! Checks requests of a server against the capabilities that the client declared.
 
 use alloc::string::String;
 
@@ -10,15 +10,15 @@ use crate::types::{
 };
 
 impl ClientCapabilities {
-    /// Checks whether a server that was told these capabilities may send this request.
+    /// Checks whether a server may send this request to a client with these capabilities.
     ///
-    /// A method that is not of the protocol passes. Whether it is answered depends on
+    /// Methods that the protocol does not define pass. Whether they are answered depends on
     /// [`Config::answers`](crate::Config::answers).
     ///
     /// # Errors
-    /// The error to answer with: [`RpcError::METHOD_NOT_FOUND`] for a capability that was not declared,
-    /// [`RpcError::INVALID_PARAMS`] for an undeclared part of one (2025-11-25, client/elicitation and client/sampling, "Error
-    /// Handling").
+    /// The error to answer the request with: [`RpcError::METHOD_NOT_FOUND`] for an undeclared capability,
+    /// [`RpcError::INVALID_PARAMS`] for an undeclared part of a declared capability, or for an invalid conversation
+    /// (2025-11-25, client/elicitation and client/sampling, "Error Handling").
     pub fn allow(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
         match (method, &self.elicitation, &self.sampling, &self.roots) {
             (ELICIT, None, ..) => Err(undeclared("elicitation")),

@@ -21,13 +21,13 @@ pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// assert_eq!(printable("a \x1b[31mred\x1b[0m line\r\n").to_string(), "a red line\n");
 /// assert_eq!(printable("\x1b]0;title\x07ok").to_string(), "ok");
 /// ```
-pub fn printable(text: &str) -> Printable<'_> {
+pub fn printable(text: &str) -> impl fmt::Display + Copy {
     Printable { text }
 }
 
 /// Displays a text without control characters; created by [`printable`].
 #[derive(Clone, Copy, Debug)]
-pub struct Printable<'a> {
+struct Printable<'a> {
     text: &'a str,
 }
 

@@ -8,7 +8,8 @@ use std::os::fd::AsFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
-use mcpwire_core::{AnyEngine, Ending, Timestamp};
+use mcpwire_core::Timestamp;
+use mcpwire_core::internal::{AnyEngine, Ending};
 use nix::poll as brief;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

@@ -10,7 +10,8 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_core::{Ending, Phase, Timestamp};
+use mcpwire_core::internal::Ending;
+use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::{Direction, ShutdownReport, catch_panic};
 
 use crate::answers::Answers;

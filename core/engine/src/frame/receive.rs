@@ -77,7 +77,7 @@ impl Line<'_> {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each for itself, and none of them a state of another")]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 #[derive(Debug)]
 pub(crate) struct Receive {
     data: Vec<u8>,

@@ -136,6 +136,5 @@ mod tool_refresh;
 pub use crate::transport_error::{Failure, FailureKind, HttpError};
 pub use command::{Command, Exchange, ExchangeId, Verb};
 pub use engine::Engine;
-pub use header_values::encode_value;
 pub use settings::{Flavour, Settings, SettingsError};
 pub use sse_decoder::{SseDecoder, SseEvent};

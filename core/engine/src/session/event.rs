@@ -119,7 +119,7 @@ pub enum Notification {
 }
 
 /// A message as it lies in the embedder's buffer: looked at there, and taken out only if someone waits for it.
-pub trait Message {
+pub(crate) trait Message {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
 

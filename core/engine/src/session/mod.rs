@@ -81,12 +81,13 @@ pub use calls::Calls;
 pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub(crate) use error::RequestFault;
 pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError, TaskFault};
-pub use event::{Ask, Event, Message, Notification};
+pub(crate) use event::Message;
+pub use event::{Ask, Event, Notification};
 pub use keys::{AskKey, RequestKey, SubscriptionKey};
 pub use prepared::{Prepared, PreparedRequest};
 pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
-pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
+pub use subscriptions::{Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
 pub use ticket::{Reply, Ticket};
 
 /// The client's side of one connection: what is known of it. [`Calls`] asks something of it.

@@ -79,13 +79,12 @@ pub trait Notice {
     type Params: Serialize;
 }
 
-/// Sends a request without parameters. The server decides whether it accepts such a request.
+/// `()` means no parameters. The server decides whether it accepts a request without parameters.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
-    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $Params:ty => $Result:ty, $read:path; )*) => { $(
+    ($( $(#[$meta:meta])* $Name:ident = $method:literal, $($Params:ty)? => $Result:ty, $read:path; )*) => { $(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
         pub enum $Name {}
 
         impl Method for $Name {
@@ -96,7 +95,7 @@ macro_rules! methods {
                 $read(reader)
             }
         }
-        impl Params<$Name> for $Params {}
+        $( impl Params<$Name> for $Params {} )?
     )* };
 }
 
@@ -105,7 +104,7 @@ methods! {
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
     /// `server/discover`: requests the protocol versions and capabilities of a server of the modern era. The engine
     /// sends this request first.
-    Discover = "server/discover", DiscoverParams => DiscoverResult, strict;
+    Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
     /// `resources/templates/list`: lists the resource templates of a server, one page per request.
@@ -140,19 +139,10 @@ methods! {
     /// `tasks/list`: lists the tasks of this client, one page per request (revision 2025-11-25).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
     /// `ping`: checks whether the server responds (legacy era).
-    Ping = "ping", PingParams => Json, Json::read;
+    Ping = "ping", => Json, Json::read;
 }
 
-/// Parameters of `server/discover`, which has none except `_meta`.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct DiscoverParams {}
-
-/// Parameters of `ping`, which has none.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub struct PingParams {}
-
 /// `tools/list`: lists the tools of a server, one page per request.
-#[derive(Clone, Copy, Debug)]
 pub enum ListTools {}
 
 impl Method for ListTools {
@@ -172,7 +162,6 @@ impl Method for ListTools {
 impl Params<ListTools> for ListParams<'_> {}
 
 /// `tools/call`: calls a tool.
-#[derive(Clone, Copy, Debug)]
 pub enum CallTool {}
 
 impl Method for CallTool {
@@ -201,7 +190,6 @@ fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
 }
 
 /// `tools/call`: calls a tool and returns its result as [`Json`], as the server sent it.
-#[derive(Clone, Copy, Debug)]
 pub enum CallToolRaw {}
 
 impl Method for CallToolRaw {
@@ -221,7 +209,6 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
 /// `tools/call`: calls a tool whose result may be a task.
 ///
 /// [`RequestOptions::task`](crate::RequestOptions::task) and the server determine whether it is a task.
-#[derive(Clone, Copy, Debug)]
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -239,7 +226,6 @@ impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
 }
 
 /// `prompts/get`: requests a prompt with its arguments filled in.
-#[derive(Clone, Copy, Debug)]
 pub enum GetPrompt {}
 
 impl Method for GetPrompt {
@@ -255,7 +241,6 @@ impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 /// `notifications/roots/list_changed`: notifies the server that the client's roots have changed (legacy era).
 ///
 /// Send it only if the client declares the capability `roots.listChanged`.
-#[derive(Clone, Copy, Debug)]
 pub enum RootsListChanged {}
 
 impl Notice for RootsListChanged {
@@ -264,7 +249,6 @@ impl Notice for RootsListChanged {
 }
 
 /// A method whose name is chosen at run time. See [`Calls::request_raw`](crate::Calls::request_raw).
-#[derive(Clone, Copy, Debug)]
 pub enum Raw {}
 
 impl Method for Raw {

@@ -7,11 +7,11 @@ mod carriers;
 
 use std::collections::BTreeSet;
 
-use mcpwire_core::revisions::{Kind, TABLE};
+use mcpwire_core::internal::revisions::{Kind, TABLE};
+use mcpwire_core::internal::{DiscoverResult, SubscriptionsListenResult};
 use mcpwire_core::{
-    CallToolResult, CompleteResult, Config, DiscoverResult, Event, GetPromptResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Notification, ProtocolVersion,
-    ReadResourceResult, RequestOptions, SubscriptionsListenResult,
+    CallToolResult, CompleteResult, Config, Event, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Notification, ProtocolVersion, ReadResourceResult, RequestOptions,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use mcpwire_tests::spec::{self, Schema};

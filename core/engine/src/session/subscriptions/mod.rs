@@ -29,7 +29,8 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use backoff::{Relisten, Reopen};
+pub(crate) use backoff::Relisten;
+pub use backoff::Reopen;
 pub use changes::{SubscriptionEnd, SubscriptionEvent};
 
 use super::context::{Context, timed_out};
