@@ -18,7 +18,8 @@ const MAX_KEPT: usize = 1 << 20;
 
 /// Moves the messages that the session wrote into the queues of their kinds, and stops work on abandoned requests.
 ///
-/// A cancellation is dropped if its request was never sent, and for modern servers, which see the aborted exchange.
+/// Drops the cancellation of a request that was never sent. Modern servers get no cancellations: to them, the end of the exchange
+/// is the cancellation.
 pub(super) fn sort_messages(context: &mut Context) {
     let mut never_sent = BTreeSet::new();
     for id in context.session.take_abandoned() {
