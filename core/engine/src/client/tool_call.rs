@@ -68,9 +68,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         send: impl FnOnce(&mut Calls<'_>, &RequestOptions) -> Result<RequestKey, SendError>,
     ) -> Step<Result<M::Result, RequestError>> {
         loop {
-            match &mut self.state {
+            self.state = match mem::replace(&mut self.state, State::Ended(None)) {
                 State::New { has_searched, has_drained } => {
-                    let (has_searched, has_drained) = (*has_searched, *has_drained);
                     let session = calls.session();
                     if !has_searched && tools.must_look_before(self.tool, session.server(), self.options.task_mode()) {
                         self.state = State::SearchBefore(Search::begin(self.tool, tools, calls, now));
@@ -86,33 +85,39 @@ impl<'t, M: Method> ToolCall<'t, M> {
                     }
                     let settled =
                         tools.settle_task_mode(self.tool, session.server(), session.config(), &mut self.options);
-                    return match settled.and_then(|()| send(calls, &self.options)) {
+                    match settled.and_then(|()| send(calls, &self.options)) {
                         Ok(key) => {
                             self.state = State::Waiting(Ticket::new(key));
-                            Step::Wait(key)
+                            return Step::Wait(key);
                         }
-                        Err(error) => Step::Done(Err(error.into())),
-                    };
-                }
-                State::SearchBefore(search) => match search.poll(tools, calls, now) {
-                    Some(key) => return Step::Wait(key),
-                    None => self.state = State::New { has_searched: true, has_drained: false },
-                },
-                State::Waiting(ticket) => return Step::Wait(ticket.key()),
-                State::Failed(error) => {
-                    if !tools.must_look_after(self.tool, error) {
-                        return Step::Done(Err(tools.explain(self.tool, error.clone()).into()));
+                        Err(error) => return Step::Done(Err(error.into())),
                     }
-                    let error = error.clone();
-                    self.state = State::SearchAfter(Search::begin(self.tool, tools, calls, now), error);
                 }
-                State::SearchAfter(search, error) => match search.poll(tools, calls, now) {
-                    Some(key) => return Step::Wait(key),
-                    None => return Step::Done(Err(tools.explain(self.tool, error.clone()).into())),
+                State::SearchBefore(mut search) => match search.poll(tools, calls, now) {
+                    Some(key) => {
+                        self.state = State::SearchBefore(search);
+                        return Step::Wait(key);
+                    }
+                    None => State::New { has_searched: true, has_drained: false },
+                },
+                State::Waiting(ticket) => {
+                    self.state = State::Waiting(ticket);
+                    return Step::Wait(ticket.key());
+                }
+                State::Failed(error) if tools.must_look_after(self.tool, &error) => {
+                    State::SearchAfter(Search::begin(self.tool, tools, calls, now), error)
+                }
+                State::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
+                State::SearchAfter(mut search, error) => match search.poll(tools, calls, now) {
+                    Some(key) => {
+                        self.state = State::SearchAfter(search, error);
+                        return Step::Wait(key);
+                    }
+                    None => return Step::Done(Err(tools.explain(self.tool, error).into())),
                 },
                 State::Ended(result) => {
                     let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
-                    return Step::Done(result.take().unwrap_or_else(lost));
+                    return Step::Done(result.unwrap_or_else(lost));
                 }
             }
         }
