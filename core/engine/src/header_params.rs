@@ -38,7 +38,7 @@ pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     if !may_have_annotations(schema) {
         return Ok(Vec::new());
     }
-    let mut walk = Walk { path: Vec::new(), outside: 0, found: Vec::new(), reason: None };
+    let mut walk = SchemaWalk { path: Vec::new(), other_keywords: 0, found: Vec::new(), reason: None };
     let read = core::str::from_utf8(schema).map(|text| walk.schema(&mut Reader::new(text)));
     match walk.reason {
         Some(reason) => Err(reason),
@@ -72,18 +72,18 @@ pub(crate) fn is_token(name: &str) -> bool {
 }
 
 /// Collects the annotations of a schema in one pass. The reader limits the recursion depth.
-struct Walk {
+struct SchemaWalk {
     /// Names of the nested properties that lead to the current schema.
     path: Vec<String>,
     /// Number of enclosing keywords other than `properties`, such as `items`, `anyOf` or `$defs`.
     ///
     /// Annotations are valid only if it is 0.
-    outside: usize,
+    other_keywords: usize,
     found: Vec<HeaderParam>,
     reason: Option<Reason>,
 }
 
-impl Walk {
+impl SchemaWalk {
     /// Visits a schema, an array of schemas, or a value without schemas.
     fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         match reader.next_byte() {
@@ -108,21 +108,21 @@ impl Walk {
             "default" | "const" | "enum" | "examples" | "required" => reader.skip(),
             // The keys of these objects are names, not keywords.
             "$defs" | "definitions" | "patternProperties" | "dependentSchemas" if reader.next_byte() == Some(b'{') => {
-                self.outside += 1;
+                self.other_keywords += 1;
                 reader.members(&mut |_, reader| self.schema(reader))?;
-                self.outside -= 1;
+                self.other_keywords -= 1;
                 Ok(())
             }
             _ => {
-                self.outside += 1;
+                self.other_keywords += 1;
                 self.schema(reader)?;
-                self.outside -= 1;
+                self.other_keywords -= 1;
                 Ok(())
             }
         })?;
         if let Some(name) = name {
-            match self.annotation(&name, types.as_deref().unwrap_or_default()) {
-                Ok(annotated) => self.found.push(annotated),
+            match self.header_param(&name, types.as_deref().unwrap_or_default()) {
+                Ok(param) => self.found.push(param),
                 Err(reason) => {
                     self.reason = Some(reason);
                     return Err(ReadError::new("an annotation that is invalid"));
@@ -132,8 +132,8 @@ impl Walk {
         Ok(())
     }
 
-    fn annotation(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
-        if self.outside > 0 || self.path.is_empty() {
+    fn header_param(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
+        if self.other_keywords > 0 || self.path.is_empty() {
             return Err("an `x-mcp-header` stands where no chain of `properties` leads to".into());
         }
         let at = || crate::text::excerpt(self.path.join(".").as_bytes());
@@ -170,15 +170,15 @@ fn is_primitive(types: &[u8]) -> bool {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,
         _ => false,
     };
-    let carried = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
+    let is_allowed = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
     if !scan::is_array(types) {
-        return carried(types);
+        return is_allowed(types);
     }
     let mut at = 0;
     let mut any = false;
     while let Some(element) = scan::next_element(types, &mut at) {
         let element = &types[element];
-        if carried(element) {
+        if is_allowed(element) {
             any = true;
         } else if !named(element, "null") {
             return false;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_found_where_properties_lead() {
+    fn annotations_below_properties_are_found() {
         let schema = r#"{"type":"object","properties":{
             "region":{"type":"string","x-mcp-header":"Region"},
             "plain":{"type":"number"},
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_properties_may_lead_to_one() {
+    fn annotations_are_valid_only_below_properties() {
         let leaf = r#"{"type":"string","x-mcp-header":"R"}"#;
         for keyword in
             ["items", "not", "if", "then", "else", "additionalProperties", "contains", "propertyNames", "x-own"]
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_has_no_more_headers_than_a_server_takes() {
+    fn a_tool_has_at_most_64_headers() {
         let one = |n: usize| alloc::format!(r#""a{n}":{{"type":"string","x-mcp-header":"A{n}"}}"#);
         let of = |n: usize| {
             let all: Vec<String> = (0..n).map(one).collect();

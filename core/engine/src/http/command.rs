@@ -1,4 +1,4 @@
-//! What is to be done: exchanges, as the embedder gets them.
+//! [`Command`] and [`Exchange`]: the HTTP requests that the embedder makes for the engine.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -7,12 +7,12 @@ use core::fmt;
 
 use crate::url::without_query;
 
-/// Names an exchange for as long as its engine lives.
+/// Identifies an exchange. An engine does not reuse ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExchangeId(pub(super) u64);
 
 impl ExchangeId {
-    /// The name as a number, for tables of other languages and tools.
+    /// Returns the id as a number, for code in other languages.
     pub fn get(self) -> u64 {
         self.0
     }
@@ -31,7 +31,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// As it stands on the wire.
+    /// Returns the method in upper case, as in the request line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Verb::Post => "POST",
@@ -41,30 +41,33 @@ impl Verb {
     }
 }
 
-/// A request that is to be made.
+/// An HTTP request to make.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exchange {
-    /// What is told of it goes under this name.
+    /// The id to pass to the engine with each part of the response.
     pub id: ExchangeId,
-    /// The method.
+    /// The method of the request.
     pub verb: Verb,
-    /// Where to: absolute.
+    /// The absolute URL.
     pub uri: String,
-    /// The headers, without those that are the HTTP client's: `Host`, `Content-Length` and the like.
+    /// The headers. The HTTP client adds those of the connection, such as `Host` and `Content-Length`.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body; empty for `GET` and `DELETE`.
+    /// The body, empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
-    /// It is meant to stay open: it should not take the place of others in a bounded pool, and silence on it says nothing.
+    /// Whether the response stays open until the server ends it. Such an exchange needs no read timeout, and should not take a
+    /// slot of a bounded connection pool.
     pub is_long: bool,
-    /// Whether it waits for an answer. Other exchanges, such as a notification or an answer of the client, should not wait for a
-    /// place in a bounded pool: the exchanges that have the places may wait for them. The engine starts few of them at a time
-    /// ([`Settings::max_posted_messages`](super::Settings::max_posted_messages)).
+    /// Whether the exchange needs an answer of the server.
+    ///
+    /// Other exchanges carry notifications and answers, and must not wait for a slot of a bounded connection pool: the exchanges
+    /// that hold the slots may wait for them. [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits their
+    /// number.
     pub is_request: bool,
 }
 
 impl fmt::Debug for Exchange {
-    /// Without the values of headers, and without the query of the address: both may be secrets.
+    /// Omits header values and the query of the URL, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("Exchange")
@@ -79,12 +82,12 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// What the embedder is to do.
+/// An instruction to the embedder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Make this request. It may wait until a connection is free.
+    /// Make this request, at once or when a connection is free.
     Start(Exchange),
-    /// Give an exchange up: close its response, or do not make the request at all. Whatever is still told of it is ignored.
+    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores later calls for the id.
     Abort(ExchangeId),
 }

@@ -1,5 +1,6 @@
 //! [`Context`]: the state that the parts of the engine share.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use super::broken_streams::BrokenStreams;
@@ -7,7 +8,7 @@ use super::command::ExchangeId;
 use super::endpoint::{Endpoint, RequestHead};
 use super::exchanges::{Exchanges, OpenExchange};
 use super::purpose::Purpose;
-use super::response::BodyLimits;
+use super::response::{BodyLimits, Received};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
 use crate::random::XorShift64;
@@ -25,6 +26,8 @@ pub(super) struct Context {
     pub(super) queue: SendQueue,
     pub(super) exchanges: Exchanges,
     pub(super) broken_streams: BrokenStreams,
+    /// The received parts of responses that wait until the embedder polls events.
+    pub(super) inbox: VecDeque<Received>,
     /// Randomizes the delays before streams are reopened.
     pub(super) random: XorShift64,
 }
@@ -38,6 +41,7 @@ impl Context {
             queue: SendQueue::default(),
             exchanges: Exchanges::new(),
             broken_streams: BrokenStreams::default(),
+            inbox: VecDeque::new(),
             random: XorShift64::new(settings.seed),
             settings,
         }
@@ -51,6 +55,26 @@ impl Context {
     /// Returns whether the connection is open.
     pub(super) fn is_ready(&self) -> bool {
         self.session.phase() == Phase::Ready
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        let timeouts = [self.session.poll_timeout(), self.exchanges.poll_timeout(), self.broken_streams.poll_timeout()];
+        timeouts.into_iter().flatten().min()
+    }
+
+    /// Returns whether no request is in flight, and no message waits to be sent or handled.
+    pub(super) fn is_idle(&self) -> bool {
+        let nothing_to_send = self.queue.is_empty() && !self.exchanges.has_commands();
+        let nothing_received = self.inbox.is_empty() && !self.session.is_in_batch();
+        self.session.in_flight() == 0 && nothing_to_send && nothing_received
+    }
+
+    /// Frees the buffers of an idle connection.
+    pub(super) fn release_buffers(&mut self) {
+        self.session.release_buffers();
+        self.queue.release_buffers();
+        self.exchanges.release_buffers();
+        self.inbox = VecDeque::new();
     }
 
     pub(super) fn body_limits(&self) -> BodyLimits {
@@ -69,11 +93,13 @@ impl Context {
         self.start(purpose, head, Vec::new())
     }
 
-    /// Starts the exchange that ends the legacy session on the server, and forgets the session id.
+    /// Ends the legacy session on the server, once no exchange is left that could arrive later.
     pub(super) fn delete_session(&mut self) {
-        let head = self.endpoint.delete(&self.settings);
-        self.start(Purpose::DeleteSession, head, Vec::new());
-        self.endpoint.forget_session_id();
+        if self.exchanges.len() == 0 && !self.endpoint.is_http_sse() && self.endpoint.has_session_id() {
+            let head = self.endpoint.delete(&self.settings);
+            self.start(Purpose::DeleteSession, head, Vec::new());
+            self.endpoint.forget_session_id();
+        }
     }
 
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
@@ -111,6 +137,24 @@ impl Context {
         let is_unsent = self.exchanges.is_unsent_request(id);
         let session = self.abort(id).and_then(|exchange| exchange.session);
         is_unsent || session.is_some_and(|session| session != self.endpoint.generation())
+    }
+
+    /// Stops work on all requests that no caller waits for.
+    pub(super) fn give_up_unneeded(&mut self) {
+        for request in self.exchanges.requests() {
+            if !self.session.waits_for(request) {
+                self.give_up(request);
+            }
+        }
+    }
+
+    /// Drops all messages that wait, and aborts all exchanges but those that deliver a message to the server.
+    pub(super) fn abort_all(&mut self) {
+        self.queue.clear();
+        self.inbox.clear();
+        for id in self.exchanges.dispensable() {
+            self.abort(id);
+        }
     }
 
     /// Ends a request of the session without an answer.

@@ -3,7 +3,6 @@
 //! [`Engine`] routes commands, responses and deadlines to the parts of this module. A part is a struct that owns its state and does
 //! not know the engine. Parts work with a [`Context`]; an enum says what else is to be done.
 
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::{fmt, mem};
@@ -11,7 +10,7 @@ use core::{fmt, mem};
 use super::command::{Command, ExchangeId};
 use super::context::Context;
 use super::endpoint::SessionGeneration;
-use super::exchanges::OpenExchange;
+use super::exchanges::{ExchangeEnd, OpenExchange};
 use super::get_stream::GetStream;
 use super::http_sse::HttpSse;
 use super::incoming::{close_if_answered, limit_answers, receive, receive_overlong};
@@ -20,7 +19,7 @@ use super::outgoing::{post_message, post_request, resume_streams, sort_messages}
 use super::purpose::Purpose;
 use super::recovery::{Circumstances, Recovery, recover};
 use super::request::Request;
-use super::response::{Received, Response};
+use super::response::Received;
 use super::response_head::Head;
 use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, MessageKind, Outgoing};
@@ -36,8 +35,6 @@ use crate::transport_error::{Failure, FailureKind};
 /// documentation](super) for the loop. No call blocks, and each call does a bounded amount of work.
 pub struct Engine {
     context: Context,
-    /// The received parts of responses that wait for [`Engine::poll_event`].
-    inbox: VecDeque<Received>,
     legacy_session: LegacySession,
     get_stream: GetStream,
     http_sse: HttpSse,
@@ -70,7 +67,6 @@ impl Engine {
         session.track_abandoned();
         Engine {
             context: Context::new(session, settings),
-            inbox: VecDeque::new(),
             legacy_session: LegacySession::default(),
             get_stream: GetStream::default(),
             http_sse: HttpSse::default(),
@@ -117,7 +113,7 @@ impl Engine {
         self.context.advance(now);
         let limits = self.context.body_limits();
         let Some(exchange) = self.context.exchanges.get_running(id) else { return };
-        let has_message = exchange.response.read(id, bytes, limits, &mut self.inbox);
+        let has_message = exchange.response.read(id, bytes, limits, &mut self.context.inbox);
         let OpenExchange { purpose, response, .. } = exchange;
         match (purpose, response.decoder()) {
             (Purpose::Request(request), Some(decoder)) => request.resume.progressed(decoder, has_message),
@@ -129,13 +125,13 @@ impl Engine {
     /// Handles the end of a complete response.
     pub fn ended(&mut self, id: ExchangeId, now: Timestamp) {
         self.context.advance(now);
-        self.end(id, None);
+        self.end_exchange(id, None);
     }
 
     /// Handles that an exchange failed, before or during its response.
     pub fn failed(&mut self, id: ExchangeId, failure: Failure, now: Timestamp) {
         self.context.advance(now);
-        self.end(id, Some(failure));
+        self.end_exchange(id, Some(failure));
     }
 
     /// Returns the next event. After each input, poll until `None`: this call reads the received messages, one by one.
@@ -150,7 +146,7 @@ impl Engine {
             if self.context.session.resume(self.context.now, self.context.queue.buffer()) {
                 continue;
             }
-            match self.inbox.pop_front()? {
+            match self.context.inbox.pop_front()? {
                 Received::Message { from, bytes } => self.receive_message(from, bytes),
                 Received::Overlong { from, head } => receive_overlong(from, &head, &mut self.context),
                 Received::Endpoint { from, uri } => self.http_sse.receive_endpoint(from, &uri, &mut self.context),
@@ -177,10 +173,8 @@ impl Engine {
         if self.is_shut {
             return None;
         }
-        let Context { session, exchanges, broken_streams, .. } = &self.context;
-        let shared = [session.poll_timeout(), exchanges.poll_timeout(), broken_streams.poll_timeout()];
-        let own = [self.legacy_session.poll_timeout(), self.get_stream.poll_timeout()];
-        shared.into_iter().chain(own).flatten().min()
+        let parts = [self.legacy_session.poll_timeout(), self.get_stream.poll_timeout()];
+        parts.into_iter().chain([self.context.poll_timeout()]).flatten().min()
     }
 
     /// Handles all timeouts that have expired by `now`.
@@ -235,18 +229,13 @@ impl Engine {
     ///
     /// Streams that wait for messages of the server do not count.
     pub fn is_idle(&self) -> bool {
-        let Context { session, queue, exchanges, .. } = &self.context;
-        let nothing_received = self.inbox.is_empty() && !session.is_in_batch();
-        session.in_flight() == 0 && queue.is_empty() && !exchanges.has_commands() && nothing_received
+        self.context.is_idle()
     }
 
     /// Frees the buffers if the engine [is idle](Self::is_idle).
     pub fn shrink(&mut self) {
         if self.is_idle() {
-            self.context.session.release_buffers();
-            self.context.queue.release_buffers();
-            self.context.exchanges.release_buffers();
-            self.inbox = VecDeque::new();
+            self.context.release_buffers();
         }
     }
 
@@ -312,10 +301,7 @@ impl Engine {
         let limits = self.context.body_limits();
         let Some(exchange) = self.context.exchanges.begin_response(id, &head, limits) else { return };
         match &exchange.purpose {
-            Purpose::Request(request) if request.is_initialize() && head.is_success() => {
-                self.context.endpoint.set_session_id(head.session_id);
-            }
-            Purpose::RenewSession { .. } if head.is_success() => {
+            purpose if purpose.opens_session() && head.is_success() => {
                 self.context.endpoint.set_session_id(head.session_id);
             }
             Purpose::Message(kind) if kind.is_initialized() => self.initialized(),
@@ -324,17 +310,17 @@ impl Engine {
         }
     }
 
-    fn end(&mut self, id: ExchangeId, failure: Option<Failure>) {
+    fn end_exchange(&mut self, id: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.exchanges.end(id) else { return };
         if self.is_shut {
             // Adapters need not poll events after the end.
             self.context.remove(id);
-            return self.delete_session();
+            return self.context.delete_session();
         }
         if failure.is_none() {
-            exchange.response.end(id, &mut self.inbox);
+            exchange.response.end(id, &mut self.context.inbox);
         }
-        self.inbox.push_back(Received::Ended { from: id, failure });
+        self.context.inbox.push_back(Received::Ended { from: id, failure });
     }
 
     /// Hands a message to the part that its exchange belongs to, or to the session.
@@ -346,84 +332,40 @@ impl Engine {
         let is_handled =
             self.legacy_session.receive(from, &message, context) || self.tool_calls.receive(from, &message, context);
         if !is_handled {
-            receive(message, context);
-            self.inbox.push_front(Received::MessageHandled { from });
+            receive(from, message, context);
         }
     }
 
     /// Handles the end of an exchange, after all of its messages.
     fn exchange_ended(&mut self, from: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.remove(from) else { return };
-        let OpenExchange { purpose, mut response, session, .. } = exchange;
         let context = &mut self.context;
+        let (purpose, end) = exchange.into_end(failure);
         match purpose {
             Purpose::Request(request) if !context.session.waits_for(request.id) => {}
-            Purpose::Request(request) => self.recover(request, response, session, failure),
+            Purpose::Request(request) => self.recover(request, end),
             // The answer arrives on the event stream.
-            Purpose::RequestOverSse(_) if failure.is_none() && response.is_success() => {}
-            Purpose::RequestOverSse(request) => context.fail(request.id, RequestFault::Http(response.error(failure))),
-            Purpose::Message(kind) => self.message_ended(kind, response, session, failure),
+            Purpose::RequestOverSse(_) if end.is_success() => {}
+            Purpose::RequestOverSse(request) => context.fail(request.id, RequestFault::Http(end.into_error())),
+            Purpose::Message(kind) => self.message_ended(kind, end),
             Purpose::GetStream => self.get_stream.ended(from, context),
-            Purpose::SseStream => self.http_sse.stream_ended(response.error(failure), context),
-            Purpose::RenewSession { .. } => {
-                self.legacy_session.renewal_ended(from, &response.error(failure), context);
-            }
+            Purpose::SseStream => self.http_sse.stream_ended(end.into_error(), context),
+            Purpose::RenewSession { .. } => self.legacy_session.renewal_ended(from, end, context),
             Purpose::RefreshTools(refresh) => self.tool_calls.continue_refresh(*refresh, context),
             Purpose::DeleteSession => {}
         }
     }
 
-    /// Handles the end of an exchange that carried a notification or an answer.
-    fn message_ended(
-        &mut self,
-        kind: MessageKind,
-        mut response: Response,
-        session: Option<SessionGeneration>,
-        failure: Option<Failure>,
-    ) {
-        if kind.is_initialized() {
-            self.initialized();
-        }
-        if failure.is_none() && response.is_success() {
-            return;
-        }
-        let is_session_lost = response.status() == Some(404) && self.legacy_session.is_current(session, &self.context);
-        let error = response.message_error(failure);
-        if is_session_lost && self.legacy_session.may_renew_for_message(self.context.now) {
-            self.renew_session(session);
-        } else if is_session_lost && self.context.is_ready() {
-            self.legacy_session.fail_renewal(&error, &mut self.context);
-        }
-        self.context.session.add_event(Event::Undelivered { method: kind.into_method(), error });
-    }
-
-    /// Aborts the exchange of a notification or an answer that the server does not respond to in time.
-    fn abort_message(&mut self, id: ExchangeId) {
-        let Some(exchange) = self.context.abort(id) else { return };
-        let OpenExchange { purpose: Purpose::Message(kind), response, session, .. } = exchange else { return };
-        let after = self.context.session.config().request_timeout;
-        let detail = || alloc::format!("no response within {after:?}");
-        let failure = (!response.has_begun()).then(|| Failure::new(FailureKind::Broken, detail()));
-        self.message_ended(kind, response, session, failure);
-    }
-
     /// Fails a request whose exchange ended without its answer, or tries another way to get the answer.
-    fn recover(
-        &mut self,
-        mut request: Request,
-        mut response: Response,
-        session: Option<SessionGeneration>,
-        failure: Option<Failure>,
-    ) {
-        let given = Circumstances {
-            names_session: session.is_some(),
-            is_modern: self.context.endpoint.is_modern(),
-            may_use_sse: self.http_sse.may_fall_back(self.settings()),
-            max_attempts: self.settings().max_attempts,
-        };
-        let recovery = recover(&mut request, &mut response, failure, given);
+    fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let context = &mut self.context;
-        match recovery {
+        let session = end.session;
+        let given = Circumstances {
+            is_modern: context.endpoint.is_modern(),
+            may_use_sse: self.http_sse.may_fall_back(&context.settings),
+            max_attempts: context.settings.max_attempts,
+        };
+        match recover(&mut request, end, given) {
             Recovery::Fail(fault) => context.fail(request.id, fault),
             Recovery::ResumeStream => context.broken_streams.add(request, context.now, &mut context.random),
             Recovery::RefreshTools(error) => self.tool_calls.refresh(request, error, context),
@@ -439,13 +381,45 @@ impl Engine {
         }
     }
 
+    /// Handles the end of an exchange that carried a notification or an answer.
+    fn message_ended(&mut self, kind: MessageKind, end: ExchangeEnd) {
+        if kind.is_initialized() {
+            self.initialized();
+        }
+        if end.is_success() {
+            return;
+        }
+        let (session, is_session_unknown) = (end.session, end.status() == Some(404));
+        let error = end.into_message_error();
+        if is_session_unknown && self.legacy_session.message_refused(session, &error, &mut self.context) {
+            self.renew_session(session);
+        }
+        self.context.session.add_event(Event::Undelivered { method: kind.into_method(), error });
+    }
+
+    /// Aborts the exchange of a notification or an answer that the server does not respond to in time.
+    fn abort_message(&mut self, id: ExchangeId) {
+        let Some(exchange) = self.context.abort(id) else { return };
+        let after = self.context.session.config().request_timeout;
+        let detail = || alloc::format!("no response within {after:?}");
+        let failure = (!exchange.response.has_begun()).then(|| Failure::new(FailureKind::Broken, detail()));
+        if let (Purpose::Message(kind), end) = exchange.into_end(failure) {
+            self.message_ended(kind, end);
+        }
+    }
+
     /// Handles an event of the session before the embedder gets it.
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
                 reply.mirrored = reply.method() == "tools/list" && self.context.endpoint.is_modern();
             }
-            Event::Connected => self.connected(),
+            Event::Connected => {
+                let server = self.context.session.server();
+                self.context.endpoint.set_version(server.map(|server| server.protocol_version));
+                // Of the two requests that open a connection, the slower one has no use any more.
+                self.context.give_up_unneeded();
+            }
             Event::Closed(_) => self.shut(),
             _ => {}
         }
@@ -455,17 +429,6 @@ impl Engine {
 
 /// The steps that concern several parts.
 impl Engine {
-    fn connected(&mut self) {
-        let context = &mut self.context;
-        context.endpoint.set_version(context.session.server().map(|server| server.protocol_version));
-        // Of the two requests that may open a connection, one has no use any more.
-        for request in context.exchanges.requests() {
-            if !context.session.waits_for(request) {
-                context.give_up(request);
-            }
-        }
-    }
-
     /// Handles that `notifications/initialized` was accepted or refused, or took too long.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
@@ -481,23 +444,10 @@ impl Engine {
         }
     }
 
-    /// Aborts all exchanges but those that deliver a message to the server.
+    /// Ends all exchanges, and then the legacy session on the server.
     fn shut(&mut self) {
-        if mem::replace(&mut self.is_shut, true) {
-            return;
-        }
-        self.context.queue.clear();
-        self.inbox.clear();
-        for id in self.context.exchanges.dispensable() {
-            self.context.abort(id);
-        }
-        self.delete_session();
-    }
-
-    /// Ends the legacy session on the server, once no exchange is left that could arrive later.
-    fn delete_session(&mut self) {
-        let endpoint = &self.context.endpoint;
-        if self.exchanges() == 0 && !endpoint.is_http_sse() && endpoint.has_session_id() {
+        if !mem::replace(&mut self.is_shut, true) {
+            self.context.abort_all();
             self.context.delete_session();
         }
     }

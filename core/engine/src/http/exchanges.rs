@@ -1,6 +1,7 @@
 //! [`Exchanges`]: the exchanges under way, and the commands to the embedder.
 
 use alloc::collections::{BTreeMap, VecDeque};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
@@ -11,6 +12,7 @@ use super::purpose::Purpose;
 use super::response::{BodyLimits, Response};
 use super::response_head::Head;
 use crate::time::Timestamp;
+use crate::transport_error::{Failure, HttpError};
 
 /// How long a server may keep a stream open after the answer to its request. 1 s: servers that end such streams do so at once,
 /// and a stream that the client closes first costs the connection.
@@ -37,7 +39,53 @@ enum Stage {
     Ended,
 }
 
+/// How an exchange ended.
+#[derive(Debug)]
+pub(super) struct ExchangeEnd {
+    pub(super) response: Response,
+    /// The legacy session that the headers of the exchange named.
+    pub(super) session: Option<SessionGeneration>,
+    /// Why the exchange failed, unless its response is complete.
+    pub(super) failure: Option<Failure>,
+}
+
+impl ExchangeEnd {
+    /// Returns whether the server accepted the message of the exchange.
+    pub(super) fn is_success(&self) -> bool {
+        self.failure.is_none() && self.response.is_success()
+    }
+
+    /// Returns the status, if a head has arrived.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.response.status()
+    }
+
+    /// Returns the error of a request that got no answer.
+    pub(super) fn into_error(self) -> HttpError {
+        match self.failure {
+            Some(failure) => HttpError::Failed(failure),
+            None => self.response.into_error(),
+        }
+    }
+
+    /// Returns the error of a notification or an answer that the server did not accept.
+    pub(super) fn into_message_error(self) -> HttpError {
+        match self.response.rpc_error(None) {
+            Some((error, _)) if self.failure.is_none() => {
+                let status = self.status().unwrap_or_default();
+                HttpError::Status { status, excerpt: error.to_string() }
+            }
+            _ => self.into_error(),
+        }
+    }
+}
+
 impl OpenExchange {
+    /// Splits an exchange that has ended into its purpose and its end.
+    pub(super) fn into_end(self, failure: Option<Failure>) -> (Purpose, ExchangeEnd) {
+        (self.purpose, ExchangeEnd { response: self.response, session: self.session, failure })
+    }
+
     fn has_ended(&self) -> bool {
         self.stage == Stage::Ended
     }

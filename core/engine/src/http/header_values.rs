@@ -1,4 +1,4 @@
-//! Values of headers that come out of messages (2026-07-28, basic/transports/streamable-http, "Request Metadata").
+//! Encodes and checks header values (2026-07-28, basic/transports/streamable-http, "Request Metadata").
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -6,8 +6,9 @@ use alloc::string::String;
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// Encodes a text as the value of `Mcp-Name` and `Mcp-Param-*`. A text that a header cannot carry becomes base64 of its UTF-8
-/// between `=?base64?` and `?=` ("Value Encoding").
+/// Encodes a text as the value of an `Mcp-Name` or `Mcp-Param-*` header.
+///
+/// A text that a header cannot carry becomes base64 of its UTF-8 between `=?base64?` and `?=` ("Value Encoding").
 ///
 /// ```
 /// use mcpwire_core::http::encode_value;
@@ -47,7 +48,7 @@ fn push_base64(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Whether a header can carry a value as it is (RFC 9110, section 5.5; only ASCII).
+/// Returns whether a header can carry a value unencoded (RFC 9110, section 5.5, restricted to ASCII).
 pub(super) fn is_value(value: &str) -> bool {
     let bytes = value.as_bytes();
     let inner = bytes.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_the_specification() {
+    fn texts_are_encoded_as_in_the_examples_of_the_specification() {
         for (text, encoded) in [
             ("us-west1", "us-west1"),
             ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
@@ -78,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_safe_stays() {
+    fn only_unsafe_texts_are_encoded() {
         for text in ["", "a b", "=?base64?x", "x?=", "file:///a%20b?q=1", "~!\"#"] {
             assert_eq!(encode_value(text), text);
         }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_media_types() {
+    fn header_values_are_checked_and_media_types_extracted() {
         assert!(is_value("") && is_value("a\tb c") && !is_value(" a") && !is_value("a\r\nb") && !is_value("ä"));
         assert_eq!(media_type("application/json; charset=utf-8"), "application/json");
     }

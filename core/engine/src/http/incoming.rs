@@ -6,14 +6,16 @@ use super::command::ExchangeId;
 use super::context::Context;
 use super::outgoing::sort_messages;
 use super::purpose::Purpose;
+use super::response::Received;
 use crate::rpc::PeerError;
 use crate::rpc::peek::{Peek, peek};
 use crate::session::RequestFault;
 
-/// Handles a message of the server.
-pub(super) fn receive(message: Vec<u8>, context: &mut Context) {
+/// Hands a message of the server to the session.
+pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context) {
     limit_answers(context);
     context.session.receive(message, context.now, context.queue.buffer());
+    context.inbox.push_front(Received::MessageHandled { from });
 }
 
 /// Limits the answers that the session may write to the room in the queue of answers.

@@ -25,6 +25,7 @@ use core::time::Duration;
 use super::command::ExchangeId;
 use super::context::Context;
 use super::endpoint::SessionGeneration;
+use super::exchanges::ExchangeEnd;
 use super::outgoing::post_message;
 use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, MessageKind};
@@ -109,14 +110,24 @@ impl LegacySession {
         self.state == State::Lost
     }
 
-    /// Returns whether `session` is the present session, and the server is not known to have ended it.
-    pub(super) fn is_current(&self, session: Option<SessionGeneration>, context: &Context) -> bool {
-        session == Some(context.endpoint.generation()) && matches!(self.state, State::Open | State::Initializing { .. })
-    }
-
-    /// Returns whether a refused notification or answer may cause a renewal.
-    pub(super) fn may_renew_for_message(&self, now: Timestamp) -> bool {
-        self.renewed_at.is_none_or(|at| now.duration_since(at) >= MIN_RENEWAL_INTERVAL)
+    /// Handles that the server does not know the session of a notification or an answer. Returns whether to renew the session.
+    pub(super) fn message_refused(
+        &mut self,
+        session: Option<SessionGeneration>,
+        error: &HttpError,
+        context: &mut Context,
+    ) -> bool {
+        let is_known = matches!(self.state, State::Renewing { .. } | State::Lost);
+        if is_known || session != Some(context.endpoint.generation()) {
+            return false;
+        }
+        if self.renewed_at.is_none_or(|at| context.now.duration_since(at) >= MIN_RENEWAL_INTERVAL) {
+            return true;
+        }
+        if context.is_ready() {
+            self.fail_renewal(error, context);
+        }
+        false
     }
 
     /// Handles that the server has ended a session. Returns whether to call [`Self::renew`]: not if the end was known, or if the
@@ -174,16 +185,16 @@ impl LegacySession {
     }
 
     /// Handles that the exchange of `initialize` ended without an answer.
-    pub(super) fn renewal_ended(&mut self, from: ExchangeId, error: &HttpError, context: &mut Context) {
+    pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, context: &mut Context) {
         if self.is_renewed_by(from) {
-            self.fail_renewal(error, context);
+            self.fail_renewal(&end.into_error(), context);
         }
     }
 
     /// Gives the session up, and fails the requests that wait for a new one.
     ///
     /// The next request tries to renew the session: its caller may know that the server is back.
-    pub(super) fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
+    fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
         self.state = State::Lost;
         context.endpoint.forget_session_id();
         for request in context.queue.take_resend() {

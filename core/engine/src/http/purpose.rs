@@ -52,6 +52,15 @@ impl Purpose {
         !matches!(self, Purpose::Message(_) | Purpose::DeleteSession)
     }
 
+    /// Returns whether the exchange carries an `initialize` request, whose response may assign a session id.
+    pub(super) fn opens_session(&self) -> bool {
+        match self {
+            Purpose::Request(request) => request.is_initialize(),
+            Purpose::RenewSession { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Returns the id of the session's request that the exchange serves.
     pub(super) fn request(&self) -> Option<u64> {
         match self {

@@ -2,11 +2,11 @@
 
 use alloc::string::ToString;
 
+use super::exchanges::ExchangeEnd;
 use super::request::Request;
-use super::response::Response;
 use crate::rpc::RpcError;
 use crate::session::RequestFault;
-use crate::transport_error::{Failure, FailureKind, HttpError};
+use crate::transport_error::{FailureKind, HttpError};
 
 /// Maximum number of consecutive attempts to resume a stream while the server is unreachable. 2: some 3 s with their delays.
 ///
@@ -32,8 +32,6 @@ pub(super) enum Recovery {
 /// What the decision depends on besides the request and its response.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
-    /// Whether the headers of the exchange named a legacy session.
-    pub(super) names_session: bool,
     /// Whether the negotiated version has no handshake.
     pub(super) is_modern: bool,
     /// Whether the connection may switch to HTTP+SSE.
@@ -43,39 +41,27 @@ pub(super) struct Circumstances {
 }
 
 /// Decides what to do with a request whose exchange ended without its answer.
-pub(super) fn recover(
-    request: &mut Request,
-    response: &mut Response,
-    failure: Option<Failure>,
-    given: Circumstances,
-) -> Recovery {
-    if response.is_event_stream() {
-        recover_broken_stream(request, response, failure, given)
+pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    if end.response.is_event_stream() {
+        recover_broken_stream(request, end, given)
     } else if request.resume.attempts() > 0 {
-        recover_failed_resume(request, response, failure, given)
+        recover_failed_resume(request, end, given)
     } else {
-        recover_refusal(request, response, failure, given)
+        recover_refusal(request, end, given)
     }
 }
 
 /// Decides after an attempt to post the request.
-fn recover_refusal(
-    request: &Request,
-    response: &mut Response,
-    failure: Option<Failure>,
-    given: Circumstances,
-) -> Recovery {
-    let is_session_unknown = response.status() == Some(404) && given.names_session;
-    let fault = match response.rpc_error(Some(request.id)) {
-        Some((error, has_id)) if failure.is_none() && !matches!(response.status(), Some(401 | 403)) => {
+fn recover_refusal(request: &Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    let status = end.status();
+    let is_session_unknown = status == Some(404) && end.session.is_some();
+    let fault = match end.response.rpc_error(Some(request.id)) {
+        Some((error, has_id)) if end.failure.is_none() && !matches!(status, Some(401 | 403)) => {
             if is_session_unknown && !has_id {
-                return renew(request, SessionEnd::RequestRefused);
+                return renew(request, SessionLoss::RequestRefused);
             }
-            if error.code == RpcError::HEADER_MISMATCH
-                && given.is_modern
-                && request.is_tool_call()
-                && !request.was_resent
-            {
+            let are_headers_rejected = error.code == RpcError::HEADER_MISMATCH && given.is_modern;
+            if are_headers_rejected && request.is_tool_call() && !request.was_resent {
                 return Recovery::RefreshTools(error);
             }
             if is_modern_error(&error) {
@@ -83,70 +69,63 @@ fn recover_refusal(
             }
             RequestFault::Server(error)
         }
-        _ if is_session_unknown => return renew(request, SessionEnd::RequestRefused),
-        _ => RequestFault::Http(response.error(failure)),
+        _ if is_session_unknown => return renew(request, SessionLoss::RequestRefused),
+        _ => RequestFault::Http(end.into_error()),
     };
-    let may_be_sse = given.may_use_sse && request.is_initialize() && matches!(response.status(), Some(400 | 404 | 405));
-    if may_be_sse { Recovery::TrySse(fault) } else { Recovery::Fail(fault) }
+    if given.may_use_sse && request.is_initialize() && matches!(status, Some(400 | 404 | 405)) {
+        return Recovery::TrySse(fault);
+    }
+    Recovery::Fail(fault)
 }
 
 /// Decides after the event stream of the request broke.
-fn recover_broken_stream(
-    request: &mut Request,
-    response: &mut Response,
-    failure: Option<Failure>,
-    given: Circumstances,
-) -> Recovery {
+fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
     request.resume.count_unreachable(false);
     let has_event_id = request.resume.last_event_id().is_some();
     if !has_event_id || given.is_modern || &*request.method == "server/discover" {
-        return Recovery::Fail(RequestFault::Http(response.error(failure)));
+        return Recovery::Fail(RequestFault::Http(end.into_error()));
     }
     let attempts = request.resume.attempts();
     if attempts < given.max_attempts {
         return Recovery::ResumeStream;
     }
-    let error = failure.map_or(HttpError::NoAnswer { status: 200, attempts }, HttpError::Failed);
+    let error = end.failure.map_or(HttpError::NoAnswer { status: 200, attempts }, HttpError::Failed);
     Recovery::Fail(RequestFault::Http(error))
 }
 
 /// Decides after an attempt to resume the event stream of the request.
-fn recover_failed_resume(
-    request: &mut Request,
-    response: &mut Response,
-    failure: Option<Failure>,
-    given: Circumstances,
-) -> Recovery {
-    let status = response.status();
-    if status == Some(404) && given.names_session {
-        return renew(request, SessionEnd::StreamBroken);
+fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    let status = end.status();
+    if status == Some(404) && end.session.is_some() {
+        return renew(request, SessionLoss::StreamUnknown);
     }
-    let is_unreachable = failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreachable);
+    let is_unreachable = end.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreachable);
     let unreachable = request.resume.count_unreachable(is_unreachable);
-    let is_temporary = failure.is_some() || matches!(status, Some(408 | 429 | 500..));
+    let is_temporary = end.failure.is_some() || matches!(status, Some(408 | 429 | 500..));
     if is_temporary && unreachable < MAX_UNREACHABLE && request.resume.attempts() < given.max_attempts {
         return Recovery::ResumeStream;
     }
-    Recovery::Fail(RequestFault::Http(response.error(failure)))
+    Recovery::Fail(RequestFault::Http(end.into_error()))
 }
 
-/// How a request learned that its session has ended.
+/// What the server no longer accepts because the session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SessionEnd {
-    /// The server refused the request, and so did not carry it out.
+enum SessionLoss {
+    /// The request itself. The server did not carry it out.
     RequestRefused,
-    /// The server does not know the broken stream any more. It may have carried the request out.
-    StreamBroken,
+    /// The stream of the request, which broke before. The server may have carried the request out.
+    StreamUnknown,
 }
 
-fn renew(request: &Request, end: SessionEnd) -> Recovery {
-    let is_safe = end == SessionEnd::RequestRefused || request.is_repeatable;
+/// Decides after the session of the request has ended.
+fn renew(request: &Request, loss: SessionLoss) -> Recovery {
+    let is_safe = loss == SessionLoss::RequestRefused || request.is_repeatable;
     if is_safe && !request.was_resent && request.message.is_some() {
         return Recovery::RenewAndResend;
     }
-    Recovery::RenewAndFail(RequestFault::Http(match end {
-        SessionEnd::RequestRefused => HttpError::Status { status: 404, excerpt: "the session has ended".to_string() },
-        SessionEnd::StreamBroken => HttpError::SessionLost,
+    Recovery::RenewAndFail(RequestFault::Http(match loss {
+        SessionLoss::RequestRefused => HttpError::Status { status: 404, excerpt: "the session has ended".to_string() },
+        SessionLoss::StreamUnknown => HttpError::SessionLost,
     }))
 }
 

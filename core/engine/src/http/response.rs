@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
@@ -219,28 +219,14 @@ impl Response {
     }
 
     /// Returns the error of a request that the response leaves without an answer.
-    pub(super) fn error(&mut self, failure: Option<Failure>) -> HttpError {
-        if let Some(failure) = failure {
-            return HttpError::Failed(failure);
-        }
+    pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
-        let Body::Unexpected(body) = &mut self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
+        let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
         let excerpt = excerpt(body.text().trim_ascii());
         match status {
-            401 | 403 => HttpError::Unauthorized { status, challenges: mem::take(&mut body.challenges), excerpt },
-            200..300 => HttpError::ContentType { status, found: mem::take(&mut body.content_type), excerpt },
+            401 | 403 => HttpError::Unauthorized { status, challenges: body.challenges, excerpt },
+            200..300 => HttpError::ContentType { status, found: body.content_type, excerpt },
             _ => HttpError::Status { status, excerpt },
-        }
-    }
-
-    /// Returns the error of a notification or an answer that the response leaves undelivered.
-    pub(super) fn message_error(&mut self, failure: Option<Failure>) -> HttpError {
-        match self.rpc_error(None) {
-            Some((error, _)) if failure.is_none() => {
-                let status = self.status.unwrap_or_default();
-                HttpError::Status { status, excerpt: error.to_string() }
-            }
-            _ => self.error(failure),
         }
     }
 

@@ -13,10 +13,10 @@ use crate::json::{Json, scan};
 
 /// The result of `tools/call` (`CallToolResult`).
 ///
-/// Specification: server/tools, "Tool Result".
-///
 /// A failed tool also has a result: `is_error` is set and the content describes the error. A call returns `Err` only if
 /// the request fails or its result cannot be parsed.
+///
+/// Specification: server/tools, "Tool Result".
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {

@@ -29,11 +29,11 @@ impl ClientCapabilities {
 
     /// Declares support for sampling: servers may send requests to the client's language model.
     ///
-    /// Specification: client/sampling, "Capabilities".
-    ///
     /// `tools` allows requests that offer tools to the model. `context` allows requests to include the context of MCP
     /// servers (`includeContext`). Options that were declared before stay declared. The specification deprecates
     /// sampling from revision 2026-07-28 on.
+    ///
+    /// Specification: client/sampling, "Capabilities".
     #[must_use]
     pub fn with_sampling(mut self, tools: bool, context: bool) -> Self {
         self.sampling = Some(declare(self.sampling.as_ref(), [("tools", tools), ("context", context)]));
@@ -42,10 +42,10 @@ impl ClientCapabilities {
 
     /// Declares support for roots: servers may request the client's root directories.
     ///
-    /// Specification of revision 2025-11-25: client/roots, "Capabilities".
-    ///
     /// `list_changed` declares that the client notifies servers of the legacy era when its roots change. The
     /// specification deprecates roots from revision 2026-07-28 on.
+    ///
+    /// Specification of revision 2025-11-25: client/roots, "Capabilities".
     #[must_use]
     pub fn with_roots(mut self, list_changed: bool) -> Self {
         if list_changed {

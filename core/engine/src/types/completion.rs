@@ -48,7 +48,7 @@ impl<'a> CompleteParams<'a> {
         }
     }
 
-    /// Removes the context if the protocol version of the server does not have it.
+    /// Removes `context` if the protocol version of the server does not define this member.
     ///
     /// The context only improves the suggestions, so the request stays meaningful without it.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {

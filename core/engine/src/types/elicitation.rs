@@ -48,10 +48,10 @@ object! {
 object! {
     /// A URL that the server asks the user to visit.
     ///
-    /// Specification: client/elicitation, "URL Mode Elicitation Requests".
-    ///
     /// The user's data goes directly to the website, not through the client. Show the complete URL and highlight its
     /// host. Never fetch the URL, and open it only with the user's consent ("Safe URL Handling").
+    ///
+    /// Specification: client/elicitation, "URL Mode Elicitation Requests".
     pub struct ElicitUrl("an object", tag "mode" = "url") {
         /// Message for the user: why the server requests the visit.
         required message: String = "message",

@@ -13,7 +13,7 @@ use crate::json::read::Reader;
 use crate::json::{Json, scan};
 use crate::printable;
 
-/// Error of form values that do not conform to the form's schema.
+/// The error for form values that do not conform to the form's schema.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", problems(fields))]
 #[non_exhaustive]
@@ -22,7 +22,7 @@ pub struct FormError {
     pub fields: Vec<FieldError>,
 }
 
-/// Error of one field of a filled-in form.
+/// The error for one field of a filled-in form.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
@@ -210,7 +210,7 @@ impl FormSchema {
         for (name, value) in given.iter().filter(|(name, _)| !known.contains(&***name)) {
             if closed {
                 wrong(name, FieldProblem::Unexpected);
-            } else if !is_allowed_at_all(value) {
+            } else if !is_allowed_type(value) {
                 let expected = "a string, a number, a boolean or an array of strings";
                 wrong(name, FieldProblem::Type { expected, found: type_name(value) });
             }
@@ -236,7 +236,7 @@ fn not_an_object(content: &Json) -> FieldError {
 }
 
 /// Returns whether a form value may have this type (`ElicitResult`): string, number, boolean or array of strings.
-fn is_allowed_at_all(value: &str) -> bool {
+fn is_allowed_type(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
         Some(b'[') => strings(value).is_some(),
@@ -333,8 +333,8 @@ impl MultiSelectSchema {
             (_, Some(max)) if count > max => Err(FieldProblem::TooMany { max }),
             _ => {
                 let choices: BTreeSet<&str> = self.choices().iter().map(|(value, _)| value).collect();
-                let stranger = chosen.iter().find(|value| !choices.contains(&***value));
-                stranger.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
+                let unknown = chosen.iter().find(|value| !choices.contains(&***value));
+                unknown.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
             }
         }
     }

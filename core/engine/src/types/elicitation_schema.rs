@@ -15,7 +15,7 @@ use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 object! {
-    /// The fields of a form, in the order in which the server sent them.
+    /// The schema of a form: the fields, and which of them are required.
     pub struct FormSchema("a schema", tag "type" = "object") {
         /// The fields.
         always properties: FormFields = "properties",

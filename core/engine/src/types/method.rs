@@ -79,7 +79,7 @@ pub trait Notice {
     type Params: Serialize;
 }
 
-/// Sends a request without parameters. The server decides whether it accepts such a request.
+/// `()` means no parameters. The server decides whether it accepts a request without parameters.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {

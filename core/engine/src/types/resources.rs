@@ -52,10 +52,10 @@ impl Resource {
 object! {
     /// A URI template: it describes the URIs of a family of resources (`ResourceTemplate`).
     ///
-    /// Specification: server/resources, "Resource Templates".
-    ///
     /// [`ListResourceTemplatesResult`] rejects templates without a URI template. A template without a name gets its URI
     /// template as its name.
+    ///
+    /// Specification: server/resources, "Resource Templates".
     pub struct ResourceTemplate("a resource template", finish check_template) {
         /// The URI template, in the syntax of RFC 6570.
         required uri_template: String = "uriTemplate",

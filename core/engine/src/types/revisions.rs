@@ -331,7 +331,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_clients_send_stands_first_and_once() {
+    fn rows_of_clients_come_first_and_no_row_occurs_twice() {
         assert!(TABLE.iter().skip(CLIENT_ROWS).all(|entry| !matches!(entry.kind, Kind::Request | Kind::Notice)));
         for (at, entry) in TABLE.iter().enumerate() {
             assert!(entry.from <= entry.until, "{}", entry.name);

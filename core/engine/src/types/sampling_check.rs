@@ -1,8 +1,8 @@
-//! Checks the order of tool calls and tool results in a conversation (2026-07-28, client/sampling, "Message Content
-//! Constraints").
+//! Checks the order of tool calls and tool results in a sampling conversation. Specification: client/sampling, "Message
+//! Content Constraints".
 //!
-//! The session checks the text of a request with [`check_messages`], without reading it into types. So a program that never
-//! answers `sampling/createMessage` has no code that reads those types.
+//! [`check_messages`] works on JSON text, so a program that never answers `sampling/createMessage` does not contain the
+//! code that deserializes the messages.
 
 use alloc::collections::BinaryHeap;
 use alloc::string::String;
@@ -15,11 +15,11 @@ use crate::json::scan;
 /// The tool calls and tool results of one message.
 #[derive(Default)]
 pub(super) struct MessageTools {
-    /// The number of content blocks of any kind.
+    /// Number of content blocks of any kind.
     blocks: usize,
-    /// The ids of the tool calls.
+    /// Ids of the tool calls.
     calls: Vec<String>,
-    /// The ids of the tool calls that the results belong to.
+    /// Ids of the tool calls that the results answer.
     results: Vec<String>,
 }
 
@@ -32,7 +32,11 @@ impl MessageTools {
         }
     }
 
-    /// Reads the text of a message. The error is the name of a member that is missing or of a wrong type.
+    /// Reads a message from JSON text.
+    ///
+    /// # Errors
+    ///
+    /// Returns the name of a member that is missing or has the wrong type.
     fn parse(message: &[u8]) -> Result<Self, &'static str> {
         scan::last_member(message, "role").and_then(scan::text).ok_or("role")?;
         let content = scan::last_member(message, "content").unwrap_or_default();
@@ -61,10 +65,13 @@ impl MessageTools {
     }
 }
 
-/// Checks that a message with tool results has nothing else, and answers exactly the tool calls of the message before it.
+/// Checks the messages of a conversation: a message with tool results must contain nothing else, and must answer
+/// exactly the tool calls of the previous message.
+///
+/// An `Err` item stands for an unreadable message and holds the name of the invalid member.
 ///
 /// # Errors
-/// What is wrong, in words for the server. An error among `messages` is the name of a member that a message lacks.
+/// Returns a description of the first violation, to send to the server.
 pub(super) fn check(messages: impl Iterator<Item = Result<MessageTools, &'static str>>) -> Result<(), String> {
     let mut open_calls = Vec::new();
     for (at, message) in messages.enumerate() {
@@ -82,10 +89,10 @@ pub(super) fn check(messages: impl Iterator<Item = Result<MessageTools, &'static
     if open_calls.is_empty() { Ok(()) } else { Err("the last calls of tools have no results".into()) }
 }
 
-/// Checks the text of `messages` in the parameters of `sampling/createMessage`, as [`check`] does.
+/// Checks the member `messages` of `sampling/createMessage`, given as JSON text. See [`check`].
 ///
 /// # Errors
-/// As [`check`].
+/// Returns a description of the first violation, to send to the server.
 pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     if !scan::is_array(messages) {
         return Err("`messages` cannot be read".into());
@@ -96,7 +103,7 @@ pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     }))
 }
 
-/// Sorts with a heap, which is a tenth of the code of a sort of slices.
+/// Sorts ids with a heap, which needs a tenth of the code size of a slice sort.
 fn sorted(ids: Vec<String>) -> Vec<String> {
     BinaryHeap::from(ids).into_sorted_vec()
 }

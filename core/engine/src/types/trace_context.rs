@@ -47,7 +47,7 @@ impl TraceContext {
     /// Returns an error if it does not have the format of W3C Trace Context, section 3.2.
     pub fn new(parent: impl Into<String>) -> Result<Self, TraceContextError> {
         let parent = parent.into();
-        if is_parent(&parent) {
+        if is_traceparent(&parent) {
             Ok(TraceContext { parent, state: None, baggage: None })
         } else {
             Err(TraceContextError { member: "traceparent" })
@@ -59,8 +59,8 @@ impl TraceContext {
     /// An empty value is not sent. Returns an error if the value does not have the format.
     pub fn state(mut self, state: impl Into<String>) -> Result<Self, TraceContextError> {
         let state = state.into();
-        let good = state.len() <= MAX_STATE_LENGTH && list(&state, MAX_STATE_MEMBERS, is_state);
-        self.state = checked("tracestate", state, good)?;
+        let is_valid = state.len() <= MAX_STATE_LENGTH && is_list(&state, MAX_STATE_MEMBERS, is_tracestate_member);
+        self.state = checked("tracestate", state, is_valid)?;
         Ok(self)
     }
 
@@ -69,8 +69,8 @@ impl TraceContext {
     /// An empty value is not sent. Returns an error if the value does not have the format.
     pub fn baggage(mut self, baggage: impl Into<String>) -> Result<Self, TraceContextError> {
         let baggage = baggage.into();
-        let good = baggage.len() <= MAX_BAGGAGE_LENGTH && list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage);
-        self.baggage = checked("baggage", baggage, good)?;
+        let is_valid = baggage.len() <= MAX_BAGGAGE_LENGTH && is_list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage_member);
+        self.baggage = checked("baggage", baggage, is_valid)?;
         Ok(self)
     }
 
@@ -91,7 +91,7 @@ impl TraceContext {
     }
 }
 
-/// Error of a trace context member that does not have the format of the W3C recommendation.
+/// The error for a trace context member that does not have the format of the W3C recommendation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid `{member}`: it does not follow the W3C's definition")]
 #[non_exhaustive]
@@ -100,48 +100,49 @@ pub struct TraceContextError {
     pub member: &'static str,
 }
 
-fn checked(member: &'static str, value: String, good: bool) -> Result<Option<String>, TraceContextError> {
-    match good {
+fn checked(member: &'static str, value: String, is_valid: bool) -> Result<Option<String>, TraceContextError> {
+    match is_valid {
         true if value.trim().is_empty() => Ok(None),
         true => Ok(Some(value)),
         false => Err(TraceContextError { member }),
     }
 }
 
-fn is_parent(text: &str) -> bool {
+fn is_traceparent(text: &str) -> bool {
     let hex = |text: &str, digits: usize| {
         text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
-    let some = |text: &str| text.bytes().any(|byte| byte != b'0');
+    let is_nonzero = |text: &str| text.bytes().any(|byte| byte != b'0');
     let mut parts = text.splitn(5, '-');
     let [version, trace, span, flags] = core::array::from_fn(|_| parts.next().unwrap_or_default());
-    let known = hex(version, 2) && version != "ff" && hex(trace, 32) && some(trace) && hex(span, 16) && some(span);
+    let is_valid_prefix =
+        hex(version, 2) && version != "ff" && hex(trace, 32) && is_nonzero(trace) && hex(span, 16) && is_nonzero(span);
     // Later versions may append fields after the flags.
     let rest = parts.next();
     let rest_is_good = rest.is_none_or(|rest| version != "00" && rest.bytes().all(|byte| byte.is_ascii_graphic()));
-    known && hex(flags, 2) && rest_is_good
+    is_valid_prefix && hex(flags, 2) && rest_is_good
 }
 
-/// Checks a comma-separated list of at most `most` members. Empty members are allowed and do not count.
-fn list(text: &str, most: usize, is_member: fn(&str) -> bool) -> bool {
+/// Returns whether a text is a comma-separated list of at most `max` valid members. Empty members do not count.
+fn is_list(text: &str, max: usize, is_member: fn(&str) -> bool) -> bool {
     let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
     let mut members = members.filter(|member| !member.is_empty());
-    members.by_ref().take(most).all(is_member) && members.next().is_none()
+    members.by_ref().take(max).all(is_member) && members.next().is_none()
 }
 
-fn is_state(member: &str) -> bool {
+fn is_tracestate_member(member: &str) -> bool {
     let Some((key, value)) = member.split_once('=') else { return false };
     let key_byte = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
-    let begins_well = key.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let starts_correctly = key.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let value_byte = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'=' && byte != b',';
-    begins_well
+    starts_correctly
         && key.len() <= 256
         && key.bytes().all(key_byte)
         && (1..=256).contains(&value.len())
         && value.bytes().all(value_byte)
 }
 
-fn is_baggage(member: &str) -> bool {
+fn is_baggage_member(member: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let octet = |byte: u8| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte);
     let mut parts = member.split(';').map(|part| part.trim_matches([' ', '\t']));

@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
     }
 }
 
-/// Error of parsing a protocol version that this library does not support.
+/// The error for a protocol version that this library does not support.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown protocol version {name:?}; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
 pub struct UnknownVersion {

@@ -6,8 +6,8 @@ use crate::{CommandId, Effect, ErrorContract, ServerId, ToolChanges};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Perform an effect of a server. Never [`Effect::Reply`] or [`Effect::ToolsChanged`], which the supervisor
-    /// handles.
+    /// Perform an effect of a server. The supervisor itself handles [`Effect::Reply`] and [`Effect::ToolsChanged`], so
+    /// they never occur here.
     Perform {
         /// The server.
         server: ServerId,
@@ -21,7 +21,7 @@ pub enum Action {
         /// The outcome.
         result: Result<(), ErrorContract>,
     },
-    /// Save the enabled flag if the configuration still has this revision. Always report the outcome to
+    /// Save the enabled flag, if the configuration still has `revision`. Always report the outcome to
     /// [`Supervisor::persisted`](crate::Supervisor::persisted).
     Persist {
         /// The server whose flag changes.
@@ -31,14 +31,17 @@ pub enum Action {
         /// The revision that the change is based on.
         revision: u64,
     },
-    /// [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns another catalogue. Comes before all other pending actions, so an embedder that
-    /// replaces its snapshot here has done so before any command is answered.
+    /// The catalogue changed: fetch the new one from [`Supervisor::catalogue`](crate::Supervisor::catalogue).
+    ///
+    /// This action precedes all other pending actions. An embedder that replaces its snapshot here has done so before
+    /// any command is answered.
     CatalogueChanged,
-    /// A server changed the definitions of its tools. Users who approved the old definitions should review them.
+    /// A server changed the definitions of its tools. Ask users who approved the old definitions to review the new
+    /// ones.
     ToolsRedefined {
         /// The server.
         server: ServerId,
-        /// The changed tools and parts.
+        /// The changed tools and their changed parts.
         changes: ToolChanges,
     },
     /// All servers started by [`Supervisor::boot`](crate::Supervisor::boot) run, sleep or have failed.
@@ -50,7 +53,7 @@ pub enum Action {
         /// Number of servers that were stopped before they ran.
         cancelled: usize,
     },
-    /// A deleted server is gone; no process is left.
+    /// The supervisor removed a deleted server. No process is left.
     Removed {
         /// The deleted server.
         server: ServerId,

@@ -20,9 +20,9 @@ pub(super) struct Managed {
 /// An operation of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) in progress.
 ///
 /// ```text
-/// enable:   Saving ─▶ Starting ─▶ the server runs: reply
-///                          └────▶ the start failed: Reverting ─▶ disable the server ─▶ reply with the error
-///                          └────▶ the server requires a login: reply with the error; the flag stays on
+/// enable:   Saving ─▶ Starting ─▶ server runs: reply
+///                          ├────▶ start failed: Reverting ─▶ disable the server ─▶ reply with the error
+///                          └────▶ login required: reply with the error; the flag stays on
 /// disable:  Saving ─▶ disable the server ─▶ reply
 /// ```
 #[derive(Clone, Debug)]

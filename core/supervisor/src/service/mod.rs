@@ -1,4 +1,4 @@
-//! The supervisor: all servers of a host, their catalogue and the limits they share.
+//! The supervisor: all servers of a host, their catalogue, and the limits that they share.
 
 mod action;
 mod boot;
@@ -34,9 +34,10 @@ use super::{
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// Manages all servers of a host: lifecycles, limits and the tool catalogue.
+/// Manages all servers of a host: their lifecycles, limits and common tool catalogue.
 ///
-/// Drive it like a [`Server`]: commands and events go in, [actions](Action) come out. It performs no I/O.
+/// Drive it like a [`Server`]: pass commands and events in, and perform the [actions](Action) that come out. The
+/// supervisor performs no I/O.
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -90,7 +91,7 @@ pub struct Supervisor {
 impl Supervisor {
     /// Creates a supervisor without servers.
     ///
-    /// `seed` randomizes delays and keys hashes: use a random one per host, and keep it secret from servers.
+    /// `seed` randomizes delays and is the key of hashes. Use a random seed per host, and keep it secret from servers.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
             seed,
@@ -109,7 +110,7 @@ impl Supervisor {
         }
     }
 
-    /// Adds a configured server without starting it.
+    /// Adds a server to the supervisor, without starting it.
     ///
     /// Fails with a conflict if another server has the id or the name, and with a validation error if the name is
     /// blank.
@@ -118,7 +119,10 @@ impl Supervisor {
             return Err(ErrorContract::unavailable("the host is shutting down"));
         }
         if self.servers.contains_key(&id) {
-            return Err(ErrorContract::conflict("id", alloc::format!("an MCP with this id exists: {id}")));
+            return Err(ErrorContract::conflict(
+                "id",
+                alloc::format!("an MCP with this id already exists: {id}; choose another id"),
+            ));
         }
         self.names.set(id, &spec.name)?;
         let seed = self.seed ^ seed_of(id);
@@ -140,8 +144,8 @@ impl Supervisor {
 
     /// Applies a new configuration to a server.
     ///
-    /// Set `replaced` if the launched program or address changed: a running server is then restarted, and its known
-    /// tools are discarded. Otherwise everything is applied in place. If the enabled flag changed, the server is
+    /// Set `replaced` if the program or address of the server changed. A running server is then restarted, and its
+    /// known tools are discarded. Other changes apply without a restart. If the enabled flag changed, the server is
     /// stopped, or started as by [`boot`](Self::boot).
     pub fn update(&mut self, id: ServerId, spec: Spec, replaced: bool, now: Timestamp) -> Result<(), ErrorContract> {
         let Some(managed) = self.servers.get_mut(&id) else { return Err(ErrorContract::unknown_server(id)) };
@@ -166,10 +170,10 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Sends a command to a server. The answer is an [`Action::Reply`] with the same command id.
+    /// Sends a command to a server. An [`Action::Reply`] with the same command id answers it.
     ///
-    /// `Enable` and `Disable` do not change the configuration; see [`set_enabled`](Self::set_enabled). A deleted server
-    /// becomes unknown as soon as its process is gone.
+    /// `Enable` and `Disable` do not change the configuration; [`set_enabled`](Self::set_enabled) does. A deleted
+    /// server becomes unknown as soon as its process is gone.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, Origin::Embedder(command_id), now);
@@ -200,12 +204,12 @@ impl Supervisor {
         action
     }
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), or `None` if no timeout is pending.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         [self.deadlines.first(), self.start_queue.deadline()].into_iter().flatten().min()
     }
 
-    /// Handles the timeouts that have expired. A call before the deadline has no effect.
+    /// Handles expired timeouts. A call before the deadline has no effect.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         for id in self.deadlines.expired(now) {
             if let Some(managed) = self.servers.get_mut(&id) {
@@ -216,7 +220,7 @@ impl Supervisor {
         self.start_queued(now);
     }
 
-    /// Sets the tools of a server's last run, for example from a cache; see [`Server::remember`].
+    /// Sets the tools of a server's last run, for example from a cache. See [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.remember(tools);
@@ -224,9 +228,9 @@ impl Supervisor {
         }
     }
 
-    /// Sets the baseline for detecting changed tool definitions ([`Action::ToolsRedefined`]).
+    /// Sets the tools of an earlier run, to detect definitions that changed since then ([`Action::ToolsRedefined`]).
     ///
-    /// Has no effect once the server has listed its tools. [`remember`](Self::remember) implies it.
+    /// Has no effect after the server has listed its tools. [`remember`](Self::remember) also sets these tools.
     pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.catalogue.set_known_tools(id, tools);
     }
@@ -236,7 +240,7 @@ impl Supervisor {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Reports that the tools are being read, which refreshes expired lists; see [`Server::touch`].
+    /// Reports that a client reads the tools, so that servers refresh expired lists. See [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {
@@ -259,7 +263,7 @@ impl Supervisor {
         self.drain_effects(id, now);
     }
 
-    /// Turns the effects of a server into actions, and updates everything that depends on the state of the server.
+    /// Turns the effects of a server into actions, then updates the start queue and the deadlines.
     fn drain_effects(&mut self, id: ServerId, now: Timestamp) {
         while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
             match effect {
@@ -323,7 +327,8 @@ impl Supervisor {
 
     /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is queued already.
     ///
-    /// An embedder that handles another action may read the tools on another thread, and must find the current ones.
+    /// The embedder may handle other actions while another thread reads the tools. That thread must find the current
+    /// tools.
     fn announce_catalogue(&mut self) {
         if !self.is_catalogue_announced {
             self.is_catalogue_announced = true;

@@ -48,20 +48,23 @@ impl Supervisor {
         self.catalogue.catalogue()
     }
 
-    /// Returns the server that an exposed tool name belongs to, running or not; see [`CatalogueBuilder::server_of`].
+    /// Returns the server to which an exposed tool name belongs, whether it runs or not. See
+    /// [`CatalogueBuilder::server_of`](crate::CatalogueBuilder::server_of).
     pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
         self.catalogue.server_of(exposed)
     }
 
-    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
+    /// Returns up to 100 changed tools of a server that the user has not reviewed.
+    ///
+    /// [`acknowledge_changes`](Self::acknowledge_changes) marks them as reviewed.
     pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
         self.catalogue.changes(id)
     }
 
-    /// Returns when the first tool list expires, so that [`touch`](Self::touch) would refresh it.
+    /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) would refresh it.
     ///
-    /// The function scans all servers. Call it after a list was received or a refresh failed, not on every read of the
-    /// tools.
+    /// This function scans all servers. Call it after a list was received or a refresh failed, but not on every read of
+    /// the tools.
     pub fn stale_at(&self) -> Option<Timestamp> {
         self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }

@@ -23,7 +23,10 @@ impl ServerNames {
         }
         if self.by_name.get(&key).is_some_and(|other| *other != server) {
             let name = name.trim();
-            return Err(ErrorContract::conflict("name", alloc::format!("an MCP with this name exists: {name}")));
+            return Err(ErrorContract::conflict(
+                "name",
+                alloc::format!("an MCP with this name already exists: {name}; choose another name"),
+            ));
         }
         self.remove(server);
         self.by_name.insert(key.clone(), server);

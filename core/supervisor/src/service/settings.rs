@@ -9,15 +9,17 @@ use crate::{Filter, Policy, Rate};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SupervisorSettings {
-    /// Maximum number of servers that start at the same time, during boot or automatic restarts. Servers started by a
-    /// user do not wait. 8 by default.
+    /// Maximum number of servers that start at the same time, during boot or automatic restarts. 8 by default.
+    ///
+    /// A server that a user or a call waits for starts at once.
     pub max_starts: usize,
-    /// Maximum number of simultaneous starts per package manager, because package managers lock their caches. 2 by
-    /// default.
+    /// Maximum number of simultaneous starts per package manager. 2 by default.
+    ///
+    /// Package managers lock their caches, so more starts would only wait.
     pub max_starts_per_kind: usize,
-    /// Time after which a slow start no longer counts against these limits. 10 s by default.
+    /// Time after which a slow start no longer counts against the two limits. 10 s by default.
     pub slot_timeout: Duration,
-    /// Maximum length of exposed tool names. 64 characters by default.
+    /// Maximum length of exposed tool names, in characters. 64 by default.
     pub longest_name: usize,
 }
 
@@ -32,21 +34,21 @@ impl Default for SupervisorSettings {
     }
 }
 
-/// The configuration of a server, as far as the supervisor needs it.
+/// The part of a server's configuration that the supervisor needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Spec {
-    /// Display name; not blank and unique among the servers, ignoring case.
+    /// Display name. It must not be blank, and must be unique among the servers, ignoring case.
     pub name: String,
     /// Whether the server may be started.
     pub enabled: bool,
     /// Timeouts, restarts and health checks.
     pub policy: Policy,
-    /// Selects the tools to offer. All by default.
+    /// Selects the tools to offer. Offers all tools by default.
     pub filter: Filter,
-    /// Rate limit of calls; `None` is unlimited. 60 calls a minute by default.
+    /// Rate limit of calls; `None` means no limit. 60 calls a minute by default.
     pub rate: Option<Rate>,
-    /// Revision of the configuration. Changes based on another revision are rejected.
+    /// Revision of the configuration. The supervisor rejects changes that are based on another revision.
     pub revision: u64,
 }
 

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_become_a_task_is_said_in_parts() {
+    fn requests_are_nested_by_the_parts_of_their_method() {
         let tasks: TasksCapability =
             Json::trusted(r#"{"requests":{"tools":{"call":{},"list":null}}}"#).decode().unwrap();
         assert!(tasks.covers("tools/call"));

@@ -31,13 +31,14 @@ object! {
         ///
         /// [`Task::ttl`] returns this field or `ttl`.
         optional ttl_ms: u64 = "ttlMs",
-        /// The same time in revision 2025-11-25. [`Task::ttl`] returns `ttl_ms` or this field.
+        /// The same time as `ttl_ms`, under its name in revision 2025-11-25. [`Task::ttl`] returns either.
         optional ttl: u64 = "ttl",
         /// Time to wait before the next `tasks/get`, in milliseconds (tasks extension).
         ///
         /// [`Task::poll_interval`] returns this field or `poll_interval`.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// The same time in revision 2025-11-25. [`Task::poll_interval`] returns `poll_interval_ms` or this field.
+        /// The same time as `poll_interval_ms`, under its name in revision 2025-11-25. [`Task::poll_interval`] returns
+        /// either.
         optional poll_interval: u64 = "pollInterval",
         /// Inputs that the server requires before the task continues, as an object with their names as keys (tasks
         /// extension).
