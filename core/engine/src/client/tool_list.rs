@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use crate::types::{ListToolsResult, Listed, Tool};
 
-/// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
+/// The tools of a server, and whether the list of them still holds. [`Pages`](crate::internal::Pages) builds such a list.
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: Listed<Tool>,
