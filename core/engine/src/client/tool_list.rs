@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use crate::types::{ListToolsResult, Listed, Tool};
 
-/// The tools of a server, with an index by name. [`Pages`](crate::Pages) joins the pages of the list.
+/// The tools of a server, with an index by name. [`Pages`](crate::internal::Pages) joins the pages of the list.
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: Listed<Tool>,
