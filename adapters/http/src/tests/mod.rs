@@ -27,6 +27,7 @@ use mcpwire_driver::http::HttpClient;
 
 use crate::body::Whole;
 use crate::io::Wire;
+use crate::meter::Meter;
 use crate::net::{Connecting, Net, Socket, Task};
 use crate::{Client, ClientOptions};
 
@@ -96,7 +97,7 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, counted: &AtomicUsize) 
     let Ok(stream) = acceptor.accept(Async::new(stream).unwrap()).await else { return };
     counted.fetch_add(1, Ordering::SeqCst);
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let line = Wire { socket: Box::pin(stream), is_http2, is_proxied: false };
+    let line = Wire { socket: Box::pin(stream), meter: Meter::default(), is_http2, is_proxied: false };
     let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
         Ok::<_, Infallible>(Response::new(Whole(Bytes::from(format!("{:?}", request.version())))))
     });
