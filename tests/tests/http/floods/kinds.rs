@@ -1,5 +1,7 @@
 //! Everything that a server may send without end.
 
+use std::time::Duration;
+
 use super::http2::{
     ACK, CONTINUATION, DATA, END_HEADERS, GOAWAY, HEADERS, PADDED, PING, PRIORITY, SETTINGS, WINDOW_UPDATE, frame,
     header,
@@ -9,6 +11,12 @@ use super::server::{Flood, Version};
 /// What is sent of a flood at once.
 const PIECE: usize = 64 * 1024;
 
+/// Longer than any flood takes that is to be ended.
+const LONG: Duration = Duration::from_secs(20);
+
+/// How long a response goes on of which every byte may count.
+const SHORT: Duration = Duration::from_millis(500);
+
 /// What the error of a flood says that is no part of a response.
 const UNUSED: &str = "no part of a response";
 
@@ -17,11 +25,16 @@ fn again(bytes: &[u8]) -> Vec<u8> {
 }
 
 const fn http1(name: &'static str, error: &'static str, bytes: fn(u32) -> (Vec<u8>, Vec<u8>)) -> Flood {
-    Flood { name, version: Version::Http1, bytes, error }
+    Flood { name, version: Version::Http1, bytes, error, deadline: LONG }
 }
 
 const fn http2(name: &'static str, error: &'static str, bytes: fn(u32) -> (Vec<u8>, Vec<u8>)) -> Flood {
-    Flood { name, version: Version::Http2, bytes, error }
+    Flood { name, version: Version::Http2, bytes, error, deadline: LONG }
+}
+
+/// A response of which every byte is allowed, and which never ends: a call of it has its deadline.
+const fn endless(name: &'static str, version: Version, bytes: fn(u32) -> (Vec<u8>, Vec<u8>)) -> Flood {
+    Flood { name, version, bytes, error: "", deadline: SHORT }
 }
 
 /// The names of HPACK's static table.
@@ -81,5 +94,22 @@ pub(super) const HTTP2: &[Flood] = &[
     http2("CONTINUATION of headers", "", |id| {
         let headers = header(STATUS, "200").repeat(1000);
         (frame(HEADERS, 0, id, &headers), again(&frame(CONTINUATION, 0, id, &headers)))
+    }),
+];
+
+const EVENTS: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n";
+
+pub(super) const BODIES: &[Flood] = &[
+    endless("comments", Version::Http1, |_| ([EVENTS, b"\r\n"].concat(), again(b":\n\n"))),
+    endless("chunks of a byte", Version::Http1, |_| {
+        ([EVENTS, b"Transfer-Encoding: chunked\r\n\r\n"].concat(), again(b"1\r\n\n\r\n"))
+    }),
+    endless("messages", Version::Http1, |_| {
+        let event = b"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n";
+        ([EVENTS, b"\r\n"].concat(), again(event))
+    }),
+    endless("comments", Version::Http2, |id| (stream_of_events(id), again(&frame(DATA, 0, id, b":\n\n")))),
+    endless("long comments", Version::Http2, |id| {
+        (stream_of_events(id), again(&frame(DATA, 0, id, &b":\n\n".repeat(5000))))
     }),
 ];

@@ -23,6 +23,8 @@ pub(super) struct Flood {
     pub(super) bytes: fn(stream: u32) -> (Vec<u8>, Vec<u8>),
     /// What the error of the call says.
     pub(super) error: &'static str,
+    /// When the call ends if nothing else ends it.
+    pub(super) deadline: Duration,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -114,7 +116,7 @@ fn over_http1(socket: &TcpStream, bytes: fn(u32) -> (Vec<u8>, Vec<u8>), shared: 
     socket.set_nonblocking(true)?;
     let mut at = 0;
     shared.flood(
-        || discard(&mut &*socket),
+        || discard(&mut &*socket, |_| {}),
         || {
             let n = (&*socket).write(&again[at..])?;
             at = (at + n) % again.len();
@@ -131,14 +133,16 @@ fn over_http2(
 ) -> io::Result<()> {
     let tls = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(tls, socket.try_clone()?);
-    let id = http2::first_request(&mut stream)?;
+    let mut window = http2::Window::default();
+    let id = window.first_request(&mut stream)?;
     let (first, again) = bytes(id);
+    let takes = http2::length_of_data(&again);
     stream.write_all(&[http2::greeting(), first].concat())?;
     stream.flush()?;
     socket.set_nonblocking(true)?;
-    // Not by the stream: it reads nothing while something is still to be written.
     stream.conn.set_buffer_limit(None);
-    let tls = RefCell::new(stream.conn);
+    // Not by the stream: it reads nothing while something is still to be written.
+    let (tls, window) = (RefCell::new(stream.conn), RefCell::new(window));
     shared.flood(
         || {
             let mut tls = tls.borrow_mut();
@@ -149,11 +153,14 @@ fn over_http2(
                 Err(error) => return Err(error),
             }
             tls.process_new_packets().map_err(io::Error::other)?;
-            discard(&mut tls.reader())
+            discard(&mut tls.reader(), |bytes| window.borrow_mut().received(bytes))
         },
         || {
             let mut tls = tls.borrow_mut();
             if !tls.wants_write() {
+                if !window.borrow_mut().take(takes) {
+                    return Err(ErrorKind::WouldBlock.into());
+                }
                 tls.writer().write_all(&again)?;
             }
             tls.write_tls(&mut &*socket)
@@ -182,13 +189,13 @@ impl Shared {
     }
 }
 
-/// Reads what there is.
-fn discard(reader: &mut impl Read) -> io::Result<()> {
+/// Reads what there is, and lets somebody look at it.
+fn discard(reader: &mut impl Read, mut look: impl FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = [0; 4096];
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(_) => {}
+            Ok(n) => look(&buffer[..n]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error),
         }
