@@ -23,8 +23,8 @@ const SMALLEST: usize = 1024;
 /// connection by HTTP/2, which is the most of a body that may wait to be read.
 const MAX_UNUSED: u64 = 4 * 1024 * 1024;
 
-/// How many more it may send for each second of that. 16 KiB: pings of connections that are idle for months are no flood.
-const UNUSED_PER_SECOND: u64 = 16 * 1024;
+/// How many of them are forgotten each second. 16 KiB: pings of a connection that is idle for months are no flood.
+const FORGOTTEN_PER_SECOND: u64 = 16 * 1024;
 
 /// Counts what a server sends while nobody takes a part of a response. A clone counts the same.
 #[derive(Clone, Default)]
@@ -33,23 +33,31 @@ pub(crate) struct Meter(Arc<Mutex<Unused>>);
 #[derive(Default)]
 struct Unused {
     bytes: u64,
-    /// When the first of them came.
-    since: Option<Instant>,
+    /// Until when bytes were forgotten. `None` before the first come.
+    forgotten_at: Option<Instant>,
 }
 
 impl Meter {
     /// Starts to count anew: the head of a response or a part of a body was taken.
     pub(crate) fn taken(&self) {
-        *self.lock() = Unused::default();
+        self.lock().bytes = 0;
     }
 
+    /// Counts bytes that came now.
+    ///
     /// # Errors
     /// If the server has sent too much that is of no use.
-    fn received(&self, bytes: usize) -> io::Result<()> {
+    pub(crate) fn received(&self, bytes: usize, now: Instant) -> io::Result<()> {
         let mut unused = self.lock();
-        let since = *unused.since.get_or_insert_with(Instant::now);
+        let since = now.saturating_duration_since(*unused.forgotten_at.get_or_insert(now));
+        let milliseconds = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
+        if milliseconds > 0 {
+            let forgotten = milliseconds.saturating_mul(FORGOTTEN_PER_SECOND) / 1000;
+            unused.bytes = unused.bytes.saturating_sub(forgotten);
+            unused.forgotten_at = Some(now);
+        }
         unused.bytes = unused.bytes.saturating_add(bytes as u64);
-        if unused.bytes <= MAX_UNUSED || unused.bytes <= MAX_UNUSED + since.elapsed().as_secs() * UNUSED_PER_SECOND {
+        if unused.bytes <= MAX_UNUSED {
             return Ok(());
         }
         let detail = format!(
@@ -102,7 +110,7 @@ impl AsyncRead for Metered {
         let this = self.get_mut();
         let polled = this.within_budget(cx, |socket, cx| socket.poll_read(cx, buf));
         if let Poll::Ready(Ok(n)) = polled {
-            this.meter.received(n)?;
+            this.meter.received(n, Instant::now())?;
         }
         polled
     }

@@ -1,5 +1,6 @@
 //! TLS, HTTP/2 and proxies, against servers of hyper's own.
 
+mod meter;
 mod pool;
 
 use std::convert::Infallible;
