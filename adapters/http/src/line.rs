@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use http::header::HOST;
 use http::uri::PathAndQuery;
@@ -22,6 +23,13 @@ const STREAM_WINDOW: u32 = 1024 * 1024;
 
 /// How many bytes of all bodies by one connection may wait to be read. 2 MiB: a body that nobody reads holds up no other.
 const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
+
+/// How long a connection by HTTP/2 with requests under way may be silent before it is asked for a sign of life. 15 s: with
+/// [`KEEP_ALIVE_TIMEOUT`], one that is dead is given up before the 30 s that a request waits by default are over.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// How long that sign may take. 10 s: packets that are lost twice are sent again by then.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes HTTP of connections.
 pub(crate) struct Lines<N> {
@@ -73,6 +81,8 @@ impl<N: Net> Lines<N> {
                 .timer(Timer::<N>::new())
                 .initial_stream_window_size(STREAM_WINDOW)
                 .initial_connection_window_size(CONNECTION_WINDOW)
+                .keep_alive_interval(KEEP_ALIVE_INTERVAL)
+                .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
                 .max_header_list_size(u32::try_from(self.max_head).unwrap_or(u32::MAX))
                 .handshake(wire)
                 .await;
