@@ -1,13 +1,13 @@
-//! Parses the text of JSON numbers.
+//! Parses JSON numbers.
 
-/// Whether the text of a JSON value is a number.
+/// Returns whether a JSON value, given as its text, is a number.
 pub(crate) fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
 /// Parses a whole number that is not negative.
 ///
-/// Zeros may follow a decimal point: a server whose JSON library has only floats writes 1 as `1.0`.
+/// Accepts zeros after a decimal point: servers whose JSON library has only floats write 1 as `1.0`.
 pub(crate) fn whole(text: &[u8]) -> Option<u64> {
     let mut value = text.first().map(|_| 0u64)?;
     for (at, byte) in text.iter().enumerate() {
@@ -30,7 +30,7 @@ pub(crate) fn signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Parses a number as the nearest float. Returns `None` if it is out of range.
+/// Parses a number as the nearest float. Returns `None` if the number is out of range.
 pub(crate) fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
