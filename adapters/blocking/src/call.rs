@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use mcpwire_core::internal::{Step, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Progress, RequestOptions, Step, Task, TaskMode, ToolCall,
+    Notification, Params, Progress, RequestOptions, Task, TaskMode,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -7,10 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, Ask, Event, KnownTools, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent,
-    SubscriptionKey, Timestamp,
+    Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent, SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{
     Next, PanicSource, Panics, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer,
@@ -157,7 +157,7 @@ impl Connection {
             }
             if self.was_cancelled() {
                 let now = self.now();
-                self.engine.calls().cancel(key, None, now);
+                self.engine.calls().cancel(key, Some("cancelled by the caller"), now);
             } else {
                 self.asked = asked.take();
                 self.turn(None)?;
@@ -168,7 +168,7 @@ impl Connection {
     /// Gives up a request. The server is told.
     pub(crate) fn cancel(&mut self, key: RequestKey) {
         let now = self.now();
-        self.engine.calls().cancel(key, None, now);
+        self.engine.calls().cancel(key, Some("no longer needed"), now);
         // Its reply is of no interest any more.
         let _ = self.wait(key, &mut |_| {});
         self.flush();

@@ -1,11 +1,10 @@
 //! What servers have beside tools, one method each.
 
+use mcpwire_core::internal::{Discover, PageWalk, Step, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
-    GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
-    PageWalk, PagedList, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
-    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Step, Subscribe, SubscribeParams, Unsubscribe,
-    UnsubscribeParams,
+    Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
+    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
+    ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -72,8 +71,8 @@ impl McpClient {
     pub fn ping(&mut self) -> Result<(), Error> {
         let options = RequestOptions::new();
         match self.server_info().map(|server| server.era) {
-            Some(Era::Modern) => self.request::<Discover>(&DiscoverParams {}, &options).map(drop),
-            _ => self.request::<Ping>(&PingParams {}, &options).map(drop),
+            Some(Era::Modern) => self.request::<Discover>(&(), &options).map(drop),
+            _ => self.request::<Ping>(&(), &options).map(drop),
         }
     }
 

@@ -7,9 +7,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcpwire_core::internal::{Prepared, ToolCall};
 use mcpwire_core::{
     CallError, CallTool, CallToolAsTask, CallToolOutcome, CallToolParams, CallToolRaw, CallToolResult, Json, Method,
-    Notification, Params, Prepared, Progress, RequestOptions, SendError, Task, TaskMode, ToolCall,
+    Notification, Params, Progress, RequestOptions, SendError, Task, TaskMode,
 };
 use mcpwire_process::Error;
 use serde::Serialize;

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_io::{AsyncRead, AsyncWrite};
+use mcpwire_core::internal::AnyEngine;
 use mcpwire_core::{
-    AnyEngine, CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions,
-    Root, RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
+    CallError, CallToolResult, ConnectError, Json, Method, Params, Phase, ProtocolVersion, RequestOptions, Root,
+    RootsListChanged, ServerCapabilities, ServerInfo, Stats, Timestamp, Tool,
 };
 use mcpwire_process::{Error, McpServerDef, Process, ShutdownReport};
 use serde::Serialize;

@@ -1,11 +1,10 @@
 //! What servers have beside tools, one method each.
 
+use mcpwire_core::internal::{Discover, PageWalk, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    Complete, CompleteParams, CompleteResult, Discover, DiscoverParams, Era, GetPrompt, GetPromptParams,
-    GetPromptResult, ListParams, ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method,
-    PageWalk, PagedList, Params, Ping, PingParams, Prompt, ProtocolVersion, ReadResource, ReadResourceParams,
-    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Subscribe, SubscribeParams, Unsubscribe,
-    UnsubscribeParams,
+    Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
+    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
+    ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate,
 };
 use mcpwire_process::Error;
 use serde::Serialize;
@@ -79,8 +78,8 @@ impl<R> McpClient<R> {
     pub async fn ping(&self) -> Result<(), Error> {
         let options = RequestOptions::new();
         match self.server_info().map(|server| server.era) {
-            Some(Era::Modern) => self.request::<Discover>(&DiscoverParams {}, &options).await.map(drop),
-            _ => self.request::<Ping>(&PingParams {}, &options).await.map(drop),
+            Some(Era::Modern) => self.request::<Discover>(&(), &options).await.map(drop),
+            _ => self.request::<Ping>(&(), &options).await.map(drop),
         }
     }
 

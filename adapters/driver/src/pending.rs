@@ -6,9 +6,9 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mcpwire_core::internal::{KnownTools, Prepared, PreparedRequest, Step};
 use mcpwire_core::{
-    CallError, Calls, KnownTools, Method, Notification, Params, Prepared, PreparedRequest, Reply, RequestKey,
-    RequestOptions, Step, Ticket, Timestamp,
+    CallError, Calls, Method, Notification, Params, Reply, RequestKey, RequestOptions, Ticket, Timestamp,
 };
 use mcpwire_process::Error;
 

@@ -6,8 +6,9 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use mcpwire_core::internal::RequestError;
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::{CallError, RequestError, RequestOptions, SendError, ServerInfo};
+use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
 use mcpwire_process::{
     Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
 };

@@ -5,9 +5,10 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 
+use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
-    AnyEngine, Ask, AskKey, Closed, Event, KnownTools, Notification, Phase, Reply, RequestKey, SendError, ServerInfo,
-    SubscriptionKey, Timestamp,
+    Ask, AskKey, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, SubscriptionKey,
+    Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
 
@@ -190,7 +191,7 @@ impl State {
     /// Nobody waits for a request any more: the server is told. Whom it would have woken is to be dropped without the lock.
     #[must_use]
     pub(crate) fn give_up(&mut self, key: RequestKey, now: Timestamp) -> Option<Waker> {
-        self.engine.calls().cancel(key, None, now);
+        self.engine.calls().cancel(key, Some("no longer needed"), now);
         self.slots.take(key)?.waker
     }
 

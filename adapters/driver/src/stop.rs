@@ -3,8 +3,9 @@
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcpwire_core::Timestamp;
+use mcpwire_core::internal::Ending;
 use mcpwire_core::shutdown::Patience;
-use mcpwire_core::{Ending, Timestamp};
 use mcpwire_process::{Next, ShutdownReport, Stopping};
 
 use crate::runtime::Writer;

@@ -5,7 +5,8 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcpwire_core::{Rejected, RequestOptions, Tool, ToolList, ToolListing};
+use mcpwire_core::internal::ToolListing;
+use mcpwire_core::{Rejected, RequestOptions, Tool, ToolList};
 use mcpwire_process::Error;
 
 use crate::pending::{Sent, Turn};

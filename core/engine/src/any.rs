@@ -57,8 +57,8 @@ macro_rules! stream {
 impl AnyEngine {
     /// See [`stdio::Engine::space`].
     #[inline]
-    pub fn space(&mut self) -> &mut [u8] {
-        stream!(self, engine => engine.space(), &mut [])
+    pub fn space(&mut self) -> Option<&mut [u8]> {
+        stream!(self, engine => engine.space(), None)
     }
 
     /// See [`stdio::Engine::receive`].

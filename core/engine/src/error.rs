@@ -2,7 +2,6 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::json::path::path_at;
 use crate::json::read::ReadError;
@@ -14,7 +13,8 @@ use crate::types::ElicitUrl;
 /// An error object that the server answered with (JSON-RPC 2.0, section 5.1).
 ///
 /// The standard codes are associated constants. Codes outside of them are the server's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
 #[non_exhaustive]
 pub struct RpcError {
     /// The error's code; 0 where the server sent none that is a whole number.
@@ -67,31 +67,25 @@ impl RpcError {
     }
 }
 
-/// How much of a server's message is shown. A stack trace fits; a message that fills a terminal does not.
-const SHOWN: usize = 4 * 1024;
+/// Maximum length of a server's message in an error, in bytes. A stack trace fits; a message that fills a terminal does not.
+const MAX_SHOWN: usize = 4 * 1024;
 
-impl fmt::Display for RpcError {
-    /// Bounded and printable; the whole message is in the field.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message.as_str() {
-            "" => write!(f, "error {} without a message", self.code)?,
-            message if message.len() > SHOWN => {
-                let cut = (0..=SHOWN).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
-                write!(f, "{}… (code {})", printable(&message[..cut]), self.code)?;
-            }
-            message => write!(f, "{} (code {})", printable(message), self.code)?,
-        }
-        match &self.data {
-            Some(data) => write!(f, ": {}", excerpt(data.get().as_bytes())),
-            None => Ok(()),
-        }
+fn shown_message(message: &str, code: i64) -> String {
+    if message.is_empty() {
+        return alloc::format!("error {code} without a message");
     }
+    let cut = (0..=MAX_SHOWN.min(message.len())).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+    let ellipsis = if cut < message.len() { "…" } else { "" };
+    alloc::format!("{}{ellipsis} (code {code})", printable(&message[..cut]))
 }
 
-impl core::error::Error for RpcError {}
+fn shown_data(data: Option<&Json>) -> String {
+    data.map(|data| alloc::format!(": {}", excerpt(data.get().as_bytes()))).unwrap_or_default()
+}
 
 /// A message of the server's that is not what the specification says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}{}, in: {excerpt}", shown_place(at))]
 #[non_exhaustive]
 pub struct PeerError {
     /// What is wrong with it.
@@ -103,14 +97,17 @@ pub struct PeerError {
 }
 
 /// The ways in which a message can be wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerErrorKind {
     /// Its bytes are not UTF-8.
+    #[error("not UTF-8")]
     NotUtf8,
     /// It is not JSON, or not the JSON that this message must be. Says what was found and what was expected.
+    #[error("{}", printable(.0))]
     Malformed(String),
     /// It is longer than [`Config::max_message`](crate::Config::max_message) allows.
+    #[error("longer than the limit of {limit} bytes")]
     TooLong {
         /// The limit, in bytes.
         limit: usize,
@@ -145,18 +142,6 @@ fn around(message: &[u8], offset: usize) -> String {
     if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
 }
 
-impl fmt::Display for PeerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            PeerErrorKind::NotUtf8 => f.write_str("not UTF-8")?,
-            PeerErrorKind::Malformed(what) => write!(f, "{}", printable(what))?,
-            PeerErrorKind::TooLong { limit } => write!(f, "longer than the limit of {limit} bytes")?,
-        }
-        if !self.at.is_empty() {
-            write!(f, " at `{}`", self.at)?;
-        }
-        write!(f, ", in: {}", self.excerpt)
-    }
+fn shown_place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { alloc::format!(" at `{at}`") }
 }
-
-impl core::error::Error for PeerError {}

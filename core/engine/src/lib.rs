@@ -9,9 +9,10 @@
 //!
 //! Six steps, in any order, until nothing is left to do:
 //!
-//! 1. write what [`transmit`](stdio::Engine::transmit) shows, and tell how much with [`transmitted`](stdio::Engine::transmitted);
-//! 2. read into [`space`](stdio::Engine::space), and tell how much with [`filled`](stdio::Engine::filled);
-//! 3. tell the end of the stream with [`receive_eof`](stdio::Engine::receive_eof);
+//! 1. write the bytes that [`transmit`](stdio::Engine::transmit) returns, and report how many with [`transmitted`](stdio::Engine::transmitted);
+//! 2. read into the buffer that [`space`](stdio::Engine::space) returns, and report how many bytes came with
+//!    [`filled`](stdio::Engine::filled); `None` means that the buffer is full until events are taken;
+//! 3. report the end of the stream with [`receive_eof`](stdio::Engine::receive_eof);
 //! 4. take events from [`poll_event`](stdio::Engine::poll_event) until there is none;
 //! 5. wait for the stream, but not beyond [`poll_timeout`](stdio::Engine::poll_timeout);
 //! 6. when that has passed, call [`handle_timeout`](stdio::Engine::handle_timeout).
@@ -74,12 +75,12 @@
 //! | `frame` | lines in a buffer |
 //! | `types` | the protocol's data, [`Tool`] to [`ContentBlock`] |
 //! | `method` | [`Method`] and [`Notice`]: what can be asked and told |
-//! | [`revisions`] | what each revision of the protocol has, lacks and renames |
+//! | `revisions` | what each revision of the protocol has, lacks and renames |
 //! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
 //! | [`shutdown`] | the ladder on which a process is ended |
-//! | `client` | what every client does: [`PageWalk`], [`ToolListing`], [`ToolCall`] |
-//! | [`Cache`] | answers that are kept for as long as they hold |
-//! | [`Ending`] | when a stream is at its end |
+//! | `client` | what the clients of this workspace share: walk the pages of a list, find a tool, call it |
+//! | `cache` | answers that are kept for as long as they hold |
+//! | `ending` | when a stream is at its end |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -89,9 +90,7 @@ extern crate alloc;
 extern crate std;
 
 mod any;
-/// Exponential backoff, for the crates of this workspace. Not part of the public API.
-#[doc(hidden)]
-pub mod backoff;
+mod backoff;
 mod cache;
 mod client;
 mod ending;
@@ -103,9 +102,7 @@ mod header_params;
 #[cfg(feature = "http")]
 pub mod http;
 mod json;
-/// Random numbers for delays, for the crates of this workspace. Not part of the public API.
-#[doc(hidden)]
-pub mod random;
+mod random;
 mod request_check;
 mod rpc;
 mod session;
@@ -120,36 +117,68 @@ mod transport_error;
 mod types;
 mod url;
 
-/// The JSON reader, for the crates of this workspace. Not part of the public API.
+/// Parts of the engine that the crates of this workspace and their tests use. Not part of the public API: they change in any release.
+///
+/// * `AnyEngine`, `Ending` and the client machines: what the adapters share.
+/// * `Prepared`: requests that an adapter serialises before it takes the lock of its engine.
+/// * Methods and data that the engine sends and reads itself: `Calls` has an operation for each of them.
+/// * Backoff, random numbers and the JSON reader: the supervisor uses them too.
 #[doc(hidden)]
-pub mod json_reader {
-    pub use crate::json::error::{ReadError, Result};
+pub mod internal {
+    pub use crate::any::AnyEngine;
+    pub use crate::backoff::exponential;
+    pub use crate::client::{
+        KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolListing, ToolSearch,
+    };
+    pub use crate::ending::Ending;
+    #[cfg(feature = "http")]
+    pub use crate::http::{SseDecoder, SseEvent};
+    pub use crate::json::error::{ReadError, Result as ReadResult};
     pub use crate::json::read::{Reader, Text};
+    pub use crate::random::{XorShift64, mix64};
+    pub use crate::session::{Prepared, PreparedRequest};
+    pub use crate::types::method::{Discover, GetTaskResult, Initialize, Subscribe, SubscriptionsListen, Unsubscribe};
+    pub use crate::types::{
+        DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, SubscribeParams,
+        SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult, UnsubscribeParams, revisions,
+    };
 }
 
-pub use any::AnyEngine;
-pub use cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer};
-pub use client::{
-    CacheHints, KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolList, ToolListing, ToolSearch,
-};
-pub use ending::Ending;
+pub use cache::CacheLimits;
+pub use client::{CacheHints, ToolList};
 pub use error::{PeerError, PeerErrorKind, RpcError};
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError, Number};
 pub use method::{
-    CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, Discover, DiscoverParams, GetPrompt, GetTask,
-    GetTaskResult, Initialize, ListPrompts, ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Notice,
-    Params, Ping, PingParams, Raw, ReadResource, RootsListChanged, SetLevel, Subscribe, SubscriptionsListen,
-    Unsubscribe, UpdateTask,
+    CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, GetPrompt, GetTask, ListPrompts,
+    ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Notice, Params, Ping, Raw, ReadResource,
+    RootsListChanged, SetLevel, UpdateTask,
 };
 pub use session::{
-    Ask, AskKey, AskRequest, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Message,
-    Negotiate, Notification, Phase, Prepared, PreparedRequest, Relisten, Reopen, Reply, RequestKey, RequestOptions,
-    SendError, ServerInfo, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
-    TaskFault, TaskMode, Ticket,
+    Ask, AskKey, AskRequest, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Negotiate,
+    Notification, Phase, Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats,
+    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault, TaskMode, Ticket,
 };
 pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
-pub use text::{Printable, printable};
+pub use text::printable;
 pub use time::Timestamp;
-use types::method;
-pub use types::*;
+pub use types::revisions::Need;
+pub use types::{
+    Annotations, AudioContent, BooleanSchema, CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult,
+    Choices, ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
+    CompletionReference, ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitAction,
+    ElicitForm, ElicitOther, ElicitParams, ElicitResult, ElicitUrl, ElicitationComplete, EmbeddedResource, EnumOption,
+    EnumSchema, Era, Extra, FieldError, FieldProblem, FieldSchema, FormError, FormField, FormFields, FormSchema,
+    GetPromptParams, GetPromptResult, Icon, ImageContent, Implementation, IncludeContext, ListCapability, ListParams,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListTasksResult,
+    ListToolsResult, Listed, LogMessage, LoggingLevel, ModelHint, ModelPreferences, MultiSelectItems,
+    MultiSelectSchema, NameIssue, NumberKind, NumberSchema, PagedList, Progress, Prompt, PromptArgument, PromptMessage,
+    ProtocolVersion, ReadResourceParams, ReadResourceResult, Rejected, Resource, ResourceContents, ResourceLink,
+    ResourceTemplate, ResourceUi, ResourceUpdated, ResourcesCapability, Role, Root, SamplingContent, SamplingContents,
+    SamplingMessage, ServerCapabilities, SetLevelParams, StopReason, StringFormat, StringSchema, SubscriptionFilter,
+    TASKS_EXTENSION, Task, TaskForm, TaskHandle, TaskParams, TaskStatus, TaskSupport, TasksCapability, TextContent,
+    Tool, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution, ToolResultContent, ToolUi, ToolUseContent,
+    TraceContext, TraceContextError, UI_EXTENSION, UI_MIME_TYPE, UiCsp, UnknownContent, UnknownVersion,
+    UpdateTaskParams,
+};
+use types::{method, revisions};

@@ -12,16 +12,16 @@ pub const fn mix64(mut z: u64) -> u64 {
 
 /// The `SplitMix64` generator. Every seed gives a full period.
 #[derive(Clone, Debug)]
-pub struct SplitMix64(u64);
+pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
     /// Creates a generator from any seed.
-    pub const fn new(seed: u64) -> Self {
+    pub(crate) const fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }
 
     /// Returns a number below `bound`, or 0 if `bound` is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_RATIO);
         mix64(self.0) % bound.max(1)
     }

@@ -49,12 +49,15 @@ impl Engine {
         }
     }
 
-    /// Returns the buffer for the next read. If the buffer is empty, poll events before reading on.
-    pub fn space(&mut self) -> &mut [u8] {
+    /// Returns the buffer for the next read, or `None` if it is full: poll events before reading on.
+    ///
+    /// The buffer is never empty, so a read of 0 bytes always means the end of the stream. Once
+    /// [`poll_event`](Engine::poll_event) has returned `None`, there is space again.
+    pub fn space(&mut self) -> Option<&mut [u8]> {
         self.receive.space()
     }
 
-    /// Reports that `n` bytes were read into [`Engine::space`].
+    /// Reports that `n` bytes were read into the buffer that [`Engine::space`] returned.
     pub fn filled(&mut self, n: usize, now: Timestamp) {
         self.now = self.now.max(now);
         self.receive.filled(n);
@@ -66,11 +69,8 @@ impl Engine {
         self.now = self.now.max(now);
         let mut taken = 0;
         while taken < bytes.len() {
-            let space = self.receive.space();
+            let Some(space) = self.receive.space() else { break };
             let n = space.len().min(bytes.len() - taken);
-            if n == 0 {
-                break;
-            }
             space[..n].copy_from_slice(&bytes[taken..taken + n]);
             self.receive.filled(n);
             taken += n;

@@ -2,7 +2,6 @@
 //! against the tool's own schema ("Output Schema").
 
 use alloc::string::String;
-use core::fmt;
 
 use serde::Deserialize;
 
@@ -44,7 +43,8 @@ impl CallToolResult {
 }
 
 /// Why the structured content of a result could not be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{kind}", prefix(tool))]
 #[non_exhaustive]
 pub struct StructuredError {
     /// The tool, where it is known: empty if the error is of [`CallToolResult::structured`].
@@ -54,10 +54,11 @@ pub struct StructuredError {
 }
 
 /// What can be wrong with structured content.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredErrorKind {
     /// There is none.
+    #[error("{} has no structured content; it says: {said}", if *failed { "the tool failed, and" } else { "the result" })]
     Absent {
         /// The tool reported an error.
         failed: bool,
@@ -65,8 +66,10 @@ pub enum StructuredErrorKind {
         said: String,
     },
     /// It is not of the type that it was to be read into. Says what was expected, where, and what stands there.
+    #[error("the structured content is not what was expected: {0}")]
     Mismatch(PeerError),
     /// The check against the tool's output schema failed.
+    #[error("{0}")]
     Invalid(Invalid),
 }
 
@@ -82,27 +85,9 @@ impl StructuredError {
     }
 }
 
-impl fmt::Display for StructuredError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.tool.is_empty() {
-            write!(f, "tool `{}`: ", printable(&self.tool))?;
-        }
-        match &self.kind {
-            StructuredErrorKind::Absent { failed: true, said } => {
-                write!(f, "the tool failed, and has no structured content; it says: {said}")
-            }
-            StructuredErrorKind::Absent { failed: false, said } => {
-                write!(f, "the result has no structured content; it says: {said}")
-            }
-            StructuredErrorKind::Mismatch(error) => {
-                write!(f, "the structured content is not what was expected: {error}")
-            }
-            StructuredErrorKind::Invalid(error) => error.fmt(f),
-        }
-    }
+fn prefix(tool: &str) -> String {
+    if tool.is_empty() { String::new() } else { alloc::format!("tool `{}`: ", printable(tool)) }
 }
-
-impl core::error::Error for StructuredError {}
 
 /// Holds JSON values against JSON Schemas. The library has none of its own: `mcpwire-jsonschema` is one.
 ///
@@ -117,15 +102,17 @@ pub trait Validator {
 }
 
 /// What a [`Validator`] found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {
     /// The schema itself is no good, or asks for too much; nothing is known of the value.
+    #[error("the schema cannot be used: {}", bounded(reason))]
     Schema {
         /// What is wrong with it.
         reason: String,
     },
     /// The value is not what the schema asks for.
+    #[error("the value does not fit its schema{}: {}", place(at), bounded(reason))]
     Value {
         /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
         at: String,
@@ -134,21 +121,9 @@ pub enum Invalid {
     },
 }
 
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Invalid::Schema { reason } => write!(f, "the schema cannot be used: {}", bounded(reason)),
-            Invalid::Value { at, reason } if at.is_empty() => {
-                write!(f, "the value does not fit its schema: {}", bounded(reason))
-            }
-            Invalid::Value { at, reason } => {
-                write!(f, "the value does not fit its schema at `{}`: {}", bounded(at), bounded(reason))
-            }
-        }
-    }
+fn place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { alloc::format!(" at `{}`", bounded(at)) }
 }
-
-impl core::error::Error for Invalid {}
 
 /// What a validator says may quote the value, which is the server's.
 fn bounded(text: &str) -> String {

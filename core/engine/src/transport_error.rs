@@ -4,15 +4,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::printable;
+use crate::text::{excerpt, printable};
 
 /// Why an exchange brought no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
     /// The exchange itself failed: the adapter says how.
+    #[error("{0}")]
     Failed(Failure),
     /// The server refused, and not in the protocol's words.
+    #[error("the server answered with HTTP {}{}", Status(*status), detail(excerpt))]
     Status {
         /// The status, such as 503.
         status: u16,
@@ -20,6 +22,7 @@ pub enum HttpError {
         excerpt: String,
     },
     /// The server wants to know who asks (401), or does not allow it (403).
+    #[error("the server {} (HTTP {}){}{}", authorization(*status), Status(*status), challenge(challenges), detail(excerpt))]
     Unauthorized {
         /// 401 or 403.
         status: u16,
@@ -29,6 +32,11 @@ pub enum HttpError {
         excerpt: String,
     },
     /// The answer is neither JSON nor a stream of events: a page for people, mostly.
+    #[error(
+        "the server answered HTTP {status} with {} instead of JSON or an event stream; check the address{}",
+        content_type(found),
+        detail(excerpt)
+    )]
     ContentType {
         /// The status, which was one of success.
         status: u16,
@@ -38,6 +46,7 @@ pub enum HttpError {
         excerpt: String,
     },
     /// The exchange ended well, and what it brought did not answer the request.
+    #[error("{}", no_answer(*status, *attempts))]
     NoAnswer {
         /// The status.
         status: u16,
@@ -45,8 +54,10 @@ pub enum HttpError {
         attempts: u32,
     },
     /// The session that the request belonged to has ended on the server, and whether it was carried out is not known.
+    #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
     /// The HTTP+SSE server names an endpoint that messages must not be sent to.
+    #[error("the server names an endpoint on another origin, which is not allowed: {}", printable(uri))]
     Endpoint {
         /// What it names, printable and bounded.
         uri: String,
@@ -76,55 +87,29 @@ impl HttpError {
     }
 }
 
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quote = |f: &mut fmt::Formatter<'_>, excerpt: &str| match excerpt {
-            "" => Ok(()),
-            excerpt => write!(f, ": {excerpt}"),
-        };
-        match self {
-            HttpError::Failed(failure) => failure.fmt(f),
-            HttpError::Status { status, excerpt } => {
-                write!(f, "the server answered with HTTP {}", Status(*status))?;
-                quote(f, excerpt)
-            }
-            HttpError::Unauthorized { status, challenges, excerpt } => {
-                let what = if *status == 401 { "asks for authorization" } else { "does not allow it" };
-                write!(f, "the server {what} (HTTP {})", Status(*status))?;
-                if let Some(challenge) = challenges.first() {
-                    write!(f, ", {}", crate::text::excerpt(challenge.as_bytes()))?;
-                }
-                quote(f, excerpt)
-            }
-            HttpError::ContentType { status, found, excerpt } => {
-                let found = if found.is_empty() { "a body without a type" } else { found };
-                write!(
-                    f,
-                    "the server answered HTTP {status} with {} in place of JSON or an event stream; is the address right?",
-                    printable(found)
-                )?;
-                quote(f, excerpt)
-            }
-            HttpError::NoAnswer { status, attempts: 0 } => {
-                write!(f, "the server's response (HTTP {status}) ended without an answer")
-            }
-            HttpError::NoAnswer { attempts, .. } => {
-                write!(
-                    f,
-                    "the server's stream ended without an answer, and was taken up again {attempts} times in vain"
-                )
-            }
-            HttpError::SessionLost => {
-                f.write_str("the server has ended the session; the request may have been carried out")
-            }
-            HttpError::Endpoint { uri } => {
-                write!(f, "the server names an endpoint that is not on the same origin: {}", printable(uri))
-            }
-        }
+fn authorization(status: u16) -> &'static str {
+    if status == 401 { "asks for authorization" } else { "does not allow it" }
+}
+
+fn challenge(challenges: &[String]) -> String {
+    challenges.first().map(|challenge| alloc::format!(", {}", excerpt(challenge.as_bytes()))).unwrap_or_default()
+}
+
+fn content_type(found: &str) -> impl fmt::Display {
+    printable(if found.is_empty() { "a body without a type" } else { found })
+}
+
+fn no_answer(status: u16, attempts: u32) -> String {
+    match attempts {
+        0 => alloc::format!("the server's response (HTTP {status}) ended without an answer"),
+        _ => alloc::format!("the server's stream ended without an answer, and {attempts} attempts to resume it failed"),
     }
 }
 
-impl core::error::Error for HttpError {}
+/// Returns a detail with a colon before it, if there is one.
+fn detail(text: &str) -> String {
+    if text.is_empty() { String::new() } else { alloc::format!(": {text}") }
+}
 
 /// A status with its usual name, where it is one that people meet.
 struct Status(u16);
@@ -152,7 +137,8 @@ impl fmt::Display for Status {
 }
 
 /// How an exchange failed, as the adapter that carried it out tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}{}", self::detail(&excerpt(detail.as_bytes())))]
 #[non_exhaustive]
 pub struct Failure {
     /// In which way.
@@ -162,20 +148,26 @@ pub struct Failure {
 }
 
 /// The ways in which an exchange can fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureKind {
     /// No connection came about: nothing of the request reached the server.
+    #[error("the server cannot be reached")]
     Unreachable,
     /// The server's certificate, or what it says in the TLS handshake, is no good.
+    #[error("the TLS handshake with the server failed")]
     Tls,
     /// The connection was lost after the request had been sent in part or whole.
+    #[error("the connection to the server was lost")]
     Broken,
     /// What came is not HTTP, or more of it than the adapter takes.
+    #[error("the server's response is not what HTTP allows")]
     Invalid,
     /// A redirect that must not be followed.
+    #[error("the server sent a redirect that is not allowed")]
     Redirect,
     /// This side made no request of it: there is no token for it, or the like.
+    #[error("the request was not made")]
     NotMade,
 }
 
@@ -185,22 +177,3 @@ impl Failure {
         Failure { kind, detail: detail.into() }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            FailureKind::Unreachable => "the server cannot be reached",
-            FailureKind::Tls => "no secure connection to the server came about",
-            FailureKind::Broken => "the connection to the server was lost",
-            FailureKind::Invalid => "the server's response is not what HTTP allows",
-            FailureKind::NotMade => "the request was not made",
-            FailureKind::Redirect => "the server redirects to where requests must not go",
-        })?;
-        match self.detail.as_str() {
-            "" => Ok(()),
-            detail => write!(f, ": {}", crate::text::excerpt(detail.as_bytes())),
-        }
-    }
-}
-
-impl core::error::Error for Failure {}

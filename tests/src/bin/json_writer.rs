@@ -1,20 +1,15 @@
 //! Writes the parameters of a call as JSON, again and again, for `tests/instructions` to count.
 //!
-//! `json_writer ours|serde_json CASE N` writes N times, with the library's own writer, or with `serde_json` and one pass that
-//! turns line breaks of raw JSON into spaces. Both give one line of text in memory of its own.
+//! `json_writer ours|serde_json CASE N` writes N times: with the library's own writer, or with `serde_json`, a pass that replaces
+//! line breaks in raw JSON by spaces, and a copy to the end of the message. Without std, `serde_json` cannot append to a buffer.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::hint::black_box;
 
-use mcpwire_core::Json;
+use mcpwire_core::internal::Prepared;
+use mcpwire_core::{CallTool, CallToolParams};
 use serde::Serialize;
-
-#[derive(Serialize)]
-struct Call<A> {
-    name: &'static str,
-    arguments: A,
-}
 
 #[derive(Serialize)]
 struct Search {
@@ -72,22 +67,24 @@ fn text(line: &str, length: usize) -> Edit {
 }
 
 fn write(is_ours: bool, count: usize, arguments: impl Serialize) {
-    let call = Call { name: "read_file", arguments };
+    let params = CallToolParams { name: "read_file", arguments: &arguments };
     for _ in 0..count {
         if is_ours {
-            black_box(Json::from_value(&call).expect("it can be written"));
+            black_box(Prepared::<CallTool>::new(&params).expect("it can be written"));
         } else {
-            black_box(with_serde_json(&call));
+            black_box(with_serde_json(&params));
         }
     }
 }
 
-fn with_serde_json(value: &impl Serialize) -> Box<str> {
-    let mut text = serde_json::to_vec(value).expect("it can be written");
+fn with_serde_json(params: &impl Serialize) -> Vec<u8> {
+    let mut message = Vec::with_capacity(256);
+    let mut text = serde_json::to_vec(params).expect("it can be written");
     let mut from = 0;
     while let Some(at) = memchr::memchr2(b'\n', b'\r', &text[from..]) {
         from += at;
         text[from] = b' ';
     }
-    String::from_utf8(text).expect("JSON is UTF-8").into_boxed_str()
+    message.extend_from_slice(&text);
+    message
 }

@@ -3,10 +3,8 @@
 
 use std::fmt::Debug;
 
-use mcpwire_core::{
-    CallToolResult, ContentBlock, DiscoverResult, InitializeResult, Json, JsonError, ListToolsResult, LogMessage,
-    Progress, printable,
-};
+use mcpwire_core::internal::{DiscoverResult, InitializeResult};
+use mcpwire_core::{CallToolResult, ContentBlock, Json, JsonError, ListToolsResult, LogMessage, Progress, printable};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use mcpwire_core::http::{SseDecoder, SseEvent};
+use mcpwire_core::internal::{SseDecoder, SseEvent};
 
 use super::bytes::Bytes;
 use super::trace::{Shown, Trace};

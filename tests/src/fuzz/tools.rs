@@ -1,9 +1,10 @@
 //! A tool that is looked for in pages without reading them is found where it is in the list that they are.
 
+use mcpwire_core::internal::{KnownTools, Searched, ToolSearch};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, Config, Event, KnownTools, ListParams, ListTools, ListToolsResult, Negotiate, Reply, RequestKey,
-    RequestOptions, Searched, Timestamp, ToolSearch,
+    CallError, Config, Event, ListParams, ListTools, ListToolsResult, Negotiate, Reply, RequestKey, RequestOptions,
+    Timestamp,
 };
 
 use super::describe;

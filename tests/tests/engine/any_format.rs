@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use mcpwire_core::internal::{
+    DiscoverResult, InitializeParams, InitializeResult, InputRequiredResult, SubscriptionsAcknowledged,
+    SubscriptionsListenResult,
+};
 use mcpwire_core::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -6,10 +6,11 @@
 use std::mem;
 use std::path::{Path, PathBuf};
 
+use mcpwire_core::internal::{SubscriptionsListen, SubscriptionsListenParams};
 use mcpwire_core::{
     Ask, AskRequest, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Event,
     Json, ListRootsResult, RequestOptions, Root, SamplingContent, StopReason, SubscribeOptions, SubscriptionFilter,
-    SubscriptionsListen, SubscriptionsListenParams, ToolUseContent,
+    ToolUseContent,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use mcpwire_tests::spec;

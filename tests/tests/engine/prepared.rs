@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use mcpwire_core::internal::Prepared;
 use mcpwire_core::{
-    CallTool, CallToolParams, CallToolRaw, Config, Json, ListParams, ListTools, Method, Params, PingParams, Prepared,
-    RequestOptions, SendError,
+    CallTool, CallToolParams, CallToolRaw, Config, Json, ListParams, ListTools, Method, Params, RequestOptions,
+    SendError,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde::Serialize;
@@ -16,7 +17,11 @@ impl Method for Nothing {
     const NAME: &'static str = "acme/nothing";
     type Result = Json;
 }
-impl Params<Nothing> for PingParams {}
+
+#[derive(Serialize)]
+struct NoParams {}
+
+impl Params<Nothing> for NoParams {}
 
 fn pairs() -> [Pair; 2] {
     let config = || Config::new("me", "3");
@@ -52,7 +57,7 @@ fn the_bytes_are_the_same() {
         both_ways::<CallTool>(&CallToolParams { name: "x", arguments: &() }, &options);
         both_ways::<ListTools>(&ListParams { cursor: Some("c") }, &options);
         both_ways::<ListTools>(&ListParams { cursor: None }, &options);
-        both_ways::<Nothing>(&PingParams {}, &options);
+        both_ways::<Nothing>(&NoParams {}, &options);
         both_ways::<Nothing>(&(), &options);
     }
 }

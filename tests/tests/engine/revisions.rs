@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcpwire_core::revisions::{Kind, Need, TABLE};
+use mcpwire_core::internal::revisions::{Kind, Need, TABLE};
+use mcpwire_core::internal::{Discover, Prepared, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config,
-    Discover, DiscoverParams, GetPrompt, GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates,
-    ListResources, ListTools, LoggingLevel, Method, NameIssue, Negotiate, Params, Ping, PingParams, Prepared,
-    ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions, RootsListChanged, SendError, SetLevel,
-    SetLevelParams, Subscribe, SubscribeParams, Tool, Unsubscribe, UnsubscribeParams,
+    GetPrompt, GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools,
+    LoggingLevel, Method, NameIssue, Negotiate, Params, Ping, ProtocolVersion, ReadResource, ReadResourceParams,
+    RequestOptions, RootsListChanged, SendError, SetLevel, SetLevelParams, Tool,
 };
 use mcpwire_tests::sim::{Pair, table};
 
@@ -40,8 +40,8 @@ fn send_all(pair: &mut Pair) -> BTreeMap<&'static str, Result<(), SendError>> {
     let prompt = CompletionReference::Prompt { name: "p" };
     let none = Json::parse("{}").expect("an object");
     BTreeMap::from([
-        ("server/discover", request::<Discover>(pair, &DiscoverParams {})),
-        ("ping", request::<Ping>(pair, &PingParams {})),
+        ("server/discover", request::<Discover>(pair, &())),
+        ("ping", request::<Ping>(pair, &())),
         ("tools/list", request::<ListTools>(pair, &list)),
         ("tools/call", request::<CallTool>(pair, &CallToolParams { name: "t", arguments: &none })),
         ("resources/list", request::<ListResources>(pair, &list)),
@@ -121,7 +121,7 @@ fn what_is_not_sent_says_why_and_what_to_do() {
     }
     // What is closed is closed, whatever it could do.
     pair.engine.close();
-    assert_eq!(request::<Ping>(&mut pair, &PingParams {}), Err(SendError::Closed));
+    assert_eq!(request::<Ping>(&mut pair, &()), Err(SendError::Closed));
 }
 
 #[test]

@@ -8,12 +8,12 @@ use std::fmt::Debug;
 use std::fs;
 use std::path::Path;
 
+use mcpwire_core::internal::{Discover, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config,
-    Discover, DiscoverParams, Event, GetPrompt, GetPromptParams, ListParams, ListPrompts, ListResourceTemplates,
-    ListResources, ListRootsResult, ListTools, LoggingLevel, Method, Notification, Params, ReadResource,
-    ReadResourceParams, RequestOptions, Role, Root, RootsListChanged, SendError, SetLevel, SetLevelParams, Subscribe,
-    SubscribeParams, Unsubscribe, UnsubscribeParams,
+    Event, GetPrompt, GetPromptParams, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListRootsResult,
+    ListTools, LoggingLevel, Method, Notification, Params, ReadResource, ReadResourceParams, RequestOptions, Role,
+    Root, RootsListChanged, SendError, SetLevel, SetLevelParams,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::{Value, json};
@@ -212,7 +212,7 @@ fn requests_are_those_of_the_official_examples() {
     framework.context = CompletionContext { arguments: &[("language", "python")] };
     let weather = CallToolParams { name: "get_weather", arguments: &BTreeMap::from([("location", "New York")]) };
     for (path, sent) in [
-        ("DiscoverRequest/server-discover-request.json", ask::<Discover>(&mut pair, &DiscoverParams {}).1),
+        ("DiscoverRequest/server-discover-request.json", ask::<Discover>(&mut pair, &()).1),
         ("CallToolRequest/call-tool-request.json", ask::<CallTool>(&mut pair, &weather).1),
         ("CallToolRequestParams/get-weather-tool-call-params.json", ask::<CallTool>(&mut pair, &weather).1),
         ("ListToolsRequest/list-tools-request.json", ask::<ListTools>(&mut pair, &first).1),

@@ -6,9 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+use mcpwire_core::internal::{SubscriptionsAcknowledged, SubscriptionsListenResult};
 use mcpwire_core::{
     Config, Event, Json, Notification, ResourceUpdated, SubscribeOptions, SubscriptionEnd, SubscriptionEvent,
-    SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenResult,
+    SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, modern};
 use serde::Serialize;

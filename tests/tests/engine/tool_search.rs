@@ -1,8 +1,7 @@
 //! One tool is looked for in a server's list, without the list.
 
-use mcpwire_core::{
-    CallError, Config, KnownTools, ListParams, ListTools, RequestOptions, RpcError, Searched, ToolSearch,
-};
+use mcpwire_core::internal::{KnownTools, Searched, ToolSearch};
+use mcpwire_core::{CallError, Config, ListParams, ListTools, RequestOptions, RpcError};
 use mcpwire_tests::sim::{Pair, Sent, modern};
 
 /// Looks for a tool on a server with these pages, and says how often it was asked.

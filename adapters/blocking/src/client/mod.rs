@@ -7,10 +7,11 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use mcpwire_core::internal::{AnyEngine, RequestError};
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    AnyEngine, CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestError, RequestKey,
-    RequestOptions, Root, RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
+    CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestKey, RequestOptions, Root,
+    RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
 };
 use mcpwire_process::{Error, McpServerDef, ShutdownReport};
 

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read, Write};
 
-use mcpwire_core::{AnyEngine, Config, ConnectError, ServerInfo, Timestamp, stdio};
+use mcpwire_core::internal::AnyEngine;
+use mcpwire_core::{Config, ConnectError, ServerInfo, Timestamp, stdio};
 use mcpwire_process::{Error, McpServerDef, Process, Stderr, Tracer};
 
 use super::{McpClient, STREAM};

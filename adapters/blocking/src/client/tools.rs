@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_core::{CallToolResult, Rejected, RequestOptions, Step, Tool, ToolListing};
+use mcpwire_core::internal::{Step, ToolListing};
+use mcpwire_core::{CallToolResult, Rejected, RequestOptions, Tool};
 use mcpwire_process::Error;
 use serde::Serialize;
 

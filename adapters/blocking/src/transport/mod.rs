@@ -16,7 +16,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mcpwire_core::{AnyEngine, Timestamp};
+use mcpwire_core::Timestamp;
+use mcpwire_core::internal::AnyEngine;
 
 use crate::cancel::Waker;
 use mcpwire_process::{PanicSource, Panics, Process, Stderr, Tracer};

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::thread;
 use std::time::Duration;
 
-use mcpwire_core::{AnyEngine, Ending, Timestamp};
+use mcpwire_core::Timestamp;
+use mcpwire_core::internal::{AnyEngine, Ending};
 
 use super::{Surroundings, Transport};
 use crate::cancel::Waker;

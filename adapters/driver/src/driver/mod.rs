@@ -10,7 +10,8 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_core::{Ending, Phase, Timestamp};
+use mcpwire_core::internal::Ending;
+use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::{Direction, ShutdownReport, catch_panic};
 
 use crate::answers::Answers;
@@ -208,11 +209,9 @@ impl Loop {
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
-            state.engine.space()
+            let Some(space) = state.engine.space() else { return false };
+            space
         };
-        if space.is_empty() {
-            return false;
-        }
         match reader.as_mut().poll_read(cx, space) {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {

@@ -3,8 +3,8 @@
 use std::mem;
 use std::sync::Arc;
 
-use mcpwire_core::AnyEngine;
 use mcpwire_core::http::{Engine, Settings};
+use mcpwire_core::internal::AnyEngine;
 use mcpwire_process::{Error, McpServerDef};
 
 use super::Exchanges;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use mcpwire_core::http::{ExchangeId, SseDecoder};
+use mcpwire_core::http::ExchangeId;
+use mcpwire_core::internal::SseDecoder;
 use mcpwire_process::Direction;
 
 /// The longest message that is shown whole.

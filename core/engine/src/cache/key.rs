@@ -33,7 +33,7 @@ const fn is_same(a: &str, b: &str) -> bool {
 
 /// Identifies a cached result by its method and the parameters it depends on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CacheKey {
+pub(crate) struct CacheKey {
     method: String,
     /// The members of the parameters, sorted by name, in the encoding of `push_member`.
     params: Vec<u8>,
@@ -50,7 +50,7 @@ impl CacheKey {
     /// `_meta`.
     ///
     /// Returns `None` if the result must not be cached: other methods, and requests with user input ("Cache Key").
-    pub fn new(method: &str, params: &str, meta: Option<&Json>) -> Option<CacheKey> {
+    pub(crate) fn new(method: &str, params: &str, meta: Option<&Json>) -> Option<CacheKey> {
         let long = |text: &str| text.len() > MAX_PARAMS;
         if !is_cacheable(method) || long(params) || meta.is_some_and(|meta| long(meta.get())) {
             return None;
@@ -70,7 +70,7 @@ impl CacheKey {
     }
 
     /// Returns the method.
-    pub fn method(&self) -> &str {
+    pub(crate) fn method(&self) -> &str {
         &self.method
     }
 

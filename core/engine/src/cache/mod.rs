@@ -14,7 +14,7 @@ use core::time::Duration;
 use crate::sorted::Sorted;
 use crate::time::Timestamp;
 use hints::Hints;
-pub use key::CacheKey;
+pub(crate) use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
 pub(crate) use pending::PendingEntry;
 
@@ -23,7 +23,7 @@ pub(crate) use pending::PendingEntry;
 /// Private results are shared only within one context. A connection without authorization uses any number that no other
 /// connection to the same server uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CacheContext(pub u64);
+pub(crate) struct CacheContext(pub u64);
 
 /// Limits of a [`Cache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl CacheLimits {
 
 /// A cached response message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CachedAnswer {
+pub(crate) struct CachedAnswer {
     /// The complete message as received.
     pub message: Vec<u8>,
     /// The id of the request that the message answered.
@@ -64,7 +64,7 @@ pub struct CachedAnswer {
 ///
 /// When the cache is full, the least recently used result is removed.
 #[derive(Debug)]
-pub struct Cache {
+pub(crate) struct Cache {
     limits: CacheLimits,
     entries: Sorted<EntryKey, Entry>,
     bytes: usize,
@@ -84,24 +84,31 @@ struct Entry {
 
 impl Cache {
     /// Creates an empty cache.
-    pub fn new(limits: CacheLimits) -> Self {
+    pub(crate) fn new(limits: CacheLimits) -> Self {
         Cache { limits, entries: Sorted::default(), bytes: 0, uses: 0 }
     }
 
     /// Returns the cached result for a request if it is fresh.
-    pub fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
+    pub(crate) fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
     /// Returns the cached result for a request, even if it is stale. For use when the server does not respond.
-    pub fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
+    pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
 
     /// Stores the response to a request, received at `now`. Returns whether it was stored.
     ///
     /// Only complete results with a lifetime are stored. An earlier result for the same request is removed in any case.
-    pub fn put(&mut self, key: CacheKey, context: CacheContext, message: &[u8], id: u64, now: Timestamp) -> bool {
+    pub(crate) fn put(
+        &mut self,
+        key: CacheKey,
+        context: CacheContext,
+        message: &[u8],
+        id: u64,
+        now: Timestamp,
+    ) -> bool {
         let places = [(None, key.clone()), (Some(context), key)];
         for place in &places {
             self.remove(place);
@@ -133,7 +140,7 @@ impl Cache {
     }
 
     /// Marks all results of a method as stale, in every context.
-    pub fn invalidate(&mut self, method: &str) {
+    pub(crate) fn invalidate(&mut self, method: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
                 entry.fresh_until = None;
@@ -142,7 +149,7 @@ impl Cache {
     }
 
     /// Marks the reads of a changed resource as stale, including resources above and below it.
-    pub fn invalidate_resource(&mut self, uri: &str) {
+    pub(crate) fn invalidate_resource(&mut self, uri: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {
                 entry.fresh_until = None;
@@ -151,7 +158,7 @@ impl Cache {
     }
 
     /// Removes all results of a method.
-    pub fn discard(&mut self, method: &str) {
+    pub(crate) fn discard(&mut self, method: &str) {
         self.entries.retain(|(_, key), entry| {
             let stays = key.method() != method;
             if !stays {
@@ -162,17 +169,19 @@ impl Cache {
     }
 
     /// Returns the number of results.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns whether the cache is empty.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Returns the total size of results and keys, in bytes.
-    pub fn bytes(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 

@@ -110,12 +110,13 @@ impl Receive {
         }
     }
 
-    /// Returns the space for the next read. The space is empty if the buffer is full and lines are waiting: stop
-    /// reading until they are taken.
-    pub(crate) fn space(&mut self) -> &mut [u8] {
+    /// Returns the space for the next read, which is never empty, or `None` if the buffer is full of waiting lines.
+    ///
+    /// After [`Receive::next`] has returned `None`, there is space.
+    pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
-        let end = self.end;
-        &mut self.data[end..]
+        let space = &mut self.data[self.end..];
+        (!space.is_empty()).then_some(space)
     }
 
     /// Frees the small buffer if it is empty.
@@ -305,9 +306,8 @@ mod tests {
         let mut seen = Vec::new();
         for mut piece in bytes.chunks(size) {
             while !piece.is_empty() {
-                let space = receive.space();
+                let space = receive.space().expect("every line was taken");
                 let n = space.len().min(piece.len());
-                assert!(n > 0, "no space although every line was taken");
                 space[..n].copy_from_slice(&piece[..n]);
                 receive.filled(n);
                 piece = &piece[n..];
@@ -373,15 +373,14 @@ mod tests {
         let big = alloc::vec![b'x'; 4 << 20];
         let mut rest = &big[..];
         while !rest.is_empty() {
-            let space = receive.space();
+            let space = receive.space().expect("the line goes on");
             let n = space.len().min(rest.len());
-            assert!(n > 0, "no space for a line that goes on");
             space[..n].copy_from_slice(&rest[..n]);
             receive.filled(n);
             rest = &rest[n..];
             assert!(receive.next().is_none());
         }
-        let space = receive.space();
+        let space = receive.space().expect("the line goes on");
         space[..5].copy_from_slice(b"\nnext");
         receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
@@ -395,8 +394,9 @@ mod tests {
     fn a_large_buffer_is_kept_for_a_large_message_only() {
         let mut receive = Receive::new(64 << 20);
         receive.recycle(alloc::vec![0; 1 << 20]);
-        assert!(receive.space().len() == 1 << 20);
-        receive.space()[..2].copy_from_slice(b"x\n");
+        let space = receive.space().expect("the buffer is empty");
+        assert!(space.len() == 1 << 20);
+        space[..2].copy_from_slice(b"x\n");
         receive.filled(2);
         assert!(matches!(receive.next(), Some(Input::Line(_))));
         assert!(receive.next().is_none());
@@ -409,16 +409,15 @@ mod tests {
     fn a_reader_that_does_not_take_lines_gets_no_space() {
         let mut receive = Receive::new(1000);
         let mut total = 0;
-        loop {
-            let space = receive.space();
-            if space.is_empty() {
-                break;
-            }
+        while let Some(space) = receive.space() {
+            assert!(!space.is_empty(), "a read into no space would look like the end of the stream");
             space.fill(b'\n');
             let n = space.len();
             receive.filled(n);
             total += n;
             assert!(total < 1 << 20);
         }
+        while receive.next().is_some() {}
+        assert!(receive.space().is_some_and(|space| !space.is_empty()), "every line was taken");
     }
 }

@@ -94,27 +94,33 @@
 //! | `sse_2024` | HTTP+SSE |
 //! | `tool_headers`, `refresh_tools` | custom headers from tool parameters |
 
+mod broken_streams;
+mod command;
+mod context;
+mod endpoint;
 mod engine;
-mod exchange;
 mod exchanges;
-mod headers;
+mod get_stream;
+mod header_values;
+mod http_sse;
 mod incoming;
+mod legacy_session;
 mod outgoing;
-mod refresh_tools;
-mod renewal;
-mod reopening;
+mod purpose;
+mod recovery;
 mod request;
+mod response;
+mod response_head;
+mod resume_point;
 mod send_queue;
 mod settings;
-mod sse_2024;
 mod sse_decoder;
-mod streams;
+mod tool_calls;
 mod tool_headers;
-mod unanswered;
+mod tool_refresh;
 
 pub use crate::transport_error::{Failure, FailureKind, HttpError};
+pub use command::{Command, Exchange, ExchangeId, Verb};
 pub use engine::Engine;
-pub use exchange::{Command, Exchange, ExchangeId, Verb};
-pub use headers::encode_value;
 pub use settings::{Flavour, Settings, SettingsError};
 pub use sse_decoder::{SseDecoder, SseEvent};

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::headers::is_value;
+use super::header_values::is_value;
 use crate::header_params::is_token;
 use crate::url::{is_address, without_fragment, without_query};
 
@@ -129,37 +129,24 @@ impl fmt::Debug for Settings {
 }
 
 /// What is wrong with an address or a header.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// The address is not absolute, not `http` or `https`, or has user and password in it.
+    #[error(
+        "invalid server address: it must begin with http:// or https://, name a host, and contain no user or password"
+    )]
     Address,
     /// The name is no header's, or one that the engine sets.
+    #[error("the header `{name}` cannot be added: its name is invalid, or the protocol sets it")]
     HeaderName {
         /// The name, printable.
         name: String,
     },
     /// The value has characters that a header cannot have.
+    #[error("the value of the header `{name}` has characters that headers cannot have")]
     HeaderValue {
         /// The header's name.
         name: String,
     },
 }
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SettingsError::Address => f.write_str(
-                "the address of the server must begin with http:// or https://, name a host, and have no user and password",
-            ),
-            SettingsError::HeaderName { name } => {
-                write!(f, "`{name}` cannot be added: it is no name of a header, or one that is set by the protocol")
-            }
-            SettingsError::HeaderValue { name } => {
-                write!(f, "the value of the header `{name}` has characters that headers cannot have")
-            }
-        }
-    }
-}
-
-impl core::error::Error for SettingsError {}

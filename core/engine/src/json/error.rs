@@ -10,7 +10,8 @@ use serde::de;
 pub(crate) type Fault = (&'static str, usize);
 
 /// Why a text could not be read, and at which byte offset. The contents are boxed to keep results small.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.reason())]
 pub struct ReadError(Box<Inner>);
 
 #[derive(Debug)]
@@ -57,14 +58,6 @@ impl From<Fault> for ReadError {
         ReadError::at(reason, offset)
     }
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
-impl core::error::Error for ReadError {}
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {

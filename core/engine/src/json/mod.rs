@@ -177,18 +177,11 @@ impl<'de> Deserialize<'de> for Json {
 }
 
 /// Why a text could not be parsed, or why a value could not be serialized.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct JsonError {
     message: String,
 }
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl core::error::Error for JsonError {}
 
 impl JsonError {
     pub(crate) fn new(error: impl fmt::Display) -> Self {

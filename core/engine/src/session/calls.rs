@@ -165,8 +165,12 @@ impl<'e> Calls<'e> {
         self.session.notify(method, push, self.out)
     }
 
-    /// Cancels a request: it ends with [`CallError::Cancelled`](crate::CallError::Cancelled), and the server is told, with the
-    /// reason if there is one. Returns `false` if it had ended already.
+    /// Cancels a request, which ends with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if it had
+    /// ended already.
+    ///
+    /// The server gets `notifications/cancelled` with the reason, if one is given (2026-07-28,
+    /// basic/patterns/cancellation). The reason is for the server's log, and the server may show it to people. Over HTTP,
+    /// modern servers get no reason: the request's response stream is closed instead.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
         let now = self.at(now);
         self.session.cancel(key, reason, now, self.out)

@@ -7,7 +7,7 @@ use super::error::SendError;
 use super::opening::Opening;
 use super::protocol_fields::{protocol_fields, task_fields};
 use super::server::{Phase, ServerInfo};
-use crate::revisions::{self, Barred};
+use crate::revisions::{self, UnavailableMethods};
 use crate::types::{Era, ProtocolVersion};
 
 /// How far the connection has come.
@@ -28,7 +28,7 @@ pub(super) enum Connection {
 pub(super) struct Negotiated {
     version: ProtocolVersion,
     /// The methods that the version or the server does not have.
-    barred: Barred,
+    barred: UnavailableMethods,
     /// `None` in the legacy era, whose requests carry no protocol fields.
     fields: Option<ProtocolFields>,
 }
@@ -141,7 +141,7 @@ impl Negotiated {
         let is_modern = server.era == Era::Modern;
         Negotiated {
             version,
-            barred: Barred::of(version, server.capabilities.as_ref()),
+            barred: UnavailableMethods::new(version, server.capabilities.as_ref()),
             fields: is_modern.then(|| ProtocolFields { members: protocol_fields(config, version), with_tasks: None }),
         }
     }

@@ -2,7 +2,9 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::config::Config;
 use super::connection::Connection;
@@ -14,7 +16,13 @@ use super::server::Stats;
 use super::ticket::Reply;
 use crate::json::append::{push, push_number, push_string};
 use crate::rpc::write::{self, Meta, ParamsError, Push};
+use crate::text::Seconds;
 use crate::time::Timestamp;
+
+/// Returns the reason of a `notifications/cancelled` for a request that timed out.
+pub(super) fn timed_out(after: Duration) -> String {
+    alloc::format!("timed out after {}", Seconds(after))
+}
 
 /// The time, what goes out, and the state that several parts share.
 pub(super) struct Context<'a> {
@@ -67,16 +75,18 @@ impl Context<'_> {
         self.requests.insert(owner, Some(deadlines))
     }
 
-    /// Tells the server that a request is cancelled, unless too much waits to be sent.
-    pub(super) fn send_cancelled(&mut self, id: u64, reason: &str) {
+    /// Sends `notifications/cancelled` (2026-07-28, basic/patterns/cancellation), unless too much waits to be sent.
+    pub(super) fn send_cancelled(&mut self, id: u64, reason: Option<&str>) {
         if self.is_transmit_full() {
             return;
         }
         let params = |out: &mut Vec<u8>| {
             push(out, b"{\"requestId\":");
             push_number(out, id);
-            push(out, b",\"reason\":");
-            push_string(out, reason);
+            if let Some(reason) = reason {
+                push(out, b",\"reason\":");
+                push_string(out, reason);
+            }
             push(out, b"}");
             Ok(())
         };

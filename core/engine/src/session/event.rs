@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::Closed;
+use super::error::Closed;
 use super::keys::{AskKey, RequestKey, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;
@@ -119,7 +119,7 @@ pub enum Notification {
 }
 
 /// A message as it lies in the embedder's buffer: looked at there, and taken out only if someone waits for it.
-pub trait Message {
+pub(crate) trait Message {
     /// Its bytes.
     fn bytes(&self) -> &[u8];
 

@@ -15,9 +15,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::closed::Closed;
 use super::context::Context;
-use super::error::{CallError, Deadline, InputError};
+use super::error::{CallError, Closed, Deadline, InputError};
 use super::keys::RequestKey;
 use super::objects::object;
 use super::requests::{CallerRequest, Deadlines, TaskUse};

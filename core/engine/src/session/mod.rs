@@ -17,16 +17,14 @@
 //! | `incoming` | reads notifications, takes arrays of messages apart |
 //! | `context` | what all parts share |
 //! | `config`, `offers` | what the embedder decides |
-//! | `event`, `ticket`, `server`, `error`, `closed`, `task_fault`, `fault` | what comes out |
+//! | `event`, `ticket`, `server`, `error` | what comes out |
 
 mod calls;
-mod closed;
 mod config;
 mod connection;
 mod context;
 mod error;
 mod event;
-mod fault;
 mod handshake;
 mod incoming;
 mod input_required;
@@ -43,7 +41,6 @@ mod retry_params;
 mod server;
 mod server_requests;
 mod subscriptions;
-mod task_fault;
 mod tasks;
 mod ticket;
 mod timers;
@@ -57,7 +54,7 @@ use core::mem;
 use core::time::Duration;
 
 use connection::{Connection, Negotiated};
-use context::Context;
+use context::{Context, timed_out};
 use incoming::{Batch, Incoming};
 use input_required::InputRequired;
 use opening::{Opened, Opening, OpeningContext};
@@ -81,17 +78,16 @@ use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel, SubscriptionFilter, TaskHandle};
 
 pub use calls::Calls;
-pub use closed::{Closed, ConnectError};
 pub use config::{Config, Negotiate, RequestOptions, TaskMode};
-pub use error::{CallError, Deadline, InputError, SendError};
-pub use event::{Ask, Event, Message, Notification};
-pub(crate) use fault::RequestFault;
+pub(crate) use error::RequestFault;
+pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError, TaskFault};
+pub(crate) use event::Message;
+pub use event::{Ask, Event, Notification};
 pub use keys::{AskKey, RequestKey, SubscriptionKey};
 pub use prepared::{Prepared, PreparedRequest};
 pub use requested::AskRequest;
 pub use server::{Phase, ServerInfo, Stats};
-pub use subscriptions::{Relisten, Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
-pub use task_fault::TaskFault;
+pub use subscriptions::{Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
 pub use ticket::{Reply, Ticket};
 
 /// The client's side of one connection: what is known of it. [`Calls`] asks something of it.
@@ -257,7 +253,7 @@ impl Session {
             self.subscriptions.handle_timeout(context!(self, now, out));
         }
         while let Some((id, owner, deadlines, missed)) = self.requests.expire(now) {
-            context!(self, now, out).send_cancelled(id, "timed out");
+            context!(self, now, out).send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
             match owner {
                 Owner::Caller(caller) => {
                     let error = deadlines.error(caller.method, missed);
@@ -450,7 +446,7 @@ impl Session {
         let Some(Owner::Caller(caller)) = context.requests.abandon(id).map(|request| request.owner) else {
             return false;
         };
-        context.send_cancelled(id, reason.unwrap_or("the caller gave up"));
+        context.send_cancelled(id, reason);
         context.fail(key, CallError::Cancelled { method: caller.method });
         true
     }
@@ -680,20 +676,20 @@ impl Session {
                 self.step_opening(now, out, |opening, context| opening.initialized(Err(fault), context));
             }
             Owner::Caller(caller) => {
-                let error = fault.into_error(caller.method);
+                let error = fault.into_call_error(caller.method);
                 self.finish(caller.cache_entry, Reply::failed(caller.key, error), now);
             }
             Owner::Task { call, request } => {
-                let error = fault.into_error(request.method().into());
+                let error = fault.into_call_error(request.method().into());
                 let context = context!(self, now, out);
                 self.tasks.unanswered(call, request, id, error, &mut self.server_requests, context);
             }
             Owner::Subscription(key) => {
-                let end = SubscriptionEnd::Failed(fault.into_error("subscriptions/listen".into()));
+                let end = SubscriptionEnd::Failed(fault.into_call_error("subscriptions/listen".into()));
                 self.subscriptions.listening_ended(key, end, context!(self, now, out));
             }
             Owner::ResourceSubscribe => {
-                let error = fault.into_error("resources/subscribe".into());
+                let error = fault.into_call_error("resources/subscribe".into());
                 self.subscriptions.resource_failed(id, error, context!(self, now, out));
             }
             Owner::Nobody => {}

@@ -3,8 +3,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::closed::ConnectError;
 use super::config::Config;
+use super::error::ConnectError;
 use super::handshake::{Action, Handshake, Outcome};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};

@@ -129,13 +129,17 @@ impl Deadlines {
         self.last_activity.max(resumed) + self.timeout
     }
 
-    /// Returns the error of a request of `method` that missed `deadline`.
-    pub(super) fn error(&self, method: Cow<'static, str>, deadline: Deadline) -> CallError {
-        let after = match deadline {
+    /// Returns the length of one of the two timeouts.
+    pub(super) fn length(&self, deadline: Deadline) -> Duration {
+        match deadline {
             Deadline::Idle => self.timeout,
             Deadline::Total => self.total.duration_since(self.sent),
-        };
-        CallError::Timeout { method, after, deadline }
+        }
+    }
+
+    /// Returns the error of a request of `method` that missed `deadline`.
+    pub(super) fn error(&self, method: Cow<'static, str>, deadline: Deadline) -> CallError {
+        CallError::Timeout { method, after: self.length(deadline), deadline }
     }
 }
 

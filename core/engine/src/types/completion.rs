@@ -1,4 +1,4 @@
-//! Completion of arguments (2026-07-28, server/utilities/completion).
+//! Completion: suggestions for arguments of prompts and resource templates. Specification: server/utilities/completion.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -26,18 +26,20 @@ use crate::json::Json;
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CompleteParams<'a> {
-    /// The prompt or resource template whose argument is completed.
+    /// The prompt or resource template that the argument belongs to.
     #[serde(rename = "ref")]
     pub reference: CompletionReference<'a>,
-    /// The argument.
+    /// The argument to complete, with the text that the user has typed so far.
     pub argument: CompletionArgument<'a>,
-    /// The other arguments; not sent if empty. Revisions before 2025-06-18 do not have it: see [`CompleteParams::for_version`].
+    /// Values of other arguments that the user has already chosen. Not sent if empty.
+    ///
+    /// Revisions before 2025-06-18 do not have this member: see [`CompleteParams::for_version`].
     #[serde(skip_serializing_if = "CompletionContext::is_empty")]
     pub context: CompletionContext<'a>,
 }
 
 impl<'a> CompleteParams<'a> {
-    /// Parameters that complete `value`, the beginning of the argument `name`.
+    /// Creates parameters that request suggestions for `value`, the text typed so far for the argument `name`.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
         CompleteParams {
             reference,
@@ -46,9 +48,9 @@ impl<'a> CompleteParams<'a> {
         }
     }
 
-    /// Adapts the parameters to a server that speaks `version`: removes the context if the revision does not have it.
+    /// Removes the context if the protocol version of the server does not have it.
     ///
-    /// The context only improves the suggestions, so the request keeps its meaning without it.
+    /// The context only improves the suggestions, so the request stays meaningful without it.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
             self.context = CompletionContext::default();
@@ -57,18 +59,20 @@ impl<'a> CompleteParams<'a> {
     }
 }
 
-/// The prompt or resource template whose argument is completed (2026-07-28, server/utilities/completion, "Reference Types").
+/// The prompt or resource template that an argument belongs to.
+///
+/// Specification: server/utilities/completion, "Reference Types".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// A prompt.
+    /// An argument of a prompt.
     #[serde(rename = "ref/prompt")]
     Prompt {
-        /// The name of the prompt.
+        /// Name of the prompt.
         name: &'a str,
     },
-    /// A resource template.
+    /// A variable of a resource template.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
         /// The URI template, or a URI.
@@ -76,19 +80,19 @@ pub enum CompletionReference<'a> {
     },
 }
 
-/// An argument that is being typed.
+/// The argument to complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CompletionArgument<'a> {
-    /// The name of the argument.
+    /// Name of the argument.
     pub name: &'a str,
-    /// The beginning of its value.
+    /// The text that the user has typed so far.
     pub value: &'a str,
 }
 
-/// The arguments that are complete already (from 2025-06-18).
+/// Values of arguments that the user has already chosen (from revision 2025-06-18).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CompletionContext<'a> {
-    /// Names and values. Each name must occur once.
+    /// Pairs of argument name and value. Each name must occur only once.
     #[serde(serialize_with = "as_object")]
     pub arguments: &'a [(&'a str, &'a str)],
 }
@@ -105,21 +109,23 @@ fn as_object<S: Serializer>(pairs: &[(&str, &str)], serializer: S) -> Result<S::
 }
 
 result! {
-    /// Suggestions for the value of an argument (`CompleteResult`).
+    /// Result of `completion/complete` (`CompleteResult`).
+    ///
+    /// Specification: server/utilities/completion, "Completion Results".
     pub struct CompleteResult {
-        /// The suggestions; empty if the server sent none.
+        /// The suggested values. Empty if the server sent none.
         always completion: Completion = "completion",
     }
 }
 
 object! {
-    /// Suggestions for the value of an argument.
+    /// Suggested values of an argument.
     pub struct Completion("an object") {
-        /// The values, best first. The specification allows 100 of them at most.
+        /// Suggested values, most relevant first. The specification allows at most 100.
         always values: Vec<String> = "values",
-        /// The total number of values, if the server knows it.
+        /// Total number of matching values, if the server knows it. It may exceed the number sent.
         optional total: u64 = "total",
-        /// Whether there are more values than these.
+        /// Whether more values match than the server sent.
         or_default has_more: bool = "hasMore",
     }
 }

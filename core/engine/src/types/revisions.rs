@@ -1,9 +1,9 @@
-//! The methods, notifications and definitions that each revision of the protocol has.
+//! The methods, notifications and definitions of each revision of the protocol.
 //!
-//! A session looks a method up in the table before it sends a typed request. The request fails at once if the negotiated revision
-//! does not have the method ([`SendError::NotInRevision`]) or if the server did not declare the capability
-//! ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors and extensions, and are sent. So are raw
-//! requests.
+//! Before a session sends a typed request, it looks up the method in [`TABLE`]. The request fails at once if the
+//! negotiated revision does not have the method ([`SendError::NotInRevision`]), or if the server does not declare the
+//! required capability ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors or extensions:
+//! the session sends them without a check. The same holds for raw requests.
 //!
 //! ```
 //! use mcpwire_core::ProtocolVersion;
@@ -22,52 +22,55 @@ use core::fmt;
 use crate::types::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::types::ServerCapabilities;
 
-/// A row of the table: something that at least one revision has.
+/// A row of [`TABLE`]: a method, notification or definition that at least one revision has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// What the row is about.
+    /// The kind of thing that the row describes.
     pub kind: Kind,
-    /// The name: a method, or for a [`Kind::Member`] a definition of the official schema or `Definition.property`.
+    /// Name of the method or notification. For a [`Kind::Member`], the name of a definition of the official schema, or
+    /// `Definition.property`.
     pub name: &'static str,
-    /// The first revision that has it.
+    /// First revision with this method, notification or definition.
     pub from: ProtocolVersion,
-    /// The last revision that has it. All revisions between the two have it.
+    /// Last revision with this method, notification or definition. All revisions between `from` and `until` also have
+    /// it.
     pub until: ProtocolVersion,
-    /// The capability that the server must declare.
+    /// Capability that the server must declare before the client uses the method.
     pub needs: Need,
-    /// What other revisions have instead, in words; empty if there is nothing.
+    /// Replacement in the other revisions, as text for error messages. Empty if there is none.
     pub instead: &'static str,
 }
 
 impl Entry {
-    /// Returns whether a revision has it.
+    /// Returns whether a revision has this method, notification or definition.
     pub fn is_in(&self, version: ProtocolVersion) -> bool {
         self.from <= version && version <= self.until
     }
 }
 
-/// What a row of the table is about.
+/// The kind of thing that a row of [`TABLE`] describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A request that clients send.
+    /// A request from the client to the server.
     Request,
-    /// A notification that clients send.
+    /// A notification from the client to the server.
     Notice,
-    /// A request that servers send; from 2026-07-28 on within a result (basic/patterns/mrtr).
+    /// A request from the server to the client. From revision 2026-07-28 on, it is part of a result
+    /// (basic/patterns/mrtr).
     Ask,
-    /// A notification that servers send.
+    /// A notification from the server to the client.
     Told,
-    /// A definition of the schema, or a member of one.
+    /// A definition of the official schema, or a member of a definition.
     Member,
 }
 
-/// A capability that servers declare.
+/// A capability of [`ServerCapabilities`] that a method requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
-    /// No capability: all servers have it.
+    /// No capability: every server has the method.
     Nothing,
     /// `tools`.
     Tools,
@@ -77,18 +80,20 @@ pub enum Need {
     ResourcesSubscribe,
     /// `prompts`.
     Prompts,
-    /// `completions`, which exists from 2025-03-26; servers of 2024-11-05 had no way to say so.
+    /// `completions`. Servers of revision 2024-11-05 cannot declare this capability, so all of them count as having it.
     Completions,
     /// `logging`.
     Logging,
-    /// `tasks.list` (2025-11-25).
+    /// `tasks.list` (revision 2025-11-25).
     TasksList,
-    /// `tasks.cancel` (2025-11-25; the extension of later revisions always has it).
+    /// `tasks.cancel` (revision 2025-11-25). In later revisions, every server with the tasks extension can cancel
+    /// tasks.
     TasksCancel,
 }
 
 impl Need {
-    /// Returns the path of the capability among those that a server declares.
+    /// Returns the path of the capability in the server's capabilities, such as `resources.subscribe`. Empty for
+    /// [`Need::Nothing`].
     pub fn as_str(self) -> &'static str {
         match self {
             Need::Nothing => "",
@@ -103,8 +108,10 @@ impl Need {
         }
     }
 
-    /// Returns whether a server that declared these capabilities has this one. A server that declared none at all (`None`, not an
-    /// empty object) is assumed to have everything.
+    /// Returns whether a server with the capabilities `declared` has this capability.
+    ///
+    /// `None` means that the server sent no capabilities, not even an empty object. Such a server is assumed to have
+    /// all of them.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
@@ -128,7 +135,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// Returns the row of this kind and name.
+/// Returns the row with this kind and name, or `None` if the table has no such row.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.kind == kind && entry.name == name)
 }
@@ -167,9 +174,11 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// The table. Requests and notifications of clients come first.
+/// All methods, notifications and definitions that at least one revision has.
+///
+/// Requests and notifications of clients come first.
 pub const TABLE: &[Entry] = &[
-    // basic/lifecycle; 2026-07-28 has server/discover and basic/versioning.
+    // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Need::Nothing, "`server/discover`"),
     request("server/discover", MODERN, Need::Nothing, "`initialize`"),
     request("ping", LEGACY, Need::Nothing, "`server/discover`"),
@@ -190,8 +199,9 @@ pub const TABLE: &[Entry] = &[
     request("prompts/get", ALL, Need::Prompts, ""),
     request("completion/complete", ALL, Need::Completions, ""),
     request("logging/setLevel", LEGACY, Need::Logging, "the log level in the `_meta` of each request"),
-    // Experimental in 2025-11-25 (basic/utilities/tasks), the extension io.modelcontextprotocol/tasks from 2026-07-28. A client
-    // that has a task may ask for it, whatever the server declared.
+    // Tasks are experimental in revision 2025-11-25 (basic/utilities/tasks), and the extension
+    // io.modelcontextprotocol/tasks from revision 2026-07-28 on. `tasks/get` requires no capability, because a client
+    // that knows a task may always request its status.
     request("tasks/get", TASKS, Need::Nothing, ""),
     request("tasks/cancel", TASKS, Need::TasksCancel, ""),
     request("tasks/result", FIRST_TASKS, Need::Nothing, "`tasks/get`"),
@@ -228,7 +238,7 @@ pub const TABLE: &[Entry] = &[
     other(Kind::Told, "notifications/tasks/status", FIRST_TASKS, "`notifications/tasks`"),
     other(Kind::Told, "notifications/tasks", MODERN, "`notifications/tasks/status`"),
     other(Kind::Told, "notifications/subscriptions/acknowledged", MODERN, "the answer to `resources/subscribe`"),
-    // Parts of messages. They are read in any revision, and sent only in the revisions that have them.
+    // Parts of messages. The client reads them in every revision, and sends them only in the revisions that have them.
     other(Kind::Member, "JSONRPCBatchRequest", (V2025_03_26, V2025_03_26), "one message a line"),
     other(Kind::Member, "AudioContent", (V2025_03_26, V2026_07_28), ""),
     other(Kind::Member, "ToolAnnotations", (V2025_03_26, V2026_07_28), ""),
@@ -254,11 +264,11 @@ pub const TABLE: &[Entry] = &[
     other(Kind::Member, "CacheableResult", MODERN, ""),
 ];
 
-/// Returns the bit of a method that clients send, or 0 for a method that is not in the table.
+/// Returns the bit of a client's method in [`UnavailableMethods`], or 0 for a method that is not in the table.
 pub(crate) const fn bit(name: &str) -> u32 {
     let mut at = 0;
-    while at < SENT {
-        if same(TABLE[at].name.as_bytes(), name.as_bytes()) {
+    while at < CLIENT_ROWS {
+        if is_equal(TABLE[at].name.as_bytes(), name.as_bytes()) {
             return 1 << at;
         }
         at += 1;
@@ -266,33 +276,34 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// The methods that a session must not send, a bit each.
+/// The methods that a session must not send, as sets of bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Barred {
-    /// The revision does not have the method, or the server did not declare it.
+pub(crate) struct UnavailableMethods {
+    /// Methods that the revision does not have, or whose capability the server did not declare.
     pub(crate) all: u32,
-    /// The server did not declare the method, whether the revision has it or not.
+    /// Methods whose capability the server did not declare, whether the revision has them or not.
     pub(crate) undeclared: u32,
 }
 
-impl Barred {
-    pub(crate) fn of(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
-        let mut barred = Barred::default();
-        for (at, entry) in TABLE.iter().take(SENT).enumerate() {
+impl UnavailableMethods {
+    /// Returns the methods that a session of this revision with this server must not send.
+    pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
+        let mut methods = UnavailableMethods::default();
+        for (at, entry) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
             if !entry.needs.is_met(declared, version) {
-                barred.undeclared |= 1 << at;
+                methods.undeclared |= 1 << at;
             }
             if !entry.is_in(version) {
-                barred.all |= 1 << at;
+                methods.all |= 1 << at;
             }
         }
-        barred.all |= barred.undeclared;
-        barred
+        methods.all |= methods.undeclared;
+        methods
     }
 }
 
-/// The number of rows about what clients send. Each has a bit.
-const SENT: usize = {
+/// Number of rows for requests and notifications of clients. Each of them has a bit in [`UnavailableMethods`].
+const CLIENT_ROWS: usize = {
     let mut at = 0;
     while matches!(TABLE[at].kind, Kind::Request | Kind::Notice) {
         at += 1;
@@ -301,7 +312,7 @@ const SENT: usize = {
     at
 };
 
-const fn same(one: &[u8], other: &[u8]) -> bool {
+const fn is_equal(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
         return false;
     }
@@ -321,12 +332,12 @@ mod tests {
 
     #[test]
     fn what_clients_send_stands_first_and_once() {
-        assert!(TABLE.iter().skip(SENT).all(|entry| !matches!(entry.kind, Kind::Request | Kind::Notice)));
+        assert!(TABLE.iter().skip(CLIENT_ROWS).all(|entry| !matches!(entry.kind, Kind::Request | Kind::Notice)));
         for (at, entry) in TABLE.iter().enumerate() {
             assert!(entry.from <= entry.until, "{}", entry.name);
             let twins = TABLE.iter().filter(|other| (other.kind, other.name) == (entry.kind, entry.name));
             assert_eq!(twins.count(), 1, "{}", entry.name);
-            if at < SENT {
+            if at < CLIENT_ROWS {
                 assert_eq!(bit(entry.name), 1 << at, "{}", entry.name);
             }
         }

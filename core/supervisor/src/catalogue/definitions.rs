@@ -15,7 +15,7 @@ use super::keyed_hash::{HashKey, KeyedHasher};
 use mcpwire_core::Json;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
-use mcpwire_core::json_reader::{Reader, Result};
+use mcpwire_core::internal::{ReadResult, Reader};
 
 /// Maximum number of changes reported for one list. 100: more than a person reads, and few enough to bound memory.
 const MAX_CHANGES: usize = 100;
@@ -205,7 +205,7 @@ fn hash_value(key: HashKey, json: &Json) -> u64 {
 }
 
 /// Hashes the next value of the reader. The reader limits the recursion to 128 levels.
-fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> Result<u64> {
+fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> ReadResult<u64> {
     let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {
         Some(b'{') => {

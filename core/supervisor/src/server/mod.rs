@@ -269,7 +269,7 @@ impl Server {
     }
 
     /// Returns whether the last attempt failed for lack of a login, even while that attempt is still being stopped.
-    pub(crate) fn wants_login(&self) -> bool {
+    pub(crate) fn requires_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
         self.state == State::NeedsAuth || then == Some(AfterStop::Rest(State::NeedsAuth))
     }

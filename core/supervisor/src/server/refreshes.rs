@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::Policy;
 use mcpwire_core::Timestamp;
-use mcpwire_core::backoff::exponential;
+use mcpwire_core::internal::exponential;
 
 /// Number of automatic retries after a failed refresh. Later retries need a trigger: a change, or a reader of an
 /// expired list.

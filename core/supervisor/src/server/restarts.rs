@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use crate::{Policy, Restart, Retry};
 use mcpwire_core::Timestamp;
-use mcpwire_core::backoff::exponential;
-use mcpwire_core::random::XorShift64;
+use mcpwire_core::internal::XorShift64;
+use mcpwire_core::internal::exponential;
 
 /// Upper limit of [`Budget::restarts`](crate::Budget::restarts), because every restart within the window is stored.
 const MAX_RESTARTS: u32 = 1_000;

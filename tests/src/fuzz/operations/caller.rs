@@ -2,10 +2,11 @@
 
 use core::time::Duration;
 
+use mcpwire_core::internal::GetTaskResult;
 use mcpwire_core::{
-    CallTool, CallToolAsTask, CallToolParams, CancelTask, GetTask, GetTaskResult, Json, ListParams, ListTasks,
-    ListTools, LoggingLevel, Ping, ReadResource, ReadResourceParams, Reopen, RequestOptions, SubscribeOptions,
-    SubscriptionFilter, TaskForm, TaskHandle, TaskMode, TaskParams, UpdateTask, UpdateTaskParams,
+    CallTool, CallToolAsTask, CallToolParams, CancelTask, GetTask, Json, ListParams, ListTasks, ListTools,
+    LoggingLevel, Ping, ReadResource, ReadResourceParams, Reopen, RequestOptions, SubscribeOptions, SubscriptionFilter,
+    TaskForm, TaskHandle, TaskMode, TaskParams, UpdateTask, UpdateTaskParams,
 };
 
 use super::model::Model;

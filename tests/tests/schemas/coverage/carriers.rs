@@ -2,18 +2,20 @@
 
 use std::fmt::Debug;
 
+use mcpwire_core::internal::{
+    Discover, DiscoverResult, GetTaskResult, Initialize, InitializeParams, InitializeResult, InputRequiredResult,
+    Subscribe, SubscriptionsAcknowledged, SubscriptionsListen, SubscriptionsListenResult, Unsubscribe,
+};
 use mcpwire_core::{
     Annotations, CallTool, CallToolResult, CancelTask, CancelTaskResult, ClientCapabilities, Complete, CompleteResult,
-    ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, Discover, DiscoverResult, ElicitParams,
-    ElicitResult, FieldSchema, GetPrompt, GetPromptResult, GetTask, GetTaskResult, Icon, Implementation, Initialize,
-    InitializeParams, InitializeResult, InputRequiredResult, Json, ListPrompts, ListPromptsResult,
+    ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitParams, ElicitResult, FieldSchema,
+    GetPrompt, GetPromptResult, GetTask, Icon, Implementation, Json, ListPrompts, ListPromptsResult,
     ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ListRootsResult, ListTasks,
     ListTasksResult, ListTools, ListToolsResult, LogMessage, LoggingLevel, Method, ModelHint, ModelPreferences, Notice,
     Ping, Progress, Prompt, PromptArgument, PromptMessage, ReadResource, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate, ResourceUpdated, Role, Root, RootsListChanged, SamplingContent,
-    SamplingMessage, ServerCapabilities, SetLevel, Subscribe, SubscriptionFilter, SubscriptionsAcknowledged,
-    SubscriptionsListen, SubscriptionsListenResult, Task, TaskStatus, Tool, ToolAnnotations, ToolChoice, ToolExecution,
-    Unsubscribe, UpdateTask,
+    SamplingMessage, ServerCapabilities, SetLevel, SubscriptionFilter, Task, TaskStatus, Tool, ToolAnnotations,
+    ToolChoice, ToolExecution, UpdateTask,
 };
 use mcpwire_tests::spec::round_trip;
 use serde::Serialize;

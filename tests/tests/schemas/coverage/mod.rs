@@ -7,11 +7,11 @@ mod carriers;
 
 use std::collections::BTreeSet;
 
-use mcpwire_core::revisions::{Kind, TABLE};
+use mcpwire_core::internal::revisions::{Kind, TABLE};
+use mcpwire_core::internal::{DiscoverResult, SubscriptionsListenResult};
 use mcpwire_core::{
-    CallToolResult, CompleteResult, Config, DiscoverResult, Event, GetPromptResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Notification, ProtocolVersion,
-    ReadResourceResult, RequestOptions, SubscriptionsListenResult,
+    CallToolResult, CompleteResult, Config, Event, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, Notification, ProtocolVersion, ReadResourceResult, RequestOptions,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use mcpwire_tests::spec::{self, Schema};
@@ -169,10 +169,7 @@ fn every_notification_is_an_event() {
 
 /// What a notification becomes.
 fn told(message: &Value) -> String {
-    let mut config = Config::default();
-    // News of tasks is for those who have something to do with them.
-    config.follow_tasks();
-    let mut pair = Pair::open(config, legacy(|_, _| {}));
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
     pair.say(message.to_string());
     match pair.happened().last() {
         Some(Event::Notification(notification)) => {

@@ -6,12 +6,14 @@ mod revision;
 mod tasks;
 mod words;
 
+use mcpwire_core::internal::{
+    Subscribe, SubscribeParams, SubscriptionsListen, SubscriptionsListenParams, Unsubscribe, UnsubscribeParams,
+};
 use mcpwire_core::{
     CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config, GetPrompt,
     GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, Params,
-    Ping, PingParams, ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions, RootsListChanged, SendError,
-    SetLevel, SetLevelParams, Subscribe, SubscribeOptions, SubscribeParams, SubscriptionFilter, SubscriptionsListen,
-    SubscriptionsListenParams, Unsubscribe, UnsubscribeParams,
+    Ping, ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions, RootsListChanged, SendError, SetLevel,
+    SetLevelParams, SubscribeOptions, SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 use proptest::prelude::*;
@@ -65,7 +67,7 @@ fn send_all(pair: &mut Pair, version: ProtocolVersion, words: &Words) {
     send::<ListPrompts>(pair, words, &list);
     send::<GetPrompt>(pair, words, &GetPromptParams { name, arguments: strings });
     send::<SetLevel>(pair, words, &SetLevelParams { level });
-    send::<Ping>(pair, words, &PingParams {});
+    send::<Ping>(pair, words, &());
     let _ = pair.engine.calls().notify::<RootsListChanged>(&(), pair.now);
     let mut wanted = SubscriptionFilter::new().prompts().resource(uri).resource(format!("{uri}/more"));
     wanted.tools_list_changed = words.progress;

@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
+use mcpwire_core::internal::GetTaskResult;
 use mcpwire_core::{
-    CallTool, CallToolAsTask, CallToolParams, CancelTask, Config, GetTask, GetTaskResult, Json, ListParams, ListTasks,
+    CallTool, CallToolAsTask, CallToolParams, CancelTask, Config, GetTask, Json, ListParams, ListTasks,
     ProtocolVersion, RequestOptions, TaskForm, TaskHandle, TaskMode, TaskParams, Ticket, UpdateTask, UpdateTaskParams,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};

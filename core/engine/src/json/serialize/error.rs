@@ -7,7 +7,8 @@ use core::fmt;
 use serde::ser;
 
 /// Why a value could not be serialized: the reason that the value or the writer gives.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct WriteError(Box<str>);
 
 impl WriteError {
@@ -18,14 +19,6 @@ impl WriteError {
 }
 
 pub(super) type Result<T> = core::result::Result<T, WriteError>;
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for WriteError {}
 
 impl ser::Error for WriteError {
     fn custom<T: fmt::Display>(message: T) -> Self {

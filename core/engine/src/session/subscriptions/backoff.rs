@@ -53,7 +53,7 @@ const MOST: u32 = 10;
 /// assert_eq!(relisten.ended(&SubscriptionEnd::ByServer, at), None);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Relisten {
+pub(crate) struct Relisten {
     reopen: Reopen,
     random: SplitMix64,
     attempts: u32,
@@ -64,12 +64,12 @@ pub struct Relisten {
 
 impl Relisten {
     /// For a subscription that has not been acknowledged yet. Any seed will do; that of other clients should be another.
-    pub fn new(reopen: Reopen, seed: u64) -> Self {
+    pub(crate) fn new(reopen: Reopen, seed: u64) -> Self {
         Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, open_since: None, is_open: false }
     }
 
     /// The server has acknowledged the subscription.
-    pub fn acknowledged(&mut self, now: Timestamp) {
+    pub(crate) fn acknowledged(&mut self, now: Timestamp) {
         self.open_since = Some(now);
         self.is_open = true;
     }
@@ -80,7 +80,7 @@ impl Relisten {
     }
 
     /// The subscription has ended, or an attempt to open it again has failed. When to try again; `None` for not at all.
-    pub fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
+    pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
         let since = self.open_since?;
         let last_word = match (end, self.reopen) {
             (SubscriptionEnd::ByClient, _) | (_, Reopen::Never) => true,
@@ -105,7 +105,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::session::closed::Closed;
+    use crate::session::error::Closed;
 
     fn lost() -> SubscriptionEnd {
         SubscriptionEnd::Dropped(Closed::ByServer)

@@ -2,11 +2,9 @@
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
-use core::fmt;
 use core::mem::discriminant;
 
-use crate::session::closed::Closed;
-use crate::session::error::CallError;
+use crate::session::error::{CallError, Closed};
 use crate::types::SubscriptionFilter;
 
 /// Something that happened on a subscription.
@@ -36,28 +34,21 @@ pub enum SubscriptionEvent {
 }
 
 /// Why a subscription is over.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubscriptionEnd {
     /// This side ended it.
+    #[error("the subscription was given up")]
     ByClient,
     /// The server ended it, and said so (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    #[error("the server ended the subscription")]
     ByServer,
     /// The server refused it, did not acknowledge it in time, or ended it with an error.
+    #[error("{0}")]
     Failed(CallError),
     /// The connection was lost, and the subscription with it.
+    #[error("the subscription was lost: {0}")]
     Dropped(Closed),
-}
-
-impl fmt::Display for SubscriptionEnd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SubscriptionEnd::ByClient => f.write_str("the subscription was given up"),
-            SubscriptionEnd::ByServer => f.write_str("the server ended the subscription"),
-            SubscriptionEnd::Failed(error) => error.fmt(f),
-            SubscriptionEnd::Dropped(how) => write!(f, "the subscription was lost: {how}"),
-        }
-    }
 }
 
 /// The most resources that are kept apart. 1,024: more than a person or a program looks at one by one.

@@ -29,12 +29,12 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use backoff::{Relisten, Reopen};
+pub(crate) use backoff::Relisten;
+pub use backoff::Reopen;
 pub use changes::{SubscriptionEnd, SubscriptionEvent};
 
-use super::closed::Closed;
-use super::context::Context;
-use super::error::{CallError, Deadline, SendError};
+use super::context::{Context, timed_out};
+use super::error::{CallError, Closed, Deadline, SendError};
 use super::event::{Event, Notification};
 use super::keys::SubscriptionKey;
 use super::prepared::send_error;
@@ -193,7 +193,7 @@ impl Subscriptions {
             match subscription.stage.id() {
                 Some(id) => {
                     context.requests.abandon(id);
-                    context.send_cancelled(id, "not wanted any more");
+                    context.send_cancelled(id, Some("no longer needed"));
                 }
                 None => self.unwatch(&subscription.wanted, context),
             }
@@ -245,7 +245,7 @@ impl Subscriptions {
     fn acknowledgment_missed(&mut self, at: usize, id: Option<u64>, context: &mut Context<'_>) {
         let method = if let Some(id) = id {
             context.requests.abandon(id);
-            context.send_cancelled(id, "timed out");
+            context.send_cancelled(id, Some(&timed_out(self.table[at].timeout)));
             SubscriptionsListen::NAME
         } else {
             let wanted = core::mem::take(&mut self.table[at].wanted);

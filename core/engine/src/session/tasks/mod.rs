@@ -19,16 +19,14 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::closed::Closed;
 use super::config::RequestOptions;
 use super::context::Context;
-use super::error::{CallError, Deadline, InputError, SendError};
+use super::error::{CallError, Closed, Deadline, InputError, SendError, TaskFault};
 use super::event::{Event, Notification};
 use super::keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, Owner, TaskRequest, TaskUse};
 use super::server::ServerInfo;
 use super::server_requests::{InputOwner, ServerRequests};
-use super::task_fault::TaskFault;
 use crate::json::Json;
 use crate::method::{CallTool, Method};
 use crate::rpc::decode::{self, Answer};

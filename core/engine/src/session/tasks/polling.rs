@@ -18,9 +18,8 @@ use core::time::Duration;
 
 use crate::json::Json;
 use crate::rpc::{PeerErrorKind, RpcError};
-use crate::session::error::CallError;
+use crate::session::error::{CallError, TaskFault};
 use crate::session::requests::TaskRequest;
-use crate::session::task_fault::TaskFault;
 use crate::time::Timestamp;
 use crate::types::{Task, TaskForm, TaskStatus};
 

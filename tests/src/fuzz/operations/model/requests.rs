@@ -1,6 +1,6 @@
 //! Requests: when they may be sent, when one is refused, and what a cancel tells the server.
 
-use mcpwire_core::revisions;
+use mcpwire_core::internal::revisions;
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{Era, LoggingLevel, Phase, RequestOptions, SendError, Timestamp};
 

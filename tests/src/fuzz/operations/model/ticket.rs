@@ -1,9 +1,9 @@
 //! Tickets, whatever their methods.
 
+use mcpwire_core::internal::GetTaskResult;
 use mcpwire_core::{
-    CallError, CallTool, CallToolAsTask, CallToolOutcome, CancelTask, GetTask, GetTaskResult, ListTasks,
-    ListTasksResult, ListTools, ListToolsResult, Ping, Raw, ReadResource, ReadResourceResult, Reply, RequestKey,
-    SetLevel, Ticket, UpdateTask,
+    CallError, CallTool, CallToolAsTask, CallToolOutcome, CancelTask, GetTask, ListTasks, ListTasksResult, ListTools,
+    ListToolsResult, Ping, Raw, ReadResource, ReadResourceResult, Reply, RequestKey, SetLevel, Ticket, UpdateTask,
 };
 
 use crate::fuzz::describe::{json, listed};

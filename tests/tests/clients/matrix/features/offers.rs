@@ -1,8 +1,9 @@
 //! What servers have beside tools.
 
+use mcpwire_driver::core::internal::{Subscribe, SubscribeParams};
 use mcpwire_driver::core::{
     CompleteParams, CompletionContext, CompletionReference, Json, LogMessage, LoggingLevel, SetLevel, SetLevelParams,
-    Subscribe, SubscribeParams, SubscriptionEvent, SubscriptionFilter,
+    SubscriptionEvent, SubscriptionFilter,
 };
 use serde_json::{Value, json};
 

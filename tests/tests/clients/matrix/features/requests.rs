@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{
-    CallTool, CallToolParams, Discover, DiscoverParams, Ping, PingParams, RequestOptions, TraceContext,
-};
+use mcpwire_driver::core::internal::Discover;
+use mcpwire_driver::core::{CallTool, CallToolParams, Ping, RequestOptions, TraceContext};
 use mcpwire_driver::process::ErrorKind;
 use serde_json::{Value, json};
 
@@ -19,11 +18,11 @@ pub(crate) fn ping<C: Client>(on: &mut On<C>) -> Tried {
 }
 
 pub(crate) fn the_method_ping<C: Client>(on: &mut On<C>) -> Tried {
-    on.request::<Ping>(&PingParams {})
+    on.request::<Ping>(&())
 }
 
 pub(crate) fn server_discover<C: Client>(on: &mut On<C>) -> Tried {
-    on.request::<Discover>(&DiscoverParams {})
+    on.request::<Discover>(&())
 }
 
 pub(crate) fn lists_that_hold<C: Client>(on: &mut On<C>) -> Tried {

@@ -1,9 +1,7 @@
 //! What both sides say of themselves when a connection is opened, and what a server wants before it answers.
 
-use mcpwire_core::{
-    ClientCapabilities, DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult, Json,
-    ListCapability, ResourcesCapability, ServerCapabilities,
-};
+use mcpwire_core::internal::{DiscoverResult, InitializeParams, InitializeResult, InputRequest, InputRequiredResult};
+use mcpwire_core::{ClientCapabilities, Json, ListCapability, ResourcesCapability, ServerCapabilities};
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! What a client wants to be told of, and what the server agrees to.
 
-use mcpwire_core::{SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenResult};
+use mcpwire_core::SubscriptionFilter;
+use mcpwire_core::internal::{SubscriptionsAcknowledged, SubscriptionsListenResult};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -15,7 +15,7 @@ const SUFFIX: &str = "?=";
 /// assert_eq!(encode_value("us-west1"), "us-west1");
 /// assert_eq!(encode_value("line1\nline2"), "=?base64?bGluZTEKbGluZTI=?=");
 /// ```
-pub fn encode_value(text: &str) -> Cow<'_, str> {
+pub(super) fn encode_value(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let visible = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
     let edges = bytes.first() == Some(&b' ') || bytes.last() == Some(&b' ');
