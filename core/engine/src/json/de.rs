@@ -114,15 +114,15 @@ impl<'de> Reader<'de> {
                 let (text, whole) = self.number()?;
                 // Only a float can represent -0.
                 if whole && text != "-0" {
-                    if let Some(value) = numeral::whole(text.as_bytes()) {
+                    if let Some(value) = numeral::parse_unsigned(text.as_bytes()) {
                         return Ok(Token::Unsigned(value));
                     }
-                    if let Some(value) = numeral::signed(text.as_bytes()) {
+                    if let Some(value) = numeral::parse_signed(text.as_bytes()) {
                         return Ok(Token::Signed(value));
                     }
                 }
                 let value =
-                    numeral::finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
+                    numeral::parse_finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
                 Ok(Token::Float(value))
             }
             Some(b't') => self.literal("true").map(|()| Token::Bool(true)),

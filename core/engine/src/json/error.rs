@@ -7,7 +7,7 @@ use core::fmt;
 use serde::de;
 
 /// A syntax error: the reason and its byte offset.
-pub(crate) type Fault = (&'static str, usize);
+pub(crate) type TokenError = (&'static str, usize);
 
 /// Why a text could not be read, and at which byte offset. The contents are boxed to keep results small.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +52,9 @@ impl ReadError {
     }
 }
 
-impl From<Fault> for ReadError {
+impl From<TokenError> for ReadError {
     #[cold]
-    fn from((reason, offset): Fault) -> Self {
+    fn from((reason, offset): TokenError) -> Self {
         ReadError::at(reason, offset)
     }
 }
@@ -68,19 +68,19 @@ impl de::Error for ReadError {
     /// Writes the same text as serde does, except that the value of a float is left out: formatting floats takes much code.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        ReadError::new(alloc::format!("invalid type: {}, expected {expected}", Found(found)))
+        ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
     }
 
     #[cold]
     fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        ReadError::new(alloc::format!("invalid value: {}, expected {expected}", Found(found)))
+        ReadError::new(alloc::format!("invalid value: {}, expected {expected}", FoundValue(found)))
     }
 }
 
 /// Displays the unexpected value.
-struct Found<'a>(de::Unexpected<'a>);
+struct FoundValue<'a>(de::Unexpected<'a>);
 
-impl fmt::Display for Found<'_> {
+impl fmt::Display for FoundValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use de::Unexpected;
         match self.0 {

@@ -167,12 +167,16 @@ pub(crate) fn required_member<T: FromJson>(
 /// Returns why an object is rejected if its required member `key` is absent or not of the expected type.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
-    if matches!(member, Some(Ok(()))) { None } else { Some(lacks(key, expected, member.and_then(Result::err))) }
+    if matches!(member, Some(Ok(()))) {
+        None
+    } else {
+        Some(missing_member(key, expected, member.and_then(Result::err)))
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn lacks(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
+fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
     let reason = match found {
         Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
         None => alloc::format!("`{key}` is missing"),
@@ -213,7 +217,7 @@ impl FromJson for f64 {
         if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(numeral::finite(raw).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::parse_finite(raw).ok_or(Mismatch::Type("another number")))
     }
 }
 
@@ -225,7 +229,7 @@ impl FromJson for u64 {
         if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(numeral::whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::parse_unsigned(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
     }
 }
 

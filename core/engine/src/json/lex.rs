@@ -10,7 +10,7 @@
 //!
 //! The functions take the text as bytes and the offset of a token. They do not allocate and do not recurse.
 
-use super::error::Fault;
+use super::error::TokenError;
 use super::string::{self, plain_end};
 
 /// Returns the offset of the first byte at or after `at` that is not white space.
@@ -24,7 +24,7 @@ pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
 
 /// Returns the offset after the string whose opening quote is at `at`.
 #[inline]
-pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
     match plain_end(bytes, at + 1) {
         Ok(end) => Ok(end + 1),
         Err(special) => string::skip_escaped(bytes, special),
@@ -32,7 +32,7 @@ pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
 }
 
 /// Returns the offset after the number at `at`, and whether the number has neither a decimal point nor an exponent.
-pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), Fault> {
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenError> {
     let digits = |from: usize| {
         let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
         (from + count, count > 0)
@@ -55,7 +55,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), Fault> {
 
 /// Returns the offset after `word`, which is `true`, `false` or `null`.
 #[inline]
-pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Fault> {
+pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, TokenError> {
     if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
         Ok(at + word.len())
     } else {

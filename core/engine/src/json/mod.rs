@@ -71,21 +71,17 @@ impl Json {
         if self.0.is_empty() { "null" } else { &self.0 }
     }
 
-    fn of(text: impl Into<Box<str>>) -> Json {
-        Json(ManuallyDrop::new(text.into()))
-    }
-
     /// Checks that a text is one JSON value, and keeps the text without white space around the value.
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
         let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::new)?;
-        if raw.len() == text.len() { Ok(Json::of(text)) } else { Ok(Json::of(raw)) }
+        if raw.len() == text.len() { Ok(Json::trusted(text)) } else { Ok(Json::trusted(raw)) }
     }
 
     /// Serializes a value to JSON text on one line.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serialize::to_string(value).map(Json::of).map_err(JsonError::new)
+        serialize::to_string(value).map(Json::trusted).map_err(JsonError::new)
     }
 
     /// Deserializes the value.
@@ -117,7 +113,7 @@ impl Json {
 
     /// Keeps a text that is known to be JSON.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
-        Json::of(text)
+        Json(ManuallyDrop::new(text.into()))
     }
 }
 
@@ -131,7 +127,7 @@ impl scan::Member<'_> {
 impl Default for Json {
     /// Returns `null`. An empty text stands for `null`, so no memory is allocated.
     fn default() -> Json {
-        Json::of("")
+        Json::trusted("")
     }
 }
 
@@ -172,7 +168,7 @@ impl<'de> Deserialize<'de> for Json {
     /// Copies the text if the deserializer is that of `serde_json`. Any other deserializer must be of a self-describing format;
     /// its value is written as JSON text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        transcode::text_of(deserializer).map(Json::of)
+        transcode::text_of(deserializer).map(Json::trusted)
     }
 }
 

@@ -8,7 +8,7 @@ pub(crate) fn is_number(raw: &str) -> bool {
 /// Parses a whole number that is not negative.
 ///
 /// Accepts zeros after a decimal point: servers whose JSON library has only floats write 1 as `1.0`.
-pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let mut value = text.first().map(|_| 0u64)?;
     for (at, byte) in text.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -23,15 +23,15 @@ pub(crate) fn whole(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses a whole number that may be negative.
-pub(crate) fn signed(text: &[u8]) -> Option<i64> {
+pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
-        Some(magnitude) => 0i64.checked_sub_unsigned(whole(magnitude)?),
-        None => i64::try_from(whole(text)?).ok(),
+        Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),
+        None => i64::try_from(parse_unsigned(text)?).ok(),
     }
 }
 
 /// Parses a number as the nearest float. Returns `None` if the number is out of range.
-pub(crate) fn finite(text: &str) -> Option<f64> {
+pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
@@ -56,7 +56,7 @@ mod tests {
             ("x", None),
             ("", None),
         ] {
-            assert_eq!(whole(text.as_bytes()), value, "{text}");
+            assert_eq!(parse_unsigned(text.as_bytes()), value, "{text}");
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
             ("-", None),
             ("--1", None),
         ] {
-            assert_eq!(signed(text.as_bytes()), value, "{text}");
+            assert_eq!(parse_signed(text.as_bytes()), value, "{text}");
         }
     }
 }

@@ -5,7 +5,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::error::Fault;
+use super::error::TokenError;
 
 const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";
@@ -31,7 +31,7 @@ fn long_run(bytes: &[u8], at: usize) -> usize {
 
 /// Reads a string whose contents start at `start` and are plain up to `special`. Returns the text and the offset after the string.
 #[inline(never)]
-pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), Fault> {
+pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
         Some(b'\\') => unescape(bytes, start, special),
         Some(_) => Err((CONTROL, special)),
@@ -41,7 +41,7 @@ pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result
 
 /// Checks the rest of a string from the special byte at `at` on. Returns the offset after the string.
 #[inline(never)]
-pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenError> {
     loop {
         match bytes.get(at) {
             Some(b'"') => return Ok(at + 1),
@@ -76,7 +76,7 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
 const LONG: usize = 64 * 1024;
 
 /// Reads a string whose contents start at `start` and whose first escape is at `first_escape`, into its final buffer.
-fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), Fault> {
+fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), TokenError> {
     let mut out = Vec::with_capacity((first_escape - start) + 64);
     let mut from = start;
     let mut at = first_escape;
@@ -128,7 +128,7 @@ const PLAIN_ESCAPES: [u8; 256] = {
 
 /// Appends the character of the `\u` escape at `at`, and returns the offset after the escape. Replaces a lone surrogate by U+FFFD, so
 /// that one bad character does not fail the message.
-fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Fault> {
+fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, TokenError> {
     let code = hex4(bytes, at + 2).ok_or((ESCAPE, at))?;
     let mut after = at + 6;
     let mut found = char::from_u32(code);
