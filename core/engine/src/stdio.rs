@@ -142,7 +142,7 @@ impl Engine {
         if self.is_idle() {
             self.session.release_buffers();
             self.receive.release_if_empty();
-            self.transmit.let_go();
+            self.transmit.release_if_empty();
         }
     }
 
