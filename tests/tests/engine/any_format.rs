@@ -131,8 +131,6 @@ const NOT_READ: &[&str] = &[
     // Parameters of the client's requests, which borrow.
     "CallToolParams",
     "CompleteParams",
-    "CompletionArgument",
-    "CompletionContext",
     "CompletionReference",
     "GetPromptParams",
     "ListParams",

@@ -13,11 +13,11 @@ use crate::json::Json;
 /// Parameters of `completion/complete`.
 ///
 /// ```
-/// use mcpwire_core::{CompleteParams, CompletionContext, CompletionReference, Json};
+/// use mcpwire_core::{CompleteParams, CompletionReference, Json};
 ///
 /// let prompt = CompletionReference::Prompt { name: "code_review" };
 /// let mut params = CompleteParams::new(prompt, "framework", "fla");
-/// params.context = CompletionContext { arguments: &[("language", "python")] };
+/// params.context = &[("language", "python")];
 /// assert_eq!(
 ///     Json::from_value(&params)?.get(),
 ///     r#"{"ref":{"type":"ref/prompt","name":"code_review"},"argument":{"name":"framework","value":"fla"},"context":{"arguments":{"language":"python"}}}"#,
@@ -29,21 +29,18 @@ pub struct CompleteParams<'a> {
     /// The prompt or resource template whose argument is completed.
     #[serde(rename = "ref")]
     pub reference: CompletionReference<'a>,
-    /// The argument.
-    pub argument: CompletionArgument<'a>,
-    /// The other arguments; not sent if empty. Revisions before 2025-06-18 do not have it: see [`CompleteParams::for_version`].
-    #[serde(skip_serializing_if = "CompletionContext::is_empty")]
-    pub context: CompletionContext<'a>,
+    /// The argument and the beginning of its value.
+    argument: CompletionArgument<'a>,
+    /// The names and values of the other arguments, each name once; not sent if empty. Revisions before 2025-06-18 do not have
+    /// this member: see [`CompleteParams::for_version`].
+    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_context")]
+    pub context: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> CompleteParams<'a> {
     /// Parameters that complete `value`, the beginning of the argument `name`.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
-        CompleteParams {
-            reference,
-            argument: CompletionArgument { name, value },
-            context: CompletionContext::default(),
-        }
+        CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
 
     /// Adapts the parameters to a server that speaks `version`: removes the context if the revision does not have it.
@@ -51,7 +48,7 @@ impl<'a> CompleteParams<'a> {
     /// The context only improves the suggestions, so the request keeps its meaning without it.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
-            self.context = CompletionContext::default();
+            self.context = &[];
         }
         self
     }
@@ -76,32 +73,21 @@ pub enum CompletionReference<'a> {
     },
 }
 
-/// An argument that is being typed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CompletionArgument<'a> {
-    /// The name of the argument.
-    pub name: &'a str,
-    /// The beginning of its value.
-    pub value: &'a str,
+#[derive(Clone, Copy, Debug, Serialize)]
+struct CompletionArgument<'a> {
+    name: &'a str,
+    value: &'a str,
 }
 
-/// The arguments that are complete already (from 2025-06-18).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CompletionContext<'a> {
-    /// Names and values. Each name must occur once.
-    #[serde(serialize_with = "as_object")]
-    pub arguments: &'a [(&'a str, &'a str)],
-}
-
-impl CompletionContext<'_> {
-    /// Returns whether there are no arguments.
-    pub fn is_empty(&self) -> bool {
-        self.arguments.is_empty()
+/// Writes the arguments that are complete already (from 2025-06-18).
+fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
+    struct Arguments<'a>(&'a [(&'a str, &'a str)]);
+    impl Serialize for Arguments<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().copied())
+        }
     }
-}
-
-fn as_object<S: Serializer>(pairs: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().copied())
+    serializer.collect_map([("arguments", Arguments(arguments))])
 }
 
 result! {

@@ -43,9 +43,7 @@ pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 pub use call_result::CallToolResult;
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
 pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allows_mode};
-pub use completion::{
-    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
-};
+pub use completion::{CompleteParams, CompleteResult, Completion, CompletionReference};
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
 };

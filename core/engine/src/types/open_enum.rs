@@ -45,14 +45,6 @@ macro_rules! open_enum {
             }
         }
 
-        impl core::str::FromStr for $Name {
-            type Err = core::convert::Infallible;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Ok($Name::from(text))
-            }
-        }
-
         impl core::fmt::Display for $Name {
             /// Writes the value without control characters: a server may have chosen it.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
