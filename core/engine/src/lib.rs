@@ -164,7 +164,7 @@ pub use time::Timestamp;
 pub use types::revisions::Need;
 pub use types::{
     Annotations, AudioContent, BooleanSchema, CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult,
-    Choices, ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, ContentBlock,
+    ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, ContentBlock,
     CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitAction, ElicitForm, ElicitOther, ElicitParams,
     ElicitResult, ElicitUrl, ElicitationComplete, EmbeddedResource, EnumOption, EnumSchema, Era, Extra, FieldError,
     FieldProblem, FieldSchema, FormError, FormField, FormFields, FormSchema, GetPromptParams, GetPromptResult, Icon,

@@ -142,7 +142,6 @@ const NOT_READ: &[&str] = &[
     "UnsubscribeParams",
     "UpdateTaskParams",
     // Parts of other types, which are read with those.
-    "Choices",
     "ElicitOther",
     "Extra",
     "FormField",

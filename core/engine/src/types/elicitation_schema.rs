@@ -212,9 +212,9 @@ object! {
 }
 
 impl EnumSchema {
-    /// Returns the values to choose from, with their titles.
-    pub fn choices(&self) -> Choices<'_> {
-        Choices { values: &self.values, names: &self.names, titled: &self.one_of }
+    /// Returns the values to choose from, each with its title. A value without a title is its own.
+    pub fn choices(&self) -> Vec<(&str, &str)> {
+        choices(&self.values, &self.names, &self.one_of)
     }
 }
 
@@ -257,46 +257,18 @@ object! {
 }
 
 impl MultiSelectSchema {
-    /// Returns the values to choose from, with their titles.
-    pub fn choices(&self) -> Choices<'_> {
-        Choices { values: &self.items.values, names: &[], titled: &self.items.any_of }
+    /// Returns the values to choose from, each with its title. A value without a title is its own.
+    pub fn choices(&self) -> Vec<(&str, &str)> {
+        choices(&self.items.values, &[], &self.items.any_of)
     }
 }
 
-/// The values to choose from, with their titles.
-#[derive(Clone, Copy, Debug)]
-pub struct Choices<'a> {
-    values: &'a [String],
-    names: &'a [String],
-    titled: &'a [EnumOption],
-}
-
-impl<'a> Choices<'a> {
-    /// Iterates over the values, each with its title. A value without a title is its own.
-    pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        // If the numbers of values and names differ, it is not known which name belongs to which value.
-        let names = if self.names.len() == self.values.len() { self.names } else { &[] };
-        let plain =
-            self.values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
-        let titled =
-            self.titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
-        plain.chain(titled)
-    }
-
-    /// Returns the number of values.
-    pub fn len(self) -> usize {
-        self.values.len() + self.titled.len()
-    }
-
-    /// Returns whether there are no values.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns whether `value` is one of the values.
-    pub fn contains(self, value: &str) -> bool {
-        self.iter().any(|(known, _)| known == value)
-    }
+fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
+    // If the numbers of values and names differ, it is not known which name belongs to which value.
+    let names = if names.len() == values.len() { names } else { &[] };
+    let plain = values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
+    let titled = titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
+    plain.chain(titled).collect()
 }
 
 impl FieldSchema {

@@ -53,7 +53,7 @@ pub use elicitation::{
 pub(crate) use elicitation::{FORM, elicitation_mode};
 pub use elicitation_check::{FieldError, FieldProblem, FormError};
 pub use elicitation_schema::{
-    BooleanSchema, Choices, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
+    BooleanSchema, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
     MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
 };
 pub use implementation::{Icon, Implementation};
