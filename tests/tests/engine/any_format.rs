@@ -131,8 +131,6 @@ const NOT_READ: &[&str] = &[
     // Parameters of the client's requests, which borrow.
     "CallToolParams",
     "CompleteParams",
-    "CompletionArgument",
-    "CompletionContext",
     "CompletionReference",
     "GetPromptParams",
     "ListParams",
@@ -144,7 +142,6 @@ const NOT_READ: &[&str] = &[
     "UnsubscribeParams",
     "UpdateTaskParams",
     // Parts of other types, which are read with those.
-    "Choices",
     "ElicitOther",
     "Extra",
     "FormField",

@@ -123,9 +123,9 @@ fn fields_of_all_kinds_keep_their_order_and_shape() {
     let kind = |name| form.field(name).map(|field| &field.schema);
     assert!(matches!(kind("z"), Some(FieldSchema::String(z)) if z.format == Some(StringFormat::Email)));
     assert!(matches!(kind("i"), Some(FieldSchema::Number(i)) if i.kind == NumberKind::Integer));
-    assert!(matches!(kind("named"), Some(FieldSchema::Enum(e)) if e.choices().iter().eq([("x", "X"), ("y", "Y")])));
-    assert!(matches!(kind("titled"), Some(FieldSchema::Enum(e)) if e.choices().iter().eq([("#f00", "Red")])));
-    assert!(matches!(kind("many titled"), Some(FieldSchema::MultiSelect(m)) if m.choices().iter().eq([("p", "P")])));
+    assert!(matches!(kind("named"), Some(FieldSchema::Enum(e)) if e.choices() == [("x", "X"), ("y", "Y")]));
+    assert!(matches!(kind("titled"), Some(FieldSchema::Enum(e)) if e.choices() == [("#f00", "Red")]));
+    assert!(matches!(kind("many titled"), Some(FieldSchema::MultiSelect(m)) if m.choices() == [("p", "P")]));
     for unknown in ["unknown", "union", "free list", "nothing"] {
         assert!(matches!(kind(unknown), Some(FieldSchema::Unknown(_))), "{unknown}");
     }
@@ -147,7 +147,7 @@ fn nulls_and_wrong_types_count_as_absent() {
     };
     assert_eq!((number.default, number.minimum), (None, None));
     let FieldSchema::Enum(choice) = field(json!({"enum": ["a", 1, null, "b"], "enumNames": ["A"]})) else { panic!() };
-    assert!(choice.choices().iter().eq([("a", "a"), ("b", "b")]), "names that do not belong to values are left out");
+    assert!(choice.choices() == [("a", "a"), ("b", "b")], "names that do not belong to values are left out");
     let ElicitForm { requested_schema, .. } =
         read(&json!({"message": "", "requestedSchema": {"required": null, "properties": null}}));
     assert_eq!(requested_schema.fields().count(), 0);

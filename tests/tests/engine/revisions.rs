@@ -7,10 +7,10 @@ use std::fmt::Debug;
 use mcpwire_core::internal::revisions::{Kind, Need, TABLE};
 use mcpwire_core::internal::{Discover, Prepared, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config,
-    GetPrompt, GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools,
-    LoggingLevel, Method, NameIssue, Negotiate, Params, Ping, ProtocolVersion, ReadResource, ReadResourceParams,
-    RequestOptions, RootsListChanged, SendError, SetLevel, SetLevelParams, Tool,
+    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionReference, Config, GetPrompt,
+    GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools, LoggingLevel,
+    Method, NameIssue, Negotiate, Params, Ping, ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions,
+    RootsListChanged, SendError, SetLevel, SetLevelParams, Tool,
 };
 use mcpwire_tests::sim::{Pair, table};
 
@@ -181,7 +181,7 @@ fn the_level_of_logs_is_set_in_both_eras() {
 #[test]
 fn the_context_of_a_completion_is_sent_where_it_exists() {
     let mut params = CompleteParams::new(CompletionReference::Prompt { name: "p" }, "a", "");
-    params.context = CompletionContext { arguments: &[("b", "1")] };
+    params.context = &[("b", "1")];
     for version in ProtocolVersion::ALL {
         let sent = Json::from_value(&params.for_version(version)).expect("it serialises");
         assert_eq!(sent.get().contains("context"), version >= ProtocolVersion::V2025_06_18, "{version}");

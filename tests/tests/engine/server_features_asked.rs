@@ -10,10 +10,10 @@ use std::path::Path;
 
 use mcpwire_core::internal::{Discover, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config,
-    Event, GetPrompt, GetPromptParams, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListRootsResult,
-    ListTools, LoggingLevel, Method, Notification, Params, ReadResource, ReadResourceParams, RequestOptions, Role,
-    Root, RootsListChanged, SendError, SetLevel, SetLevelParams,
+    CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionReference, Config, Event, GetPrompt,
+    GetPromptParams, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListRootsResult, ListTools,
+    LoggingLevel, Method, Notification, Params, ReadResource, ReadResourceParams, RequestOptions, Role, Root,
+    RootsListChanged, SendError, SetLevel, SetLevelParams,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn arguments_are_completed() {
     assert_eq!((completion.values.len(), completion.total, completion.has_more), (2, Some(10), true));
 
     let mut params = CompleteParams::new(CompletionReference::ResourceTemplate { uri: "file:///{path}" }, "path", "");
-    params.context = CompletionContext { arguments: &[("a", "1"), ("b", "2")] };
+    params.context = &[("a", "1"), ("b", "2")];
     let (_, (_, sent)) = ask::<Complete>(&mut pair, &params);
     assert_eq!(sent["ref"], json!({"type": "ref/resource", "uri": "file:///{path}"}));
     assert_eq!(sent["context"], json!({"arguments": {"a": "1", "b": "2"}}));
@@ -209,7 +209,7 @@ fn requests_are_those_of_the_official_examples() {
     let prompt = CompletionReference::Prompt { name: "code_review" };
     let language = CompleteParams::new(prompt, "language", "py");
     let mut framework = CompleteParams::new(prompt, "framework", "fla");
-    framework.context = CompletionContext { arguments: &[("language", "python")] };
+    framework.context = &[("language", "python")];
     let weather = CallToolParams { name: "get_weather", arguments: &BTreeMap::from([("location", "New York")]) };
     for (path, sent) in [
         ("DiscoverRequest/server-discover-request.json", ask::<Discover>(&mut pair, &()).1),

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use mcpwire_blocking::core::{
-    Choices, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, FieldSchema, FormField, Json, NumberKind, printable,
+    ElicitAction, ElicitForm, ElicitResult, ElicitUrl, FieldSchema, FormField, Json, NumberKind, printable,
 };
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -212,9 +212,9 @@ fn range(min: Option<impl ToString>, max: Option<impl ToString>, unit: &str) -> 
 
 /// A value as a person would type it.
 fn shown(schema: &FieldSchema, value: &Json) -> String {
-    let title = |choices: Choices<'_>, value: &str| {
+    let title = |choices: Vec<(&str, &str)>, value: &str| {
         choices
-            .iter()
+            .into_iter()
             .find(|(known, _)| *known == value)
             .map_or_else(|| text::line(value), |(_, title)| text::line(title))
     };

@@ -1,6 +1,6 @@
 //! `mcpwire complete`: how an argument of a prompt, or a part of an address, may go on.
 
-use mcpwire_blocking::core::{CompleteParams, CompletionContext, CompletionReference};
+use mcpwire_blocking::core::{CompleteParams, CompletionReference};
 
 use crate::args::{Completed, Pair};
 use crate::failure::Failure;
@@ -25,7 +25,7 @@ pub(super) fn run(session: &mut Session<'_>, question: &Question<'_>) -> Result<
     };
     let context: Vec<(&str, &str)> = question.context.iter().map(|pair| (&*pair.name, &*pair.value)).collect();
     let mut params = CompleteParams::new(reference, question.argument, question.prefix);
-    params.context = CompletionContext { arguments: &context };
+    params.context = &context;
     let result = session.request(|client| client.complete(&params))?;
     if session.options.json {
         output::json(&result)?;

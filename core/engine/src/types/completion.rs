@@ -13,11 +13,11 @@ use crate::json::Json;
 /// Parameters of `completion/complete`.
 ///
 /// ```
-/// use mcpwire_core::{CompleteParams, CompletionContext, CompletionReference, Json};
+/// use mcpwire_core::{CompleteParams, CompletionReference, Json};
 ///
 /// let prompt = CompletionReference::Prompt { name: "code_review" };
 /// let mut params = CompleteParams::new(prompt, "framework", "fla");
-/// params.context = CompletionContext { arguments: &[("language", "python")] };
+/// params.context = &[("language", "python")];
 /// assert_eq!(
 ///     Json::from_value(&params)?.get(),
 ///     r#"{"ref":{"type":"ref/prompt","name":"code_review"},"argument":{"name":"framework","value":"fla"},"context":{"arguments":{"language":"python"}}}"#,
@@ -30,22 +30,18 @@ pub struct CompleteParams<'a> {
     #[serde(rename = "ref")]
     pub reference: CompletionReference<'a>,
     /// The argument to complete, with the text that the user has typed so far.
-    pub argument: CompletionArgument<'a>,
-    /// Values of other arguments that the user has already chosen. Not sent if empty.
+    argument: CompletionArgument<'a>,
+    /// Names and values of other arguments that the user has already chosen, each name once. Not sent if empty.
     ///
     /// Revisions before 2025-06-18 do not have this member: see [`CompleteParams::for_version`].
-    #[serde(skip_serializing_if = "CompletionContext::is_empty")]
-    pub context: CompletionContext<'a>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_context")]
+    pub context: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> CompleteParams<'a> {
     /// Creates parameters that request suggestions for `value`, the text typed so far for the argument `name`.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
-        CompleteParams {
-            reference,
-            argument: CompletionArgument { name, value },
-            context: CompletionContext::default(),
-        }
+        CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
 
     /// Removes `context` if the protocol version of the server does not define this member.
@@ -53,7 +49,7 @@ impl<'a> CompleteParams<'a> {
     /// The context only improves the suggestions, so the request stays meaningful without it.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
-            self.context = CompletionContext::default();
+            self.context = &[];
         }
         self
     }
@@ -80,32 +76,21 @@ pub enum CompletionReference<'a> {
     },
 }
 
-/// The argument to complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CompletionArgument<'a> {
-    /// Name of the argument.
-    pub name: &'a str,
-    /// The text that the user has typed so far.
-    pub value: &'a str,
+#[derive(Clone, Copy, Debug, Serialize)]
+struct CompletionArgument<'a> {
+    name: &'a str,
+    value: &'a str,
 }
 
-/// Values of arguments that the user has already chosen (from revision 2025-06-18).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct CompletionContext<'a> {
-    /// Pairs of argument name and value. Each name must occur only once.
-    #[serde(serialize_with = "as_object")]
-    pub arguments: &'a [(&'a str, &'a str)],
-}
-
-impl CompletionContext<'_> {
-    /// Returns whether there are no arguments.
-    pub fn is_empty(&self) -> bool {
-        self.arguments.is_empty()
+/// Writes the arguments that are complete already (from 2025-06-18).
+fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
+    struct Arguments<'a>(&'a [(&'a str, &'a str)]);
+    impl Serialize for Arguments<'_> {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().copied())
+        }
     }
-}
-
-fn as_object<S: Serializer>(pairs: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().copied())
+    serializer.collect_map([("arguments", Arguments(arguments))])
 }
 
 result! {

@@ -5,9 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{
-    Choices, Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
-};
+use super::{Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
 use crate::json::from_json::{self, FromJson, type_name};
 use crate::json::read::Reader;
 use crate::json::{Json, scan};
@@ -275,7 +273,7 @@ impl FieldSchema {
             FieldSchema::Boolean(_) if matches!(value, "true" | "false") => Ok(()),
             FieldSchema::Boolean(_) => Err(wrong_type("true or false")),
             FieldSchema::Enum(schema) => {
-                is_choice(schema.choices(), &from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
+                is_choice(&schema.choices(), &from_json::from_str::<String>(value).ok_or(wrong_type("a string"))?)
             }
             FieldSchema::MultiSelect(schema) => {
                 schema.validate(&strings(value).ok_or(wrong_type("an array of strings"))?)
@@ -334,7 +332,7 @@ impl MultiSelectSchema {
             (Some(min), _) if count < min => Err(FieldProblem::TooFew { min }),
             (_, Some(max)) if count > max => Err(FieldProblem::TooMany { max }),
             _ => {
-                let choices: BTreeSet<&str> = self.choices().iter().map(|(value, _)| value).collect();
+                let choices: BTreeSet<&str> = self.choices().into_iter().map(|(value, _)| value).collect();
                 let unknown = chosen.iter().find(|value| !choices.contains(&***value));
                 unknown.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
             }
@@ -342,6 +340,10 @@ impl MultiSelectSchema {
     }
 }
 
-fn is_choice(choices: Choices<'_>, value: &str) -> Result<(), FieldProblem> {
-    if choices.contains(value) { Ok(()) } else { Err(FieldProblem::NotAChoice { found: value.into() }) }
+fn is_choice(choices: &[(&str, &str)], value: &str) -> Result<(), FieldProblem> {
+    if choices.iter().any(|(known, _)| *known == value) {
+        Ok(())
+    } else {
+        Err(FieldProblem::NotAChoice { found: value.into() })
+    }
 }

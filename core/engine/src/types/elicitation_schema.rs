@@ -216,9 +216,9 @@ object! {
 }
 
 impl EnumSchema {
-    /// Returns the allowed values with their display names.
-    pub fn choices(&self) -> Choices<'_> {
-        Choices { values: &self.values, names: &self.names, titled: &self.one_of }
+    /// Returns the allowed values with their display names. The display name of a value without a title is the value.
+    pub fn choices(&self) -> Vec<(&str, &str)> {
+        choices(&self.values, &self.names, &self.one_of)
     }
 }
 
@@ -261,48 +261,19 @@ object! {
 }
 
 impl MultiSelectSchema {
-    /// Returns the allowed values with their display names.
-    pub fn choices(&self) -> Choices<'_> {
-        Choices { values: &self.items.values, names: &[], titled: &self.items.any_of }
+    /// Returns the allowed values with their display names. The display name of a value without a title is the value.
+    pub fn choices(&self) -> Vec<(&str, &str)> {
+        choices(&self.items.values, &[], &self.items.any_of)
     }
 }
 
-/// The allowed values of a field, with their display names.
-#[derive(Clone, Copy, Debug)]
-pub struct Choices<'a> {
-    values: &'a [String],
-    names: &'a [String],
-    titled: &'a [EnumOption],
-}
-
-impl<'a> Choices<'a> {
-    /// Iterates over pairs of value and display name.
-    ///
-    /// The display name of a value without a title is the value.
-    pub fn iter(self) -> impl Iterator<Item = (&'a str, &'a str)> {
-        // If the lists differ in length, the names cannot be assigned to values.
-        let names = if self.names.len() == self.values.len() { self.names } else { &[] };
-        let plain =
-            self.values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
-        let titled =
-            self.titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
-        plain.chain(titled)
-    }
-
-    /// Returns the number of allowed values.
-    pub fn len(self) -> usize {
-        self.values.len() + self.titled.len()
-    }
-
-    /// Returns whether there are no allowed values.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns whether `value` is one of the allowed values.
-    pub fn contains(self, value: &str) -> bool {
-        self.iter().any(|(known, _)| known == value)
-    }
+/// Returns the allowed values of a field with their display names.
+fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
+    // If the lists differ in length, the names cannot be assigned to values.
+    let names = if names.len() == values.len() { names } else { &[] };
+    let plain = values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
+    let titled = titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
+    plain.chain(titled).collect()
 }
 
 impl FieldSchema {

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Choices, FieldProblem, FieldSchema, NumberKind};
+use super::{FieldProblem, FieldSchema, NumberKind};
 use crate::json::Json;
 
 impl FieldSchema {
@@ -38,12 +38,13 @@ impl FieldSchema {
                 Some(yes) => Json::trusted(if yes { "true" } else { "false" }),
                 None => return Err(FieldProblem::Type { expected: "yes or no", found: "text" }),
             },
-            FieldSchema::Enum(schema) => string(choice(schema.choices(), text.trim())?),
+            FieldSchema::Enum(schema) => string(choice(&schema.choices(), text.trim())?),
             FieldSchema::MultiSelect(schema) => {
                 let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+                let choices = schema.choices();
                 let mut values: Vec<&str> = Vec::new();
                 for part in parts {
-                    let value = choice(schema.choices(), part)?;
+                    let value = choice(&choices, part)?;
                     if !values.contains(&value) {
                         values.push(value);
                     }
@@ -84,9 +85,9 @@ fn yes_or_no(text: &str) -> Option<bool> {
 }
 
 /// Returns the choice that a text names: by its value, its display name or its number, in this order.
-fn choice<'a>(choices: Choices<'a>, text: &str) -> Result<&'a str, FieldProblem> {
+fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
-    let place = || text.parse::<usize>().ok().and_then(|place| choices.iter().nth(place.checked_sub(1)?));
+    let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));
     choices
         .iter()
         .find(|(value, _)| *value == text)
@@ -94,6 +95,6 @@ fn choice<'a>(choices: Choices<'a>, text: &str) -> Result<&'a str, FieldProblem>
             choices.iter().find(|(value, title)| title.to_lowercase() == lower || value.to_lowercase() == lower)
         })
         .or_else(place)
-        .map(|(value, _)| value)
+        .map(|(value, _)| *value)
         .ok_or_else(|| FieldProblem::NotAChoice { found: String::from(text) })
 }

@@ -49,9 +49,7 @@ pub use apps::{ResourceUi, ToolUi, UI_EXTENSION, UI_MIME_TYPE, UiCsp};
 pub use call_result::CallToolResult;
 pub use capabilities::{ClientCapabilities, ListCapability, ResourcesCapability, ServerCapabilities};
 pub(crate) use client_capabilities::{ELICIT, LIST_ROOTS, SAMPLE, allows_mode};
-pub use completion::{
-    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
-};
+pub use completion::{CompleteParams, CompleteResult, Completion, CompletionReference};
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, TextContent, UnknownContent,
 };
@@ -61,7 +59,7 @@ pub use elicitation::{
 pub(crate) use elicitation::{FORM, elicitation_mode};
 pub use elicitation_check::{FieldError, FieldProblem, FormError};
 pub use elicitation_schema::{
-    BooleanSchema, Choices, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
+    BooleanSchema, EnumOption, EnumSchema, FieldSchema, FormField, FormFields, FormSchema, MultiSelectItems,
     MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema,
 };
 pub use implementation::{Icon, Implementation};

@@ -46,14 +46,6 @@ macro_rules! open_enum {
             }
         }
 
-        impl core::str::FromStr for $Name {
-            type Err = core::convert::Infallible;
-
-            fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Ok($Name::from(text))
-            }
-        }
-
         impl core::fmt::Display for $Name {
             /// Writes the value with control characters replaced, because a server may have sent it.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

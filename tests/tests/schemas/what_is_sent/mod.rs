@@ -10,10 +10,10 @@ use mcpwire_core::internal::{
     Subscribe, SubscribeParams, SubscriptionsListen, SubscriptionsListenParams, Unsubscribe, UnsubscribeParams,
 };
 use mcpwire_core::{
-    CallTool, CallToolParams, Complete, CompleteParams, CompletionContext, CompletionReference, Config, GetPrompt,
-    GetPromptParams, Json, ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, Params,
-    Ping, ProtocolVersion, ReadResource, ReadResourceParams, RequestOptions, RootsListChanged, SendError, SetLevel,
-    SetLevelParams, SubscribeOptions, SubscriptionFilter,
+    CallTool, CallToolParams, Complete, CompleteParams, CompletionReference, Config, GetPrompt, GetPromptParams, Json,
+    ListParams, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, Params, Ping, ProtocolVersion,
+    ReadResource, ReadResourceParams, RequestOptions, RootsListChanged, SendError, SetLevel, SetLevelParams,
+    SubscribeOptions, SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn send_all(pair: &mut Pair, version: ProtocolVersion, words: &Words) {
     let context: Vec<(&str, &str)> = strings.iter().map(|(name, value)| (&**name, &**value)).collect();
     for reference in [CompletionReference::Prompt { name }, CompletionReference::ResourceTemplate { uri }] {
         let mut params = CompleteParams::new(reference, name, uri);
-        params.context = CompletionContext { arguments: &context };
+        params.context = &context;
         send::<Complete>(pair, words, &params.for_version(version));
     }
     send::<ListTools>(pair, words, &list);

@@ -2,8 +2,8 @@
 
 use mcpwire_driver::core::internal::{Subscribe, SubscribeParams};
 use mcpwire_driver::core::{
-    CompleteParams, CompletionContext, CompletionReference, Json, LogMessage, LoggingLevel, SetLevel, SetLevelParams,
-    SubscriptionEvent, SubscriptionFilter,
+    CompleteParams, CompletionReference, Json, LogMessage, LoggingLevel, SetLevel, SetLevelParams, SubscriptionEvent,
+    SubscriptionFilter,
 };
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ pub(crate) fn completion<C: Client>(on: &mut On<C>) -> Tried {
 
 pub(crate) fn completion_with_context<C: Client>(on: &mut On<C>) -> Tried {
     let mut params = framework();
-    params.context = CompletionContext { arguments: &[("language", "python")] };
+    params.context = &[("language", "python")];
     let result = on.attempt(|client| client.complete(&params))?;
     let sent = on.server.requests().pop().expect("it was asked");
     let has = sent.param::<Value>("context").is_some();
