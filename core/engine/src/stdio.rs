@@ -1,4 +1,4 @@
-//! [`Engine`]: a [`Session`] over a byte stream. Adapters drive it.
+//! [`Engine`]: a [`Session`] over a byte stream.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -36,10 +36,10 @@ impl Message for Line<'_> {
 impl Engine {
     /// Creates an engine that has not sent anything yet.
     pub fn new(config: Config) -> Self {
-        Engine::of(Session::new(config))
+        Engine::with_session(Session::new(config))
     }
 
-    fn of(session: Session) -> Self {
+    fn with_session(session: Session) -> Self {
         Engine {
             receive: Receive::new(session.config().max_message),
             session,
@@ -142,7 +142,7 @@ impl Engine {
         if self.is_idle() {
             self.session.release_buffers();
             self.receive.release_if_empty();
-            self.transmit.let_go();
+            self.transmit.release_if_empty();
         }
     }
 
@@ -167,7 +167,7 @@ impl Engine {
         self.session.close(Closed::ByClient);
     }
 
-    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    /// Closes the connection because of a local failure. All pending requests fail with the reason.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.transmit.clear();
         self.session.close(Closed::Failed(why));
@@ -179,7 +179,7 @@ impl Engine {
     /// `spent` is the time since the connection attempt began; it counts against the connect timeout.
     #[must_use]
     pub fn restarted(&mut self, spent: Duration) -> Engine {
-        Engine::of(self.session.restarted(spent))
+        Engine::with_session(self.session.restarted(spent))
     }
 
     /// Returns whether the connection is idle: no request is pending, and no bytes wait to be sent or parsed.

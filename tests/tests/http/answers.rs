@@ -3,7 +3,10 @@
 use core::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
-use mcpwire_core::{CallError, Config, Event, Notification, PeerErrorKind, RequestOptions, RpcError, SendError};
+use mcpwire_core::{
+    CallError, ClientCapabilities, Config, Event, Json, Notification, PeerErrorKind, RequestOptions, RpcError,
+    SendError,
+};
 use mcpwire_tests::sim::web::{self, Asked, Says, Web};
 
 fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
@@ -103,6 +106,36 @@ fn a_byte_order_mark_before_a_message_is_skipped() {
         let CallError::Invalid { error, .. } = web.error(ticket) else { panic!("pieces of {size}") };
         assert_eq!(error.kind, PeerErrorKind::TooLong { limit: 1000 });
         assert!(error.excerpt.starts_with("{\"jsonrpc\""), "{}", error.excerpt);
+    }
+}
+
+#[test]
+fn json_over_several_lines_is_kept_as_it_is_and_goes_back_on_one_line() {
+    let mut config = Config::default();
+    config.capabilities = ClientCapabilities::default().with_roots(false);
+    config.answer("roots/list");
+    let mut web = Web::ready(
+        config,
+        web::modern(|asked, says| {
+            let wants = "{\n\"resultType\":\r\n\"input_required\",\n\"inputRequests\":{\n\"r\":{\n\"method\":\"roots/list\"}},\n\"requestState\":\"a\\nb\"\n}";
+            let done = "{\n\"content\":[\n],\n\"structuredContent\":{\n\"a\":\r\n1}}";
+            let is_answered = asked.message["params"]["inputResponses"].is_object();
+            says.json(200, asked.result(if is_answered { done } else { wants }));
+        }),
+    );
+    let arguments = Json::parse("{\n\"a\":\n1}").expect("it is JSON");
+    let ticket = web.call("echo", arguments.get(), &RequestOptions::new()).expect("it is open");
+    web.drive();
+    let [Event::Ask(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let (key, now) = (ask.key, web.now);
+    let roots = Json::parse("{\n\"roots\":[\n]}").expect("it is JSON");
+    assert_eq!(web.engine.calls().answer(key, &roots, now), Ok(true));
+    web.drive();
+    let result = web.take(ticket).expect("it is answered").expect("it went well");
+    assert_eq!(result.structured_content.expect("it has some").get(), "{\n\"a\":\r\n1}");
+    assert_eq!(web.lines(), ["POST tools/call", "POST tools/call"]);
+    for asked in &web.asked {
+        assert!(!asked.exchange.body.iter().any(|byte| matches!(byte, b'\n' | b'\r')), "{}", asked.message);
     }
 }
 

@@ -1,17 +1,17 @@
-//! [`Step`]: what a machine asks of its adapter. [`RequestError`]: why it failed.
+//! [`Step`]: what the adapter of a state machine has to do next. [`RequestError`]: why the machine failed.
 
 use crate::session::{CallError, RequestKey, SendError};
 
-/// The next step that an adapter has to perform for a machine.
+/// What the adapter of a state machine has to do next.
 #[derive(Debug)]
-#[must_use = "the machine waits for the step"]
+#[must_use = "the state machine waits for this step"]
 pub enum Step<T> {
     /// Write the engine's pending bytes, wait for the reply to this request, and pass it to the machine with `receive`.
     Wait(RequestKey),
     /// Read the bytes that the server has sent already, handle their events, and poll the machine again. An adapter that
     /// reads in the background polls again at once.
     Drain,
-    /// Take the result. The machine is not polled again.
+    /// Take the result. Do not poll the machine again.
     Done(T),
 }
 

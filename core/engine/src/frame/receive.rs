@@ -45,19 +45,21 @@ pub(crate) enum Input<'a> {
     },
 }
 
-/// One line without its line break, still in the buffer.
+/// One line without its line break. Its bytes are still in the buffer.
 pub(crate) struct Line<'a> {
     buffer: &'a mut Receive,
     range: Range<usize>,
 }
 
 impl Line<'_> {
+    /// Returns the bytes of the line.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer.data[self.range.clone()]
     }
 
-    /// Returns the line as an owned vector. A large line takes the whole buffer with it, and the bytes after the line
-    /// move to a new buffer.
+    /// Returns the line as an owned vector.
+    ///
+    /// The bytes of a small line are copied. A large line takes the whole buffer, and the bytes after it are copied to a new buffer.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
         if range.len() < LARGE_LINE {
@@ -77,13 +79,18 @@ impl Line<'_> {
     }
 }
 
+/// Splits received bytes into lines, and limits their length. The positions are shown at the top of this file.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 #[derive(Debug)]
 pub(crate) struct Receive {
     data: Vec<u8>,
+    /// Start of the first line that has not been taken.
     start: usize,
+    /// No line break is between `start` and this position.
     scanned: usize,
+    /// End of the received bytes.
     end: usize,
+    /// Maximum length of a line, in bytes.
     max_message: usize,
     /// Last bytes of the overlong line that is being discarded; `None` otherwise.
     discarding: Option<Vec<u8>>,
@@ -126,6 +133,7 @@ impl Receive {
         }
     }
 
+    /// Ensures that there is space for the next read, unless the buffer is full of complete lines.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -143,7 +151,7 @@ impl Receive {
             self.start = 0;
             return;
         }
-        // The buffer grows only for a single long line, never because lines are not taken.
+        // The buffer grows only to hold a single long line, never because complete lines have not been taken.
         if !self.has_no_line && self.data.len() >= MIN_READ {
             return;
         }
@@ -160,12 +168,12 @@ impl Receive {
         self.data.resize(len, 0);
     }
 
-    /// Marks `n` bytes of [`Receive::space`] as filled.
+    /// Marks the first `n` bytes of [`Receive::space`] as received.
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.has_no_line = false;
         if self.end == INITIAL_SIZE && self.data.len() == INITIAL_SIZE {
-            // More data may follow, and many small reads cost more than a larger buffer.
+            // More data probably follows, and many small reads cost more than a larger buffer.
             self.has_filled_initial = true;
             self.data.resize(SMALL_SIZE, 0);
         }
@@ -173,8 +181,8 @@ impl Receive {
 
     /// Reuses the buffer of a large message for later reads.
     ///
-    /// Large messages often follow one another, and allocating a buffer for each costs more than reading it. The next
-    /// small message frees the buffer.
+    /// Large messages often follow one another, and allocating a buffer for each of them costs more than reading it. The next small
+    /// message frees the buffer.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
@@ -207,7 +215,7 @@ impl Receive {
         self.start == self.end && self.discarding.is_none()
     }
 
-    /// Returns the next complete line, or a part of an overlong line.
+    /// Returns the next complete line, or the start or the end of an overlong line.
     pub(crate) fn next(&mut self) -> Option<Input<'_>> {
         loop {
             let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
@@ -216,7 +224,7 @@ impl Receive {
             }
             let Some(newline) = newline else {
                 self.scanned = self.end;
-                // Report the line only once its head has arrived.
+                // The overlong line is reported once enough bytes for its head have been received.
                 if self.end - self.start > self.max_message.max(BOM.len() + HEAD_LEN) {
                     return Some(self.begin_discarding());
                 }
@@ -231,7 +239,7 @@ impl Receive {
                 let head = head(&self.data[range.clone()]);
                 let tail = self.data[range.end - TAIL_LEN.min(range.len())..range.end].to_vec();
                 self.discarding = Some(tail);
-                // The line is complete, so the next call reports its end.
+                // The line has ended, so the next call returns its end.
                 self.start = newline;
                 self.scanned = newline;
                 return Some(Input::Overlong { head });
@@ -255,7 +263,7 @@ impl Receive {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Trims a byte order mark before the line, and whitespace and a carriage return after it.
+    /// Trims a byte order mark at the start of a line, and white space and a carriage return at its end.
     fn trim(&self, mut range: Range<usize>) -> Range<usize> {
         if self.data[range.clone()].starts_with(BOM) {
             range.start += BOM.len();
@@ -266,6 +274,7 @@ impl Receive {
         range
     }
 
+    /// Discards the received part of an overlong line whose end has not been received.
     fn begin_discarding(&mut self) -> Input<'static> {
         let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
@@ -274,6 +283,7 @@ impl Receive {
         Input::Overlong { head }
     }
 
+    /// Discards more bytes of an overlong line, up to `newline` if that is known. Returns the end of the line.
     fn discard(&mut self, newline: Option<usize>) -> Option<Input<'_>> {
         let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;

@@ -87,7 +87,7 @@ impl Context {
         self.start(purpose, head, message)
     }
 
-    /// Starts an exchange that requests an event stream, from its start or after the event with this id.
+    /// Starts an exchange that requests an event stream. `last_event_id` resumes a broken stream after that event.
     pub(super) fn get(&mut self, purpose: Purpose, last_event_id: Option<&str>) -> ExchangeId {
         let head = self.endpoint.get(&self.settings, last_event_id);
         self.start(purpose, head, Vec::new())
@@ -102,6 +102,7 @@ impl Context {
         }
     }
 
+    /// Starts an exchange with this head and body.
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
         self.exchanges.start(purpose, head, body)
     }
@@ -129,7 +130,7 @@ impl Context {
     /// Stops work on a request that no caller waits for. Returns whether the request was never sent in this legacy session.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
         self.broken_streams.remove(request);
-        // A request that is queued once more was refused, or its session has ended.
+        // A queued request is new, or was refused, or its session has ended.
         if self.queue.remove_request(request).is_some() {
             return true;
         }

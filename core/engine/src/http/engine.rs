@@ -1,7 +1,7 @@
 //! [`Engine`]: a session and the exchanges that carry its messages. Adapters drive it.
 //!
 //! [`Engine`] routes commands, responses and deadlines to the parts of this module. A part is a struct that owns its state and does
-//! not know the engine. Parts work with a [`Context`]; an enum says what else is to be done.
+//! not know the engine. Parts work with a [`Context`], and return an enum if another part must act.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ use super::response_head::Head;
 use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, MessageKind, Outgoing};
 use super::settings::{Flavour, Settings};
-use super::tool_calls::ToolCalls;
+use super::tool_calls::{ToolCalls, refresh_tools};
 use crate::session::{Calls, Closed, Config, Event, Negotiate, Reply, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
@@ -39,7 +39,7 @@ pub struct Engine {
     get_stream: GetStream,
     http_sse: HttpSse,
     tool_calls: ToolCalls,
-    /// Whether the connection has ended, and its exchanges were aborted.
+    /// Whether [`Self::shut`] has run, after which the engine sends nothing but the end of the session.
     is_shut: bool,
 }
 
@@ -225,7 +225,7 @@ impl Engine {
         self.context.exchanges.len()
     }
 
-    /// Returns whether no request is in flight, no message waits to be sent, and no received message waits to be handled.
+    /// Returns whether no request is in flight, and no message waits to be sent or handled.
     ///
     /// Streams that wait for messages of the server do not count.
     pub fn is_idle(&self) -> bool {
@@ -265,6 +265,7 @@ impl Engine {
         }
     }
 
+    /// Starts the exchange of a message.
     fn send(&mut self, message: Outgoing) {
         match message {
             Outgoing::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.context),
@@ -297,6 +298,7 @@ impl Engine {
 
 /// The routing of responses.
 impl Engine {
+    /// Handles the head of a response, which opens sessions and streams.
     fn receive_head(&mut self, id: ExchangeId, head: Head) {
         let limits = self.context.body_limits();
         let Some(exchange) = self.context.exchanges.begin_response(id, &head, limits) else { return };
@@ -310,6 +312,7 @@ impl Engine {
         }
     }
 
+    /// Records the end of an exchange. [`Self::exchange_ended`] handles it after the messages that arrived before.
     fn end_exchange(&mut self, id: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.exchanges.end(id) else { return };
         if self.is_shut {
@@ -368,7 +371,7 @@ impl Engine {
         match recover(&mut request, end, given) {
             Recovery::Fail(fault) => context.fail(request.id, fault),
             Recovery::ResumeStream => context.broken_streams.add(request, context.now, &mut context.random),
-            Recovery::RefreshTools(error) => self.tool_calls.refresh(request, error, context),
+            Recovery::RefreshTools(error) => refresh_tools(request, error, context),
             Recovery::TrySse(fault) => self.http_sse.connect(request, Some(fault), context),
             Recovery::RenewAndResend => {
                 context.queue.resend(Request { was_resent: true, resume: ResumePoint::default(), ..request });

@@ -224,7 +224,8 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Removes an exchange. If it has not ended, the embedder is told to abort it, or never hears of it.
+    /// Removes an exchange. Unless the exchange has ended, the embedder gets a command to abort it, or no longer the command
+    /// to start it.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.remove(id)?;
         if !exchange.has_ended() {

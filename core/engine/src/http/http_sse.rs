@@ -68,16 +68,13 @@ impl HttpSse {
             return;
         }
         let HttpSse::Connecting { initialize, .. } = mem::take(self) else { return };
-        match resolve(named, &context.settings.uri) {
-            Some(uri) => {
-                *self = HttpSse::Open { initialize: initialize.id };
-                context.endpoint.set_message_uri(uri);
-                context.queue.resend(*initialize);
-            }
-            None => {
-                context.abort(from);
-                context.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));
-            }
+        if let Some(uri) = resolve(named, &context.settings.uri) {
+            *self = HttpSse::Open { initialize: initialize.id };
+            context.endpoint.set_message_uri(uri);
+            context.queue.resend(*initialize);
+        } else {
+            context.abort(from);
+            context.fail(initialize.id, RequestFault::Http(HttpError::Endpoint { uri: excerpt(named) }));
         }
     }
 

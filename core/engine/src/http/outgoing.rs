@@ -18,7 +18,8 @@ const MAX_KEPT: usize = 1 << 20;
 
 /// Moves the messages that the session wrote into the queues of their kinds, and stops work on abandoned requests.
 ///
-/// A cancellation is dropped if its request was never sent, and for modern servers, which see the aborted exchange.
+/// Drops the cancellation of a request that was never sent. Modern servers get no cancellations: to them, the end of the exchange
+/// is the cancellation.
 pub(super) fn sort_messages(context: &mut Context) {
     let mut never_sent = BTreeSet::new();
     for id in context.session.take_abandoned() {
@@ -66,10 +67,8 @@ pub(super) fn post_request(mut request: Request, context: &mut Context) {
     if request.is_initialize() || (may_be_resent && message.len() <= MAX_KEPT) {
         request.message = Some(message.clone());
     }
-    let purpose = match context.endpoint.is_http_sse() {
-        true => Purpose::RequestOverSse(request),
-        false => Purpose::Request(request),
-    };
+    let is_http_sse = context.endpoint.is_http_sse();
+    let purpose = if is_http_sse { Purpose::RequestOverSse(request) } else { Purpose::Request(request) };
     context.start(purpose, head, message);
 }
 

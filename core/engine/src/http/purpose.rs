@@ -79,7 +79,7 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the exchange is the first one for the request that it carries.
+    /// Returns whether no earlier exchange carried the same request.
     pub(super) fn is_first_attempt(&self) -> bool {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => request.is_first_attempt(),

@@ -19,7 +19,7 @@ use crate::transport_error::{Failure, HttpError};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Number of bytes of an overlong message that are kept, to find the id of the request that the message answers.
+/// Number of bytes to keep of an overlong message. 1 KiB: enough to find the id of the answered request.
 const OVERLONG_HEAD: usize = 1024;
 
 /// What a successful response contains.

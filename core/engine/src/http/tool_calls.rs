@@ -46,7 +46,7 @@ impl ToolCalls {
                 let Some(error) = header_mismatch(message, call.id) else { return false };
                 let call = call.clone();
                 context.abort(from);
-                self.refresh(call, error, context);
+                refresh_tools(call, error, context);
                 true
             }
             Purpose::RefreshTools(refresh) if refresh.is_response(message) => {
@@ -61,14 +61,6 @@ impl ToolCalls {
         }
     }
 
-    /// Lists the tools again, because the server rejected the headers of a call. A call without its message fails.
-    pub(super) fn refresh(&self, call: Request, error: RpcError, context: &mut Context) {
-        if call.message.is_none() {
-            return context.fail(call.id, RequestFault::Server(error));
-        }
-        request_page(ToolRefresh::new(call, error), context);
-    }
-
     /// Requests the next page of the tool list, or ends the refresh.
     pub(super) fn continue_refresh(&self, refresh: ToolRefresh, context: &mut Context) {
         let is_awaited = context.session.waits_for(refresh.call().id);
@@ -78,6 +70,14 @@ impl ToolCalls {
             AfterPage::Fail(call, error) => context.fail(call, RequestFault::Server(error)),
         }
     }
+}
+
+/// Lists the tools again, because the server rejected the headers of a call. A call without its message fails.
+pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Context) {
+    if call.message.is_none() {
+        return context.fail(call.id, RequestFault::Server(error));
+    }
+    request_page(ToolRefresh::new(call, error), context);
 }
 
 fn request_page(mut refresh: ToolRefresh, context: &mut Context) {

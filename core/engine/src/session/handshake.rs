@@ -69,6 +69,7 @@ pub(super) enum Action {
     Restart,
 }
 
+/// The state of the handshake, as in the table above. `Done` stands for Ready and Failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
@@ -105,10 +106,12 @@ impl Handshake {
         Handshake { negotiate, state: State::New, probed: false, retried: false, refused: None }
     }
 
+    /// Returns whether the probe is the only pending request.
     pub(super) fn is_probing(&self) -> bool {
         self.state == State::Probing
     }
 
+    /// Starts the handshake.
     pub(super) fn start(&mut self) -> Action {
         match self.negotiate {
             Negotiate::Auto => {
@@ -132,8 +135,9 @@ impl Handshake {
         Action::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
+    /// Handles the response to `server/discover`.
     pub(super) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
-        if let Some(version) = self.named_instead(&outcome) {
+        if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
             if self.state == State::Probing {
                 self.state = State::Discovering;
@@ -165,6 +169,7 @@ impl Handshake {
         }
     }
 
+    /// Handles the response to `initialize`.
     pub(super) fn initialized(&mut self, outcome: Outcome<InitializeResult>) -> Action {
         if !matches!(self.state, State::Racing | State::Initializing) {
             return Action::Nothing;
@@ -260,7 +265,7 @@ impl Handshake {
     /// Returns the modern version to send `server/discover` with again, if the server refused the version of the first.
     ///
     /// It may be the same version (basic/versioning, "Protocol Version Negotiation").
-    fn named_instead(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
+    fn suggested_version(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
         match outcome {
             Err(RequestFault::Server(error))
@@ -294,6 +299,7 @@ impl Handshake {
         }
     }
 
+    /// Returns whether the configuration allows a version.
     fn allows(&self, version: ProtocolVersion) -> bool {
         match self.negotiate {
             Negotiate::Auto => true,

@@ -112,10 +112,12 @@ fn expected_format(format: &StringFormat) -> Cow<'static, str> {
     }
 }
 
+/// Returns the subject of an error message: the field, or the answer as a whole.
 fn subject(field: &str) -> String {
     if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
+/// Returns the messages of the first errors, and the number of the others.
 fn problems(fields: &[FieldError]) -> String {
     /// Maximum number of fields in the message, to keep it readable.
     const SHOWN: usize = 10;

@@ -73,9 +73,9 @@ pub trait PagedList {
     /// Returns the entries, and the cursor of the next page unless this is the last page.
     fn into_page(self) -> (Listed<Self::Item>, Option<String>);
 
-    /// Returns the size of the entries as JSON, in bytes. [`Pages`](crate::Pages) uses it to limit memory.
+    /// Returns the size of the entries as JSON, in bytes. [`Pages`](crate::internal::Pages) uses it to limit memory.
     ///
-    /// The default implementation returns 0. [`Pages`](crate::Pages) then limits only the number of pages and entries.
+    /// The default implementation returns 0. [`Pages`](crate::internal::Pages) then limits only the number of pages and entries.
     fn bytes(&self) -> usize {
         0
     }

@@ -7,9 +7,9 @@
 //!
 //! ```
 //! use mcpwire_core::ProtocolVersion;
-//! use mcpwire_core::revisions::{self, Kind};
+//! use mcpwire_core::internal::revisions::{self, Kind};
 //!
-//! let ping = revisions::find(Kind::Request, "ping").unwrap();
+//! let ping = revisions::find(Kind::ClientRequest, "ping").unwrap();
 //! assert!(ping.is_in(ProtocolVersion::V2025_11_25) && !ping.is_in(ProtocolVersion::V2026_07_28));
 //! assert_eq!(ping.instead, "`server/discover`");
 //! ```
@@ -25,10 +25,10 @@ use crate::types::ServerCapabilities;
 /// A row of [`TABLE`]: a method, notification or definition that at least one revision has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Entry {
+pub struct Row {
     /// The kind of thing that the row describes.
     pub kind: Kind,
-    /// Name of the method or notification. For a [`Kind::Member`], the name of a definition of the official schema, or
+    /// Name of the method or notification. For a [`Kind::Definition`], the name of a definition of the official schema, or
     /// `Definition.property`.
     pub name: &'static str,
     /// First revision with this method, notification or definition.
@@ -42,7 +42,7 @@ pub struct Entry {
     pub instead: &'static str,
 }
 
-impl Entry {
+impl Row {
     /// Returns whether a revision has this method, notification or definition.
     pub fn is_in(&self, version: ProtocolVersion) -> bool {
         self.from <= version && version <= self.until
@@ -54,16 +54,16 @@ impl Entry {
 #[non_exhaustive]
 pub enum Kind {
     /// A request from the client to the server.
-    Request,
+    ClientRequest,
     /// A notification from the client to the server.
-    Notice,
+    ClientNotification,
     /// A request from the server to the client. From revision 2026-07-28 on, it is part of a result
     /// (basic/patterns/mrtr).
-    Ask,
+    ServerRequest,
     /// A notification from the server to the client.
-    Told,
+    ServerNotification,
     /// A definition of the official schema, or a member of a definition.
-    Member,
+    Definition,
 }
 
 /// A capability of [`ServerCapabilities`] that a method requires.
@@ -136,8 +136,8 @@ impl fmt::Display for Need {
 }
 
 /// Returns the row with this kind and name, or `None` if the table has no such row.
-pub fn find(kind: Kind, name: &str) -> Option<&'static Entry> {
-    TABLE.iter().find(|entry| entry.kind == kind && entry.name == name)
+pub fn find(kind: Kind, name: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.kind == kind && row.name == name)
 }
 
 const fn row(
@@ -146,8 +146,8 @@ const fn row(
     (from, until): (ProtocolVersion, ProtocolVersion),
     needs: Need,
     instead: &'static str,
-) -> Entry {
-    Entry { kind, name, from, until, needs, instead }
+) -> Row {
+    Row { kind, name, from, until, needs, instead }
 }
 
 const fn request(
@@ -155,8 +155,8 @@ const fn request(
     in_revisions: (ProtocolVersion, ProtocolVersion),
     needs: Need,
     instead: &'static str,
-) -> Entry {
-    row(Kind::Request, name, in_revisions, needs, instead)
+) -> Row {
+    row(Kind::ClientRequest, name, in_revisions, needs, instead)
 }
 
 const fn other(
@@ -164,7 +164,7 @@ const fn other(
     name: &'static str,
     in_revisions: (ProtocolVersion, ProtocolVersion),
     instead: &'static str,
-) -> Entry {
+) -> Row {
     row(kind, name, in_revisions, Need::Nothing, instead)
 }
 
@@ -177,7 +177,7 @@ const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_2
 /// All methods, notifications and definitions that at least one revision has.
 ///
 /// Requests and notifications of clients come first.
-pub const TABLE: &[Entry] = &[
+pub const TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Need::Nothing, "`server/discover`"),
     request("server/discover", MODERN, Need::Nothing, "`initialize`"),
@@ -207,61 +207,71 @@ pub const TABLE: &[Entry] = &[
     request("tasks/result", FIRST_TASKS, Need::Nothing, "`tasks/get`"),
     request("tasks/list", FIRST_TASKS, Need::TasksList, "`tasks/get` for each task"),
     request("tasks/update", MODERN, Need::Nothing, "answers to the server's own requests"),
-    other(Kind::Notice, "notifications/initialized", LEGACY, "nothing: there is no handshake"),
-    other(Kind::Notice, "notifications/cancelled", ALL, ""),
-    other(Kind::Notice, "notifications/progress", LEGACY, ""),
-    other(Kind::Notice, "notifications/roots/list_changed", LEGACY, "the roots in the answer to each `roots/list`"),
-    other(Kind::Notice, "notifications/tasks/status", FIRST_TASKS, ""),
-    // Requests of servers.
-    other(Kind::Ask, "ping", LEGACY, ""),
-    other(Kind::Ask, "sampling/createMessage", ALL, ""),
-    other(Kind::Ask, "roots/list", ALL, ""),
-    other(Kind::Ask, "elicitation/create", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Ask, "tasks/get", FIRST_TASKS, ""),
-    other(Kind::Ask, "tasks/result", FIRST_TASKS, ""),
-    other(Kind::Ask, "tasks/list", FIRST_TASKS, ""),
-    other(Kind::Ask, "tasks/cancel", FIRST_TASKS, ""),
-    // Notifications of servers.
-    other(Kind::Told, "notifications/message", ALL, ""),
-    other(Kind::Told, "notifications/progress", ALL, ""),
-    other(Kind::Told, "notifications/cancelled", ALL, ""),
-    other(Kind::Told, "notifications/tools/list_changed", ALL, ""),
-    other(Kind::Told, "notifications/prompts/list_changed", ALL, ""),
-    other(Kind::Told, "notifications/resources/list_changed", ALL, ""),
-    other(Kind::Told, "notifications/resources/updated", ALL, ""),
+    other(Kind::ClientNotification, "notifications/initialized", LEGACY, "nothing: there is no handshake"),
+    other(Kind::ClientNotification, "notifications/cancelled", ALL, ""),
+    other(Kind::ClientNotification, "notifications/progress", LEGACY, ""),
     other(
-        Kind::Told,
+        Kind::ClientNotification,
+        "notifications/roots/list_changed",
+        LEGACY,
+        "the roots in the answer to each `roots/list`",
+    ),
+    other(Kind::ClientNotification, "notifications/tasks/status", FIRST_TASKS, ""),
+    // Requests of servers.
+    other(Kind::ServerRequest, "ping", LEGACY, ""),
+    other(Kind::ServerRequest, "sampling/createMessage", ALL, ""),
+    other(Kind::ServerRequest, "roots/list", ALL, ""),
+    other(Kind::ServerRequest, "elicitation/create", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::ServerRequest, "tasks/get", FIRST_TASKS, ""),
+    other(Kind::ServerRequest, "tasks/result", FIRST_TASKS, ""),
+    other(Kind::ServerRequest, "tasks/list", FIRST_TASKS, ""),
+    other(Kind::ServerRequest, "tasks/cancel", FIRST_TASKS, ""),
+    // Notifications of servers.
+    other(Kind::ServerNotification, "notifications/message", ALL, ""),
+    other(Kind::ServerNotification, "notifications/progress", ALL, ""),
+    other(Kind::ServerNotification, "notifications/cancelled", ALL, ""),
+    other(Kind::ServerNotification, "notifications/tools/list_changed", ALL, ""),
+    other(Kind::ServerNotification, "notifications/prompts/list_changed", ALL, ""),
+    other(Kind::ServerNotification, "notifications/resources/list_changed", ALL, ""),
+    other(Kind::ServerNotification, "notifications/resources/updated", ALL, ""),
+    other(
+        Kind::ServerNotification,
         "notifications/elicitation/complete",
         FIRST_TASKS,
         "the result of the request that is sent again",
     ),
-    other(Kind::Told, "notifications/tasks/status", FIRST_TASKS, "`notifications/tasks`"),
-    other(Kind::Told, "notifications/tasks", MODERN, "`notifications/tasks/status`"),
-    other(Kind::Told, "notifications/subscriptions/acknowledged", MODERN, "the answer to `resources/subscribe`"),
+    other(Kind::ServerNotification, "notifications/tasks/status", FIRST_TASKS, "`notifications/tasks`"),
+    other(Kind::ServerNotification, "notifications/tasks", MODERN, "`notifications/tasks/status`"),
+    other(
+        Kind::ServerNotification,
+        "notifications/subscriptions/acknowledged",
+        MODERN,
+        "the answer to `resources/subscribe`",
+    ),
     // Parts of messages. The client reads them in every revision, and sends them only in the revisions that have them.
-    other(Kind::Member, "JSONRPCBatchRequest", (V2025_03_26, V2025_03_26), "one message a line"),
-    other(Kind::Member, "AudioContent", (V2025_03_26, V2026_07_28), ""),
-    other(Kind::Member, "ToolAnnotations", (V2025_03_26, V2026_07_28), ""),
-    other(Kind::Member, "ServerCapabilities.completions", (V2025_03_26, V2026_07_28), ""),
-    other(Kind::Member, "ResourceLink", (V2025_06_18, V2026_07_28), "an embedded resource"),
-    other(Kind::Member, "CallToolResult.structuredContent", (V2025_06_18, V2026_07_28), "text"),
-    other(Kind::Member, "Tool.outputSchema", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "Tool.title", (V2025_06_18, V2026_07_28), "the title in the annotations, from 2025-03-26"),
-    other(Kind::Member, "Tool._meta", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "ClientCapabilities.elicitation", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "CompleteRequestParams.context", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "Icon", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "Implementation.description", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "CreateMessageRequestParams.tools", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "ElicitRequestURLParams", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "ElicitRequestURLParams.elicitationId", FIRST_TASKS, "an identifier in `requestState`"),
-    other(Kind::Member, "ServerCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
-    other(Kind::Member, "ClientCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
-    other(Kind::Member, "Tool.execution", FIRST_TASKS, ""),
-    other(Kind::Member, "ServerCapabilities.extensions", MODERN, "`experimental`"),
-    other(Kind::Member, "ClientCapabilities.extensions", MODERN, "`experimental`"),
-    other(Kind::Member, "InputRequiredResult", MODERN, "requests of the server's"),
-    other(Kind::Member, "CacheableResult", MODERN, ""),
+    other(Kind::Definition, "JSONRPCBatchRequest", (V2025_03_26, V2025_03_26), "one message a line"),
+    other(Kind::Definition, "AudioContent", (V2025_03_26, V2026_07_28), ""),
+    other(Kind::Definition, "ToolAnnotations", (V2025_03_26, V2026_07_28), ""),
+    other(Kind::Definition, "ServerCapabilities.completions", (V2025_03_26, V2026_07_28), ""),
+    other(Kind::Definition, "ResourceLink", (V2025_06_18, V2026_07_28), "an embedded resource"),
+    other(Kind::Definition, "CallToolResult.structuredContent", (V2025_06_18, V2026_07_28), "text"),
+    other(Kind::Definition, "Tool.outputSchema", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "Tool.title", (V2025_06_18, V2026_07_28), "the title in the annotations, from 2025-03-26"),
+    other(Kind::Definition, "Tool._meta", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "ClientCapabilities.elicitation", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "CompleteRequestParams.context", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "Icon", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "Implementation.description", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "CreateMessageRequestParams.tools", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "ElicitRequestURLParams", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "ElicitRequestURLParams.elicitationId", FIRST_TASKS, "an identifier in `requestState`"),
+    other(Kind::Definition, "ServerCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
+    other(Kind::Definition, "ClientCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
+    other(Kind::Definition, "Tool.execution", FIRST_TASKS, ""),
+    other(Kind::Definition, "ServerCapabilities.extensions", MODERN, "`experimental`"),
+    other(Kind::Definition, "ClientCapabilities.extensions", MODERN, "`experimental`"),
+    other(Kind::Definition, "InputRequiredResult", MODERN, "requests of the server"),
+    other(Kind::Definition, "CacheableResult", MODERN, ""),
 ];
 
 /// Returns the bit of a client's method in [`UnavailableMethods`], or 0 for a method that is not in the table.
@@ -289,11 +299,11 @@ impl UnavailableMethods {
     /// Returns the methods that a session of this revision with this server must not send.
     pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
-        for (at, entry) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
-            if !entry.needs.is_met(declared, version) {
+        for (at, row) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
+            if !row.needs.is_met(declared, version) {
                 methods.undeclared |= 1 << at;
             }
-            if !entry.is_in(version) {
+            if !row.is_in(version) {
                 methods.all |= 1 << at;
             }
         }
@@ -305,7 +315,7 @@ impl UnavailableMethods {
 /// Number of rows for requests and notifications of clients. Each of them has a bit in [`UnavailableMethods`].
 const CLIENT_ROWS: usize = {
     let mut at = 0;
-    while matches!(TABLE[at].kind, Kind::Request | Kind::Notice) {
+    while matches!(TABLE[at].kind, Kind::ClientRequest | Kind::ClientNotification) {
         at += 1;
     }
     assert!(at <= 32, "a bit each");
@@ -332,13 +342,18 @@ mod tests {
 
     #[test]
     fn rows_of_clients_come_first_and_no_row_occurs_twice() {
-        assert!(TABLE.iter().skip(CLIENT_ROWS).all(|entry| !matches!(entry.kind, Kind::Request | Kind::Notice)));
-        for (at, entry) in TABLE.iter().enumerate() {
-            assert!(entry.from <= entry.until, "{}", entry.name);
-            let twins = TABLE.iter().filter(|other| (other.kind, other.name) == (entry.kind, entry.name));
-            assert_eq!(twins.count(), 1, "{}", entry.name);
+        assert!(
+            TABLE
+                .iter()
+                .skip(CLIENT_ROWS)
+                .all(|row| !matches!(row.kind, Kind::ClientRequest | Kind::ClientNotification))
+        );
+        for (at, row) in TABLE.iter().enumerate() {
+            assert!(row.from <= row.until, "{}", row.name);
+            let twins = TABLE.iter().filter(|other| (other.kind, other.name) == (row.kind, row.name));
+            assert_eq!(twins.count(), 1, "{}", row.name);
             if at < CLIENT_ROWS {
-                assert_eq!(bit(entry.name), 1 << at, "{}", entry.name);
+                assert_eq!(bit(row.name), 1 << at, "{}", row.name);
             }
         }
         assert_eq!((bit("acme/reindex"), bit(""), bit("tools/lis")), (0, 0, 0));

@@ -1,4 +1,4 @@
-//! [`WriteError`]: why a value could not be written.
+//! [`WriteError`]: why a value could not be serialized.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -6,12 +6,13 @@ use core::fmt;
 
 use serde::ser;
 
-/// Why a value has no JSON text.
+/// Why a value could not be serialized: the reason that the value or the writer gives.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct WriteError(Box<str>);
 
 impl WriteError {
+    /// Returns the reason.
     pub(crate) fn into_reason(self) -> String {
         self.0.into()
     }
@@ -25,7 +26,8 @@ impl ser::Error for WriteError {
     }
 }
 
+/// Creates an error.
 #[cold]
-pub(super) fn refused(what: &str) -> WriteError {
-    WriteError(what.into())
+pub(super) fn error(reason: &str) -> WriteError {
+    WriteError(reason.into())
 }

@@ -1,4 +1,4 @@
-//! Which requests of the server the client answers, and the capabilities that say so.
+//! The requests of the server that the client answers, and the capabilities for them.
 
 use alloc::string::String;
 
@@ -6,15 +6,18 @@ use super::config::Config;
 use crate::types::{ELICIT, LIST_ROOTS, SAMPLE};
 
 impl Config {
-    /// The methods that servers may ask for and that the embedder answers, such as `roots/list`: each such request becomes
-    /// an [`Event::Ask`](crate::Event::Ask). All others are refused at once, and so is what [`Config::capabilities`] do not
-    /// declare. None by default; [`Config::answer`] adds one.
+    /// Returns the methods of server requests that the embedder answers, such as `roots/list`.
+    ///
+    /// A request of such a method becomes an [`Event::Ask`](crate::Event::Ask), if [`Config::capabilities`] allow the request.
+    /// The session refuses all other requests of the server. Empty by default; [`Config::answer`] adds a method.
     pub fn answers(&self) -> &[String] {
         &self.answers
     }
 
-    /// Says that a method of the servers' is answered: it is among [`Config::answers`] from now on. A method of the protocol
-    /// has its capability declared, if it is not yet: forms only, no tools, no changes of the roots.
+    /// Adds a method to [`Config::answers`], and declares its capability if the protocol has one.
+    ///
+    /// A capability that is declared already stays unchanged. The declared capability is the smallest: elicitation by forms,
+    /// sampling without tools, roots without change notifications.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
         self.capabilities = match method {
@@ -32,18 +35,18 @@ impl Config {
         }
     }
 
-    /// Says that people are asked: by forms, by addresses to visit, or both.
+    /// Adds `elicitation/create`, and declares elicitation by forms, by URLs, or both.
     pub fn answer_elicitation(&mut self, form: bool, url: bool) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_elicitation(form, url);
         self.offer(ELICIT);
     }
 
-    /// Says that a language model is asked.
+    /// Adds `sampling/createMessage`, and declares sampling without tools.
     pub fn answer_sampling(&mut self) {
         self.answer(SAMPLE);
     }
 
-    /// Says that there are roots, and that servers are told when they change.
+    /// Adds `roots/list`, and declares roots with change notifications.
     pub fn answer_roots(&mut self) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_roots(true);
         self.offer(LIST_ROOTS);

@@ -1,4 +1,4 @@
-//! What a server asks for, as a type; and an answer of a handler's, as what may be sent.
+//! [`AskRequest`]: a request of the server with typed parameters, and the answers to it.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -15,22 +15,22 @@ use crate::types::{
     LIST_ROOTS, ListRootsResult, SAMPLE,
 };
 
-/// What a server asks for.
+/// A request of the server with typed parameters.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AskRequest {
-    /// Something of the person who uses the client: `elicitation/create`.
+    /// `elicitation/create`: asks the user.
     Elicit(ElicitParams),
-    /// Something of a language model: `sampling/createMessage`.
+    /// `sampling/createMessage`: asks a language model.
     Sample(Box<CreateMessageParams>),
-    /// The folders that matter: `roots/list`.
+    /// `roots/list`: asks for the root directories.
     ListRoots,
-    /// Something else: see [`Ask::method`].
+    /// Another method: see [`Ask::method`].
     Other,
 }
 
 impl Ask {
-    /// What is asked for, as a type.
+    /// Decodes the parameters of the request.
     ///
     /// ```
     /// # use mcpwire_core::{Ask, AskRequest, ElicitParams, ElicitResult, Json, RpcError};
@@ -43,7 +43,7 @@ impl Ask {
     /// ```
     ///
     /// # Errors
-    /// What to refuse it with, if its parameters are not what they must be.
+    /// The error to refuse the request with, if the parameters are invalid.
     pub fn request(&self) -> Result<AskRequest, RpcError> {
         Ok(match &*self.method {
             ELICIT => AskRequest::Elicit(self.read()?),
@@ -70,10 +70,10 @@ impl Ask {
 }
 
 impl ElicitForm {
-    /// The answer to this form as it is sent, if it is one: see [`ElicitForm::complete`].
+    /// Checks and serializes the answer to this form. See [`ElicitForm::complete`].
     ///
     /// # Errors
-    /// What to refuse the request with: servers never get an answer that does not fit their form.
+    /// The error to refuse the request with, if the answer does not match the form.
     pub fn answer(&self, result: ElicitResult) -> Result<Json, RpcError> {
         let result = self
             .complete(result)
@@ -83,30 +83,30 @@ impl ElicitForm {
 }
 
 impl ElicitUrl {
-    /// The answer as it is sent: what the person said to visiting the address. There is no content.
+    /// Serializes the user's decision to visit the URL or not.
     ///
     /// # Errors
-    /// What to refuse the request with, if the action is none of the specification's.
+    /// The error to refuse the request with, if the specification does not have the action.
     pub fn answer(&self, action: ElicitAction) -> Result<Json, RpcError> {
         answer(&ElicitResult::of(action))
     }
 }
 
 impl CreateMessageResult {
-    /// The answer as it is sent.
+    /// Serializes the answer.
     ///
     /// # Errors
-    /// What to refuse the request with, if it does not serialise.
+    /// The error to refuse the request with, if the answer does not serialize.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }
 }
 
 impl ListRootsResult {
-    /// The answer as it is sent.
+    /// Serializes the answer.
     ///
     /// # Errors
-    /// What to refuse the request with, if it does not serialise.
+    /// The error to refuse the request with, if the answer does not serialize.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }
