@@ -80,7 +80,6 @@ impl Line<'_> {
 }
 
 /// Splits received bytes into lines, and limits their length. The positions are shown at the top of this file.
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 #[derive(Debug)]
 pub(crate) struct Receive {
     data: Vec<u8>,

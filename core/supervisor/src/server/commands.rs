@@ -160,7 +160,7 @@ impl Server {
         if let Some(stopping) = &mut self.stopping {
             match stopping.then {
                 AfterStop::Sleep | AfterStop::Backoff(_) | AfterStop::WaitForUser(_) => {
-                    stopping.then = AfterStop::Start
+                    stopping.then = AfterStop::Start;
                 }
                 AfterStop::Start | AfterStop::Stopped | AfterStop::Disabled | AfterStop::Deleted => {}
             }
