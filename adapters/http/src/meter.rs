@@ -61,7 +61,7 @@ impl Meter {
             return Ok(());
         }
         let detail = format!(
-            "the server sent {} KiB that were no part of a response, so the connection was closed. Report it to who runs the server",
+            "the server sent {} KiB that were no part of a response, so the connection was closed. Report it to the server's operator",
             unused.bytes / 1024
         );
         Err(io::Error::new(io::ErrorKind::ConnectionAborted, detail))

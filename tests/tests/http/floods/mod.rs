@@ -23,7 +23,7 @@ use server::{Flood, Flooding};
 const MIB: usize = 1 << 20;
 
 /// How many calls to another server are answered during each flood.
-const CALLS: usize = 20;
+const CALLS: usize = 10;
 
 /// Longer than any call takes on a busy machine, if it is answered at all.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -142,11 +142,18 @@ where
     kinds::HTTP1.iter().for_each(beside_others::<H>);
 }
 
-fn floods_of_http2_end_and_hold_up_nobody<H: Host>()
+fn floods_of_http2_responses_end_and_hold_up_nobody<H: Host>()
 where
     H::Runtime: Net,
 {
-    kinds::HTTP2.iter().for_each(beside_others::<H>);
+    kinds::HTTP2_RESPONSES.iter().for_each(beside_others::<H>);
+}
+
+fn floods_of_http2_frames_end_and_hold_up_nobody<H: Host>()
+where
+    H::Runtime: Net,
+{
+    kinds::HTTP2_FRAMES.iter().for_each(beside_others::<H>);
 }
 
 fn endless_responses_hold_up_nobody<H: Host>()
@@ -158,7 +165,8 @@ where
 
 on_every_async_adapter!(
     floods_of_http1_end_and_hold_up_nobody,
-    floods_of_http2_end_and_hold_up_nobody,
+    floods_of_http2_responses_end_and_hold_up_nobody,
+    floods_of_http2_frames_end_and_hold_up_nobody,
     endless_responses_hold_up_nobody,
 );
 
@@ -171,8 +179,13 @@ mod blocking {
     }
 
     #[test]
-    fn floods_of_http2_end_and_hold_up_nobody() {
-        watched(|| kinds::HTTP2.iter().for_each(beside_other_threads));
+    fn floods_of_http2_responses_end_and_hold_up_nobody() {
+        watched(|| kinds::HTTP2_RESPONSES.iter().for_each(beside_other_threads));
+    }
+
+    #[test]
+    fn floods_of_http2_frames_end_and_hold_up_nobody() {
+        watched(|| kinds::HTTP2_FRAMES.iter().for_each(beside_other_threads));
     }
 
     #[test]

@@ -175,15 +175,15 @@ impl Shared {
         mut discard: impl FnMut() -> io::Result<()>,
         mut send: impl FnMut() -> io::Result<usize>,
     ) -> io::Result<()> {
-        let mut sent = 0;
+        let mut total = 0;
         while !self.is_over.load(Ordering::SeqCst) {
             discard()?;
             match send() {
-                Ok(n) => sent += n as u64,
+                Ok(n) => total += n as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(Duration::from_micros(100)),
                 Err(error) => return Err(error),
             }
-            self.most_sent.fetch_max(sent, Ordering::SeqCst);
+            self.most_sent.fetch_max(total, Ordering::SeqCst);
         }
         Ok(())
     }
