@@ -30,7 +30,7 @@ open_enum! {
 }
 
 /// Parameters of `logging/setLevel`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct SetLevelParams<'a> {
     /// The least severe level to send. Servers refuse levels that the specification does not define.
     pub level: &'a LoggingLevel,

@@ -111,7 +111,7 @@ page! {
 }
 
 /// Parameters of `resources/read`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct ReadResourceParams<'a> {
     /// The URI of the resource.
     pub uri: &'a str,

@@ -113,7 +113,7 @@ object! {
 }
 
 /// Parameters of the requests that list something, such as `tools/list`.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
     /// The cursor from the previous page; `None` asks for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ page! {
 }
 
 /// Parameters of `tools/call`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct CallToolParams<'a, A: ?Sized> {
     /// The tool's name.
     pub name: &'a str,
