@@ -64,10 +64,13 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
             let written = to_server.write(engine.transmit())?;
             engine.transmitted(written);
         }
-        // 3. Read into the engine's own buffer. Nothing read is the end of the stream.
-        match from_server.read(engine.space())? {
-            0 => engine.receive_eof(now()),
-            n => engine.filled(n, now()),
+        // 3. Read into the engine's own buffer. There is space, because all events were taken. Nothing read is the end of the
+        //    stream.
+        if let Some(space) = engine.space() {
+            match from_server.read(space)? {
+                0 => engine.receive_eof(now()),
+                n => engine.filled(n, now()),
+            }
         }
         // 4. Tell the time, so that deadlines can pass.
         engine.handle_timeout(now());

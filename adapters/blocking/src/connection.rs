@@ -157,7 +157,7 @@ impl Connection {
             }
             if self.was_cancelled() {
                 let now = self.now();
-                self.engine.calls().cancel(key, None, now);
+                self.engine.calls().cancel(key, Some("cancelled by the caller"), now);
             } else {
                 self.asked = asked.take();
                 self.turn(None)?;
@@ -168,7 +168,7 @@ impl Connection {
     /// Gives up a request. The server is told.
     pub(crate) fn cancel(&mut self, key: RequestKey) {
         let now = self.now();
-        self.engine.calls().cancel(key, None, now);
+        self.engine.calls().cancel(key, Some("no longer needed"), now);
         // Its reply is of no interest any more.
         let _ = self.wait(key, &mut |_| {});
         self.flush();

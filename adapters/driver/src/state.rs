@@ -191,7 +191,7 @@ impl State {
     /// Nobody waits for a request any more: the server is told. Whom it would have woken is to be dropped without the lock.
     #[must_use]
     pub(crate) fn give_up(&mut self, key: RequestKey, now: Timestamp) -> Option<Waker> {
-        self.engine.calls().cancel(key, None, now);
+        self.engine.calls().cancel(key, Some("no longer needed"), now);
         self.slots.take(key)?.waker
     }
 

@@ -11,6 +11,7 @@ use futures_io::AsyncRead;
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
+use crate::meter::Meter;
 use crate::pool::Lent;
 
 /// The body of a request.
@@ -38,13 +39,16 @@ impl Body for Whole {
 pub(crate) struct Rest {
     body: Incoming,
     piece: Bytes,
+    meter: Meter,
     /// The connection that it comes by, until its end.
     lent: Option<Lent>,
 }
 
 impl Rest {
-    pub(crate) fn new(body: Incoming, lent: Option<Lent>) -> Self {
-        let mut rest = Rest { body, piece: Bytes::new(), lent };
+    /// The head of the response has come, so what counts the connection's bytes starts anew.
+    pub(crate) fn new(body: Incoming, meter: Meter, lent: Option<Lent>) -> Self {
+        meter.taken();
+        let mut rest = Rest { body, piece: Bytes::new(), meter, lent };
         if rest.body.is_end_stream() {
             rest.ended();
         }
@@ -61,7 +65,7 @@ impl Rest {
 impl AsyncRead for Rest {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        while this.piece.is_empty() {
+        if this.piece.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
                 None => {
                     this.ended();
@@ -71,7 +75,13 @@ impl AsyncRead for Rest {
                 Some(Ok(frame)) => this.piece = frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Poll::Ready(Err(read_error(&error))),
             }
+            if this.piece.is_empty() {
+                // Others have their turn first: there may be many frames without bytes.
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
+        this.meter.taken();
         let n = this.piece.len().min(buf.len());
         buf[..n].copy_from_slice(&this.piece[..n]);
         this.piece.advance(n);

@@ -8,7 +8,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
-use hyper::body::Incoming;
 use mcpwire_driver::core::http::{Exchange, Failure, FailureKind, Verb};
 use mcpwire_driver::http::{Begun, HttpClient, HttpResponse};
 use mcpwire_driver::{HttpSetupError, McpServerDef};
@@ -17,7 +16,7 @@ use crate::body::{Rest, Whole};
 use crate::connect::Connector;
 use crate::line::Lines;
 use crate::net::Net;
-use crate::pool::{Lent, Pool};
+use crate::pool::Pool;
 use crate::proxy::Proxies;
 use crate::redirect;
 use crate::tls::Tls;
@@ -156,13 +155,13 @@ impl<N: Net> Inner<N> {
         let mut uri: Uri = uri.parse().map_err(|error| not_made(format!("{uri} is no address: {error}")))?;
         for _ in 0..=redirect::MOST {
             let request = self.request(verb, &uri, &headers, body.clone())?;
-            let (response, lent) = self.pool.send(request).await?;
+            let response = self.pool.send(request).await?;
             let location = response.headers().get(LOCATION).map_or(&[][..], HeaderValue::as_bytes);
             match redirect::target(verb, &uri, response.status(), location) {
-                Ok(None) => return Ok(head(response, lent)),
+                Ok(None) => return Ok(head(response)),
                 Ok(Some(target)) => {
                     // One without a body leaves its connection to the next.
-                    drop(head(response, lent));
+                    drop(response);
                     uri = target;
                 }
                 Err(detail) => return Err(Failure::new(FailureKind::Redirect, detail)),
@@ -200,11 +199,11 @@ impl<N: Net> Inner<N> {
     }
 }
 
-fn head(response: Response<Incoming>, lent: Option<Lent>) -> HttpResponse {
+fn head(response: Response<Rest>) -> HttpResponse {
     let (head, body) = response.into_parts();
     let headers =
         head.headers.iter().map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
-    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(Rest::new(body, lent)) }
+    HttpResponse { status: head.status.as_u16(), headers, body: Box::pin(body) }
 }
 
 fn not_made(detail: String) -> Failure {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::io::Wire;
+use crate::meter::{Meter, Metered};
 use crate::net::{Connecting, Net, Socket};
 use crate::proxy::{self, Proxies};
 use crate::time::within;
@@ -39,7 +40,8 @@ impl Connector {
             },
         };
         let handshake = async {
-            let mut socket = socket;
+            let meter = Meter::default();
+            let mut socket: Socket = Box::pin(Metered::new(socket, meter.clone()));
             if let Some(proxy) = &through {
                 match proxy.uri().scheme_str() {
                     Some("http") | None => {}
@@ -56,10 +58,10 @@ impl Connector {
             }
             let is_proxied = through.is_some() && !is_secure;
             if !is_secure {
-                return Ok(Wire { socket, is_http2: false, is_proxied });
+                return Ok(Wire { socket, meter, is_http2: false, is_proxied });
             }
             let (socket, is_http2) = self.tls.server(host, socket).await?;
-            Ok(Wire { socket, is_http2, is_proxied })
+            Ok(Wire { socket, meter, is_http2, is_proxied })
         };
         within::<N, _>(self.handshake_timeout, handshake).await.unwrap_or_else(|| {
             let detail = format!("{host}:{port} did not finish the handshake within {:?}", self.handshake_timeout);

@@ -6,11 +6,13 @@ use std::task::{Context, Poll, ready};
 
 use hyper::rt::ReadBufCursor;
 
+use crate::meter::Meter;
 use crate::net::Socket;
 
 /// A connection to a server, TLS and all.
 pub(crate) struct Wire {
     pub(crate) socket: Socket,
+    pub(crate) meter: Meter,
     pub(crate) is_http2: bool,
     /// What stands at its other end is a proxy, which wants to be told whole addresses.
     pub(crate) is_proxied: bool,

@@ -17,6 +17,7 @@
 //! | `pool`, `line` | which connection carries a request, and how |
 //! | `redirect` | where requests may be sent on to |
 //! | `net` | [`Net`]: what a runtime gives |
+//! | `meter` | how much a server may send, and how much of it at once |
 //! | `body`, `io`, `time` | hyper's words for bytes and time |
 
 mod body;
@@ -24,6 +25,7 @@ mod client;
 mod connect;
 mod io;
 mod line;
+mod meter;
 mod net;
 mod pool;
 mod proxy;

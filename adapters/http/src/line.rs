@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use http::header::HOST;
 use http::uri::PathAndQuery;
@@ -13,8 +14,22 @@ use mcpwire_driver::core::http::{Failure, FailureKind};
 use crate::body::{Whole, all_of};
 use crate::connect::default_port;
 use crate::io::Wire;
+use crate::meter::Meter;
 use crate::net::{Net, Task};
 use crate::time::Timer;
+
+/// How many bytes of a body by HTTP/2 may wait to be read. 1 MiB: 20 MiB a second where an answer takes 50 ms.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+
+/// How many bytes of all bodies by one connection may wait to be read. 2 MiB: a body that nobody reads holds up no other.
+const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
+
+/// How long a connection by HTTP/2 with requests under way may be silent before it is asked for a sign of life. 15 s: with
+/// [`KEEP_ALIVE_TIMEOUT`], one that is dead is given up before the 30 s that a request waits by default are over.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+/// How long that sign may take. 10 s: packets that are lost twice are sent again by then.
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes HTTP of connections.
 pub(crate) struct Lines<N> {
@@ -24,7 +39,12 @@ pub(crate) struct Lines<N> {
 }
 
 /// A connection on which requests can be sent: by HTTP/1.1 one after the other, by HTTP/2 beside one another.
-pub(crate) enum Line {
+pub(crate) struct Line {
+    sender: Sender,
+    meter: Meter,
+}
+
+enum Sender {
     One {
         sender: http1::SendRequest<Whole>,
         /// What stands at its other end is a proxy, which wants to be told whole addresses.
@@ -55,69 +75,79 @@ impl<N: Net> Lines<N> {
     }
 
     pub(crate) async fn open(&self, wire: Wire) -> Result<Line, Failure> {
+        let meter = wire.meter.clone();
         if wire.is_http2 {
             let made = http2::Builder::new(Spawn::<N>(PhantomData))
                 .timer(Timer::<N>::new())
+                .initial_stream_window_size(STREAM_WINDOW)
+                .initial_connection_window_size(CONNECTION_WINDOW)
+                .keep_alive_interval(KEEP_ALIVE_INTERVAL)
+                .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
                 .max_header_list_size(u32::try_from(self.max_head).unwrap_or(u32::MAX))
                 .handshake(wire)
                 .await;
             let (sender, connection) = made.map_err(|error| failure(&error))?;
             // Its errors are those of its requests.
             N::spawn(Box::pin(async { drop(connection.await) }));
-            return Ok(Line::Many(sender));
+            return Ok(Line { sender: Sender::Many(sender), meter });
         }
         let is_proxied = wire.is_proxied;
         let made = http1::Builder::new().max_buf_size(self.max_head).handshake(wire).await;
         let (sender, connection) = made.map_err(|error| failure(&error))?;
         N::spawn(Box::pin(async { drop(connection.await) }));
-        Ok(Line::One { sender, is_proxied })
+        Ok(Line { sender: Sender::One { sender, is_proxied }, meter })
     }
 }
 
 impl Line {
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self, Line::Many(_))
+        matches!(self.sender, Sender::Many(_))
     }
 
     /// Another handle of the same connection, if it carries many requests at once.
     pub(crate) fn share(&self) -> Option<Line> {
-        match self {
-            Line::One { .. } => None,
-            Line::Many(sender) => Some(Line::Many(sender.clone())),
+        match &self.sender {
+            Sender::One { .. } => None,
+            Sender::Many(sender) => Some(Line { sender: Sender::Many(sender.clone()), meter: self.meter.clone() }),
         }
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        match self {
-            Line::One { sender, .. } => sender.is_closed(),
-            Line::Many(sender) => sender.is_closed(),
+        match &self.sender {
+            Sender::One { sender, .. } => sender.is_closed(),
+            Sender::Many(sender) => sender.is_closed(),
         }
     }
 
     pub(crate) fn is_ready(&self) -> bool {
-        match self {
-            Line::One { sender, .. } => sender.is_ready(),
-            Line::Many(sender) => sender.is_ready(),
+        match &self.sender {
+            Sender::One { sender, .. } => sender.is_ready(),
+            Sender::Many(sender) => sender.is_ready(),
         }
     }
 
     /// Waits until a request can be sent; `false` if none ever can.
     pub(crate) async fn ready(&mut self) -> bool {
-        match self {
-            Line::One { sender, .. } => sender.ready().await.is_ok(),
-            Line::Many(sender) => sender.ready().await.is_ok(),
+        match &mut self.sender {
+            Sender::One { sender, .. } => sender.ready().await.is_ok(),
+            Sender::Many(sender) => sender.ready().await.is_ok(),
         }
+    }
+
+    /// Returns what counts the bytes that this connection brings.
+    pub(crate) fn meter(&self) -> Meter {
+        self.meter.clone()
     }
 
     /// Sends a request, and waits for the head of its answer.
     pub(crate) async fn send(&mut self, mut request: Request<Whole>) -> Result<Response<Incoming>, NotSent> {
         let uri = request.uri().clone();
-        let sent = match self {
-            Line::One { sender, is_proxied } => {
+        let sent = match &mut self.sender {
+            Sender::One { sender, is_proxied } => {
                 address(&mut request, *is_proxied);
                 sender.try_send_request(request).await
             }
-            Line::Many(sender) => sender.try_send_request(request).await,
+            Sender::Many(sender) => sender.try_send_request(request).await,
         };
         sent.map_err(|mut error| match error.take_message() {
             Some(mut same) => {

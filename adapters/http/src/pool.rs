@@ -12,11 +12,10 @@ use std::time::{Duration, Instant};
 
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
-use hyper::body::Incoming;
 use mcpwire_driver::core::http::Failure;
 use tokio::sync::oneshot;
 
-use crate::body::Whole;
+use crate::body::{Rest, Whole};
 use crate::connect::Connector;
 use crate::line::{Line, Lines, NotSent};
 use crate::net::{Net, Task};
@@ -97,11 +96,8 @@ impl<N: Net> Pool<N> {
         self.speaks_http2.load(Ordering::Relaxed)
     }
 
-    /// Sends a request, and waits for the head of its answer. With it comes the connection, if it is to be given back.
-    pub(crate) async fn send(
-        &self,
-        mut request: Request<Whole>,
-    ) -> Result<(Response<Incoming>, Option<Lent>), Failure> {
+    /// Sends a request, and waits for the head of its answer. The body gives the connection back, if that is to be.
+    pub(crate) async fn send(&self, mut request: Request<Whole>) -> Result<Response<Rest>, Failure> {
         let origin = Origin::of(request.uri());
         loop {
             let (mut line, is_new) = match self.idle(&origin).await {
@@ -111,8 +107,9 @@ impl<N: Net> Pool<N> {
             match line.send(request).await {
                 Ok(response) => {
                     let (kept, sweep) = (Arc::downgrade(&self.kept), sweep::<N> as fn(&Arc<Kept>));
+                    let meter = line.meter();
                     let lent = (!line.is_shared()).then_some(Lent { origin, line, kept, sweep });
-                    return Ok((response, lent));
+                    return Ok(response.map(|body| Rest::new(body, meter, lent)));
                 }
                 // It had been closed, and nothing was sent.
                 Err(NotSent::Closed(same)) if !is_new => {

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use crate::net::{Net, Task};
@@ -26,7 +26,7 @@ impl<N> Clone for Timer<N> {
 
 impl<N: Net> hyper::rt::Timer for Timer<N> {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn hyper::rt::Sleep>> {
-        Box::pin(Sleep(Mutex::new(N::sleep(duration))))
+        Box::pin(Sleep(Mutex::new(Some(N::sleep(duration)))))
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn hyper::rt::Sleep>> {
@@ -34,14 +34,20 @@ impl<N: Net> hyper::rt::Timer for Timer<N> {
     }
 }
 
-/// Behind a lock that nobody ever waits for: hyper wants what can be shared, and runtimes' timers cannot be.
-struct Sleep(Mutex<Task>);
+/// Behind a lock that nobody ever waits for: hyper wants what can be shared, and runtimes' timers cannot be. `None` when it is over:
+/// hyper looks again then.
+struct Sleep(Mutex<Option<Task>>);
 
 impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner).as_mut().poll(cx)
+        let sleep = self.get_mut().0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = sleep {
+            ready!(task.as_mut().poll(cx));
+        }
+        *sleep = None;
+        Poll::Ready(())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
     feature = "http",
     expect(
         clippy::large_enum_variant,
-        reason = "there is one for each connection, and streams are to pay nothing for HTTP"
+        reason = "there is one engine per connection, and boxing it would cost streams an indirection"
     )
 )]
 #[non_exhaustive]
@@ -53,12 +53,12 @@ macro_rules! stream {
     };
 }
 
-/// Methods of byte streams. For HTTP they do nothing and return empty buffers.
+/// Methods of byte streams. For HTTP they do nothing, and there is nothing to read or write.
 impl AnyEngine {
     /// See [`stdio::Engine::space`].
     #[inline]
-    pub fn space(&mut self) -> &mut [u8] {
-        stream!(self, engine => engine.space(), &mut [])
+    pub fn space(&mut self) -> Option<&mut [u8]> {
+        stream!(self, engine => engine.space(), None)
     }
 
     /// See [`stdio::Engine::receive`].

@@ -5,7 +5,7 @@ use core::time::Duration;
 /// Returns `first`, doubled `doublings` times but at most `longest`.
 ///
 /// At most 16 doublings count. Callers add a random part to the delay, so that clients that failed together do not retry
-/// together; see [`random`](crate::random).
+/// together; see the module `random`.
 pub fn exponential(first: Duration, longest: Duration, doublings: u32) -> Duration {
     first.saturating_mul(1 << doublings.min(16)).min(longest)
 }

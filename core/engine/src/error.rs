@@ -1,8 +1,7 @@
-//! What the other side did wrong, and what it said was wrong.
+//! [`RpcError`]: an error that the server reported. [`PeerError`]: a mistake in a message of the server.
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use crate::json::path::path_at;
 use crate::json::read::ReadError;
@@ -11,53 +10,56 @@ use crate::printable;
 use crate::text::excerpt;
 use crate::types::ElicitUrl;
 
-/// An error object that the server answered with (JSON-RPC 2.0, section 5.1).
+/// A JSON-RPC error object (JSON-RPC 2.0, section 5.1), which one side answers a request with.
 ///
-/// The standard codes are associated constants. Codes outside of them are the server's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The associated constants are the codes that JSON-RPC and MCP define. A server may use other codes.
+/// `Display` shows up to 4 KiB of the message and the start of the data, without control characters; the fields hold all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
 #[non_exhaustive]
 pub struct RpcError {
-    /// The error's code; 0 where the server sent none that is a whole number.
+    /// The code; 0 if the server sent no integer.
     pub code: i64,
-    /// What the server says happened; may be empty.
+    /// The description of the error; may be empty.
     pub message: String,
-    /// Whatever else the server sent along.
+    /// Additional information, in a format of the server's choice.
     pub data: Option<Json>,
 }
 
 impl RpcError {
-    /// The server could not parse what it was sent.
+    /// The message is not valid JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// What was sent is no request.
+    /// The message is not a valid request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// The server does not have the method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The method does not take these parameters; also: no such tool.
+    /// The parameters are invalid, or the tool does not exist.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// The server failed.
+    /// An internal error.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// There is no such resource (up to 2025-11-25; later revisions use [`RpcError::INVALID_PARAMS`] for it).
+    /// The resource does not exist. Revisions after 2025-11-25 use [`RpcError::INVALID_PARAMS`].
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// A header and the body disagree (2026-07-28, HTTP).
+    /// An HTTP header contradicts the body (2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// The request needs a client capability that was not declared (2026-07-28).
+    /// The request needs a capability that the client did not declare (2026-07-28).
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
-    /// The server does not speak the protocol version of the request (2026-07-28).
+    /// The server does not support the protocol version of the request (2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
-    /// A person has to visit an address first (2025-11-25): see [`RpcError::required_elicitations`].
+    /// The user has to visit a URL first (2025-11-25); see [`RpcError::required_elicitations`].
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
-    /// The person who uses the client does not want it: what clients answer to `sampling/createMessage` then.
+    /// The user rejected the request. Clients answer `sampling/createMessage` with it.
     pub const USER_REJECTED: i64 = -1;
 
-    /// An error as a scripted server would send it.
+    /// Creates an error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         RpcError { code, message: message.into(), data: None }
     }
 
-    /// The addresses that a person has to visit before the request that failed so can be sent again: of an error of the code
-    /// [`RpcError::URL_ELICITATION_REQUIRED`] (2025-11-25, client/elicitation, "URL Elicitation Required Error"). Empty for
-    /// all other errors.
+    /// Returns the URLs that the user has to visit before the request can succeed (2025-11-25, client/elicitation, "URL
+    /// Elicitation Required Error").
+    ///
+    /// Empty unless the code is [`RpcError::URL_ELICITATION_REQUIRED`].
     pub fn required_elicitations(&self) -> Vec<ElicitUrl> {
         if self.code != RpcError::URL_ELICITATION_REQUIRED {
             return Vec::new();
@@ -67,57 +69,54 @@ impl RpcError {
     }
 }
 
-/// How much of a server's message is shown. A stack trace fits; a message that fills a terminal does not.
-const SHOWN: usize = 4 * 1024;
+/// Maximum length of a server's message in an error, in bytes. A stack trace fits; a message that fills a terminal does not.
+const MAX_SHOWN: usize = 4 * 1024;
 
-impl fmt::Display for RpcError {
-    /// Bounded and printable; the whole message is in the field.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.message.as_str() {
-            "" => write!(f, "error {} without a message", self.code)?,
-            message if message.len() > SHOWN => {
-                let cut = (0..=SHOWN).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
-                write!(f, "{}… (code {})", printable(&message[..cut]), self.code)?;
-            }
-            message => write!(f, "{} (code {})", printable(message), self.code)?,
-        }
-        match &self.data {
-            Some(data) => write!(f, ": {}", excerpt(data.get().as_bytes())),
-            None => Ok(()),
-        }
+fn shown_message(message: &str, code: i64) -> String {
+    if message.is_empty() {
+        return alloc::format!("error {code} without a message");
     }
+    let cut = (0..=MAX_SHOWN.min(message.len())).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
+    let ellipsis = if cut < message.len() { "…" } else { "" };
+    alloc::format!("{}{ellipsis} (code {code})", printable(&message[..cut]))
 }
 
-impl core::error::Error for RpcError {}
+fn shown_data(data: Option<&Json>) -> String {
+    data.map(|data| alloc::format!(": {}", excerpt(data.get().as_bytes()))).unwrap_or_default()
+}
 
-/// A message of the server's that is not what the specification says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The error of a message from the server that does not follow the specification.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}{}, in: {excerpt}", shown_place(at))]
 #[non_exhaustive]
 pub struct PeerError {
-    /// What is wrong with it.
+    /// What is wrong with the message.
     pub kind: PeerErrorKind,
-    /// Where in the message, such as `result.tools`; empty where no one place is at fault.
+    /// The path of the invalid part, such as `result.tools`; empty if the message as a whole is invalid.
     pub at: String,
-    /// The beginning of the message, or what surrounds the place: bounded and printable.
+    /// The text around the invalid part, or the start of the message: at most 200 bytes, without control characters.
     pub excerpt: String,
 }
 
-/// The ways in which a message can be wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What can be wrong with a message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerErrorKind {
-    /// Its bytes are not UTF-8.
+    /// The bytes are not UTF-8.
+    #[error("not UTF-8")]
     NotUtf8,
-    /// It is not JSON, or not the JSON that this message must be. Says what was found and what was expected.
+    /// The text is not JSON, or a value has the wrong type. The text says what was expected and what was found.
+    #[error("{}", printable(.0))]
     Malformed(String),
-    /// It is longer than [`Config::max_message`](crate::Config::max_message) allows.
+    /// The message is too long.
+    #[error("longer than the limit of {limit} bytes")]
     TooLong {
-        /// The limit, in bytes.
+        /// The limit in bytes, [`Config::max_message`](crate::Config::max_message).
         limit: usize,
     },
 }
 
-/// How much of the message is quoted before the place that is wrong.
+/// Number of bytes quoted before the invalid part.
 const BEFORE: usize = 40;
 
 impl PeerError {
@@ -129,7 +128,7 @@ impl PeerError {
         PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
     }
 
-    /// An error of the decode, with its place named.
+    /// Converts an error of the reader, and names its place in the message.
     pub(crate) fn from_read(error: &ReadError, message: &[u8]) -> Self {
         PeerError {
             kind: PeerErrorKind::Malformed(error.reason().into()),
@@ -139,24 +138,13 @@ impl PeerError {
     }
 }
 
+/// Quotes the message from shortly before an offset on.
 fn around(message: &[u8], offset: usize) -> String {
     let start = offset.min(message.len()).saturating_sub(BEFORE);
     let quoted = excerpt(&message[start..]);
     if start == 0 { quoted } else { alloc::format!("…{}", quoted.trim_start_matches('\u{fffd}')) }
 }
 
-impl fmt::Display for PeerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            PeerErrorKind::NotUtf8 => f.write_str("not UTF-8")?,
-            PeerErrorKind::Malformed(what) => write!(f, "{}", printable(what))?,
-            PeerErrorKind::TooLong { limit } => write!(f, "longer than the limit of {limit} bytes")?,
-        }
-        if !self.at.is_empty() {
-            write!(f, " at `{}`", self.at)?;
-        }
-        write!(f, ", in: {}", self.excerpt)
-    }
+fn shown_place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { alloc::format!(" at `{at}`") }
 }
-
-impl core::error::Error for PeerError {}

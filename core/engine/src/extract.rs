@@ -6,6 +6,7 @@ use core::fmt;
 
 use serde::Serialize;
 
+use crate::printable;
 use crate::types::{CallToolResult, ContentBlock};
 
 /// The text of a tool result, with its origin.
@@ -95,19 +96,12 @@ pub struct ToolOutput {
 }
 
 /// The error of a tool that ran and reported a failure (`isError: true`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool failed: {}", printable(text))]
 pub struct ToolFailure {
     /// The text of the result; may be empty.
     pub text: String,
 }
-
-impl fmt::Display for ToolFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the tool failed: {}", crate::printable(&self.text))
-    }
-}
-
-impl core::error::Error for ToolFailure {}
 
 impl TryFrom<CallToolResult> for ToolOutput {
     type Error = ToolFailure;

@@ -1,5 +1,7 @@
-//! Custom headers from tool parameters: the `x-mcp-header` annotations of a tool's schema (2026-07-28,
-//! basic/transports/streamable-http, "Custom Headers from Tool Parameters"; server/tools, "x-mcp-header").
+//! Custom headers from tool parameters: the `x-mcp-header` annotations in a tool's input schema.
+//!
+//! Specification: basic/transports/streamable-http, "Custom Headers from Tool Parameters", and server/tools,
+//! "x-mcp-header".
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -13,47 +15,49 @@ use crate::types::{Listed, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// The most headers of one tool. 64: HTTP servers accept about a hundred headers in all.
+/// Maximum number of custom headers per tool. 64: HTTP servers accept about a hundred headers per request.
 const MAX_HEADERS: usize = 64;
 
-/// A parameter of a tool whose argument is also sent in a header.
+/// A tool parameter that the client also sends as an HTTP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderParam {
-    /// `Mcp-Param-` and the name that the schema gives.
+    /// Name of the header: `Mcp-Param-` followed by the value of the annotation.
     pub(crate) header: String,
-    /// The names of the properties that lead to the argument.
+    /// Names of the nested properties that lead to the argument, outermost first.
     pub(crate) path: Vec<String>,
 }
 
-/// Why the annotations of a schema are invalid.
+/// Reason why the annotations of a schema are invalid.
 type Reason = Cow<'static, str>;
 
-/// Reads the annotations of a tool's `inputSchema`.
+/// Returns the header parameters that a tool's `inputSchema` declares.
 ///
 /// # Errors
-/// If an annotation breaks the rules of the specification. Clients must reject the whole tool then.
+/// Returns the reason if an annotation violates the specification. The client must then reject the whole tool.
 pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     if !may_have_annotations(schema) {
         return Ok(Vec::new());
     }
-    let mut walk = Walk { path: Vec::new(), outside: 0, found: Vec::new(), reason: None };
+    let mut walk = SchemaWalk { path: Vec::new(), other_keywords: 0, found: Vec::new(), reason: None };
     let read = core::str::from_utf8(schema).map(|text| walk.schema(&mut Reader::new(text)));
     match walk.reason {
         Some(reason) => Err(reason),
-        // The reader of the tool reports a schema that is not JSON.
+        // Deserializing the tool reports a schema that is not JSON.
         None if !matches!(read, Ok(Ok(()))) => Ok(Vec::new()),
         None => Ok(walk.found),
     }
 }
 
-/// Whether a text may contain annotations. Most schemas have none, and are not parsed then. The keyword may be written with
-/// escapes.
+/// Returns whether a schema may contain annotations.
+///
+/// Most schemas contain none, and this fast test avoids parsing them. The keyword may be written with `\u` escapes.
 pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
 
-/// Rejects the tools whose `x-mcp-header` annotations are invalid (2026-07-28, basic/transports/streamable-http,
-/// "Schema Extension").
+/// Rejects the tools of a list whose `x-mcp-header` annotations are invalid.
+///
+/// Specification: basic/transports/streamable-http, "Schema Extension".
 pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
     tools.reject(|tool| {
         let reason = header_params(tool.input_schema.get().as_bytes()).err()?;
@@ -61,25 +65,26 @@ pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
     });
 }
 
-/// Whether a text can be the name of a header: a token (RFC 9110, section 5.6.2).
+/// Returns whether a text is a valid HTTP header name: a token (RFC 9110, section 5.6.2).
 pub(crate) fn is_token(name: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_tchar)
 }
 
-/// Finds the annotations in one pass over a schema. The reader bounds its depth.
-struct Walk {
-    /// The names of the properties that lead to the present schema.
+/// Collects the annotations of a schema in one pass. The reader limits the recursion depth.
+struct SchemaWalk {
+    /// Names of the nested properties that lead to the current schema.
     path: Vec<String>,
-    /// The number of keywords other than `properties`, such as `items`, `anyOf` or `$defs`, that lead there. No annotation may
-    /// stand below one.
-    outside: usize,
+    /// Number of enclosing keywords other than `properties`, such as `items`, `anyOf` or `$defs`.
+    ///
+    /// Annotations are valid only if it is 0.
+    other_keywords: usize,
     found: Vec<HeaderParam>,
     reason: Option<Reason>,
 }
 
-impl Walk {
-    /// Reads a schema, a list of schemas, or a value that is neither.
+impl SchemaWalk {
+    /// Visits a schema, an array of schemas, or a value without schemas.
     fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         match reader.next_byte() {
             Some(b'{') => self.object(reader),
@@ -99,25 +104,25 @@ impl Walk {
                 self.path.pop();
                 Ok(())
             }),
-            // These hold values, not schemas.
+            // These keywords contain values, not schemas.
             "default" | "const" | "enum" | "examples" | "required" => reader.skip(),
-            // In these the keys are names, not keywords.
+            // The keys of these objects are names, not keywords.
             "$defs" | "definitions" | "patternProperties" | "dependentSchemas" if reader.next_byte() == Some(b'{') => {
-                self.outside += 1;
+                self.other_keywords += 1;
                 reader.members(&mut |_, reader| self.schema(reader))?;
-                self.outside -= 1;
+                self.other_keywords -= 1;
                 Ok(())
             }
             _ => {
-                self.outside += 1;
+                self.other_keywords += 1;
                 self.schema(reader)?;
-                self.outside -= 1;
+                self.other_keywords -= 1;
                 Ok(())
             }
         })?;
         if let Some(name) = name {
-            match self.annotation(&name, types.as_deref().unwrap_or_default()) {
-                Ok(annotated) => self.found.push(annotated),
+            match self.header_param(&name, types.as_deref().unwrap_or_default()) {
+                Ok(param) => self.found.push(param),
                 Err(reason) => {
                     self.reason = Some(reason);
                     return Err(ReadError::new("an annotation that is invalid"));
@@ -127,8 +132,8 @@ impl Walk {
         Ok(())
     }
 
-    fn annotation(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
-        if self.outside > 0 || self.path.is_empty() {
+    fn header_param(&self, value: &str, types: &str) -> Result<HeaderParam, Reason> {
+        if self.other_keywords > 0 || self.path.is_empty() {
             return Err("an `x-mcp-header` stands where no chain of `properties` leads to".into());
         }
         let at = || crate::text::excerpt(self.path.join(".").as_bytes());
@@ -157,21 +162,23 @@ impl Walk {
     }
 }
 
-/// Whether a header can carry the values of a schema's `type`. The type may include `null`, which has no header.
+/// Returns whether a header can contain values of a schema's `type`.
+///
+/// The type may include `null`: the client sends no header for `null`.
 fn is_primitive(types: &[u8]) -> bool {
     let named = |json: &[u8], name: &str| match json {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,
         _ => false,
     };
-    let carried = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
+    let is_allowed = |json: &[u8]| ["string", "integer", "boolean"].iter().any(|name| named(json, name));
     if !scan::is_array(types) {
-        return carried(types);
+        return is_allowed(types);
     }
     let mut at = 0;
     let mut any = false;
     while let Some(element) = scan::next_element(types, &mut at) {
         let element = &types[element];
-        if carried(element) {
+        if is_allowed(element) {
             any = true;
         } else if !named(element, "null") {
             return false;
@@ -195,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_found_where_properties_lead() {
+    fn annotations_below_properties_are_found() {
         let schema = r#"{"type":"object","properties":{
             "region":{"type":"string","x-mcp-header":"Region"},
             "plain":{"type":"number"},
@@ -242,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_properties_may_lead_to_one() {
+    fn annotations_are_valid_only_below_properties() {
         let leaf = r#"{"type":"string","x-mcp-header":"R"}"#;
         for keyword in
             ["items", "not", "if", "then", "else", "additionalProperties", "contains", "propertyNames", "x-own"]
@@ -276,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_has_no_more_headers_than_a_server_takes() {
+    fn a_tool_has_at_most_64_headers() {
         let one = |n: usize| alloc::format!(r#""a{n}":{{"type":"string","x-mcp-header":"A{n}"}}"#);
         let of = |n: usize| {
             let all: Vec<String> = (0..n).map(one).collect();

@@ -1,28 +1,30 @@
 //! The client side of the [Model Context Protocol](https://modelcontextprotocol.io), as a pure engine.
 //!
-//! The engine does no I/O. An embedder hands it bytes and the time; it hands back bytes to send, events, and its next
-//! deadline. It waits for nothing, spawns nothing, reads no clock and no file, calls no code of the embedder's, and never
-//! panics on what a server sends. So one engine serves blocking programs, any async runtime, and a test that plays a day
-//! of traffic in a millisecond.
+//! The engine does no I/O. An embedder passes bytes and the time to the engine, and gets bytes to send, events, and the next
+//! deadline. The engine does not block, spawn threads, read a clock, open files, or call code of the embedder. It does not
+//! panic, whatever a server sends. So the same engine serves blocking programs, any async runtime, and tests that simulate a
+//! day of traffic in a millisecond.
 //!
 //! # The loop
 //!
-//! Six steps, in any order, until nothing is left to do:
+//! An adapter repeats these steps until [`Event::Closed`]:
 //!
-//! 1. write what [`transmit`](stdio::Engine::transmit) shows, and tell how much with [`transmitted`](stdio::Engine::transmitted);
-//! 2. read into [`space`](stdio::Engine::space), and tell how much with [`filled`](stdio::Engine::filled);
-//! 3. tell the end of the stream with [`receive_eof`](stdio::Engine::receive_eof);
-//! 4. take events from [`poll_event`](stdio::Engine::poll_event) until there is none;
-//! 5. wait for the stream, but not beyond [`poll_timeout`](stdio::Engine::poll_timeout);
-//! 6. when that has passed, call [`handle_timeout`](stdio::Engine::handle_timeout).
+//! 1. Write the bytes of [`transmit`](stdio::Engine::transmit), and report their number with
+//!    [`transmitted`](stdio::Engine::transmitted).
+//! 2. Read into the buffer of [`space`](stdio::Engine::space), and report the number of bytes with
+//!    [`filled`](stdio::Engine::filled). `None` means that the buffer is full: poll events first.
+//! 3. Report the end of the stream with [`receive_eof`](stdio::Engine::receive_eof).
+//! 4. Call [`poll_event`](stdio::Engine::poll_event) until it returns `None`.
+//! 5. Wait for the stream, but not longer than until [`poll_timeout`](stdio::Engine::poll_timeout).
+//! 6. When that time has come, call [`handle_timeout`](stdio::Engine::handle_timeout).
 //!
-//! Here the stream is a server of three lines:
+//! In this example, a function takes the place of the server:
 //!
 //! ```
 //! use mcpwire_core::stdio::Engine;
 //! use mcpwire_core::{CallTool, CallToolParams, Config, Event, Json, Negotiate, RequestOptions, Timestamp};
 //!
-//! /// Answers as a server would that offers one tool.
+//! /// Returns the response of a server with one tool.
 //! fn server(line: &str) -> Option<String> {
 //!     let request: serde_json::Value = serde_json::from_str(line).ok()?;
 //!     let id = request.get("id")?;
@@ -63,23 +65,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The map
+//! # Modules
 //!
-//! | where | what |
+//! | module | content |
 //! |---|---|
-//! | [`stdio`] | [`stdio::Engine`]: a session and the bytes of a stream |
-//! | `http` | the same for HTTP: a session and the exchanges that carry its messages (with the feature `http`) |
-//! | `session` | [`Session`]: handshake, requests and answers, deadlines, cancelling; on whole messages |
-//! | `rpc` | JSON-RPC: the first look at a message, the one pass that reads it, writing ours |
-//! | `frame` | lines in a buffer |
-//! | `types` | the protocol's data, [`Tool`] to [`ContentBlock`] |
-//! | `method` | [`Method`] and [`Notice`]: what can be asked and told |
-//! | `revisions` | what each revision of the protocol has, lacks and renames |
-//! | `extract` | from an answer to its text: [`Extracted`], [`ToolOutput`] |
-//! | [`shutdown`] | the ladder on which a process is ended |
-//! | `client` | what the clients of this workspace share: walk the pages of a list, find a tool, call it |
-//! | `cache` | answers that are kept for as long as they hold |
-//! | `ending` | when a stream is at its end |
+//! | [`stdio`] | [`stdio::Engine`]: a session over a byte stream |
+//! | `http` | `http::Engine`: a session over HTTP exchanges (with the feature `http`) |
+//! | `session` | [`Session`]: handshake, requests, deadlines and cancellation, on whole messages |
+//! | `rpc` | JSON-RPC: recognizes, decodes and writes messages |
+//! | `frame` | splits a byte stream into lines |
+//! | `types` | the protocol's data, such as [`Tool`] and [`ContentBlock`] |
+//! | `method` | [`Method`] and [`Notice`]: the requests and notifications of the protocol |
+//! | `revisions` | the methods and definitions that each revision of the protocol has |
+//! | `extract` | [`Extracted`] and [`ToolOutput`]: the text of a tool result |
+//! | [`shutdown`] | the steps that end a server process |
+//! | `client` | state machines that every client needs: they walk the pages of a list, list tools, and call a tool |
+//! | `cache` | a cache of results |
+//! | `ending` | the end of a byte stream |
 
 #![no_std]
 #![forbid(unsafe_code)]

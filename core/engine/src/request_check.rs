@@ -1,39 +1,31 @@
-//! Checks what a server may ask of a client, by the capabilities that the client declared.
+//! Checks requests of a server against the capabilities that the client declared.
 
 use alloc::string::String;
 
 use crate::error::RpcError;
-use crate::json::Json;
+use crate::json::{Json, scan};
 use crate::printable;
 use crate::types::{
-    ClientCapabilities, CreateMessageParams, ELICIT, FORM, LIST_ROOTS, SAMPLE, allows_mode, elicitation_mode,
+    ClientCapabilities, ELICIT, FORM, LIST_ROOTS, SAMPLE, allows_mode, check_messages, elicitation_mode,
 };
 
 impl ClientCapabilities {
-    /// Checks whether a server that was told these capabilities may send this request.
+    /// Checks whether a server may send this request to a client with these capabilities.
     ///
-    /// A method that is not of the protocol passes. Whether it is answered depends on
+    /// Methods that the protocol does not define pass. Whether they are answered depends on
     /// [`Config::answers`](crate::Config::answers).
     ///
     /// # Errors
-    /// The error to answer with: [`RpcError::METHOD_NOT_FOUND`] for a capability that was not declared,
-    /// [`RpcError::INVALID_PARAMS`] for an undeclared part of one (2025-11-25, client/elicitation and client/sampling, "Error
-    /// Handling").
+    /// The error to answer the request with: [`RpcError::METHOD_NOT_FOUND`] for an undeclared capability,
+    /// [`RpcError::INVALID_PARAMS`] for an undeclared part of a declared capability, or for an invalid conversation
+    /// (2025-11-25, client/elicitation and client/sampling, "Error Handling").
     pub fn allow(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
-        self.allow_declared(method, params)?;
-        match &self.sampling {
-            Some(declared) if method == SAMPLE => allow_sampling(declared, params),
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks all that can be checked without reading a whole conversation.
-    pub(crate) fn allow_declared(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
         match (method, &self.elicitation, &self.sampling, &self.roots) {
             (ELICIT, None, ..) => Err(undeclared("elicitation")),
             (SAMPLE, _, None, _) => Err(undeclared("sampling")),
             (LIST_ROOTS, .., None) => Err(undeclared("roots")),
             (ELICIT, Some(declared), ..) => allow_elicitation(declared, params),
+            (SAMPLE, _, Some(declared), _) => allow_sampling(declared, params),
             _ => Ok(()),
         }
     }
@@ -57,12 +49,21 @@ fn allow_elicitation(declared: &Json, params: Option<&Json>) -> Result<(), RpcEr
 }
 
 /// Checks a request to a language model: its tools, and the rules for a conversation with tools.
-pub(crate) fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
-    let params = params.and_then(|params| params.decode::<CreateMessageParams>().ok());
-    // Parameters that cannot be read are refused by the part that answers the request, which knows what is wrong.
-    let Some(params) = params else { return Ok(()) };
-    if params.has_tools() && declared.member_text("tools").is_none_or(|text| text == "null") {
+fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
+    // Parameters without messages are refused by the part that answers the request, which knows what is wrong.
+    let Some(params) = params.filter(|params| has_member(params, "messages")) else { return Ok(()) };
+    let has_choice = last_member(params, "toolChoice").is_some_and(|choice| choice.starts_with(b"{"));
+    if (has_member(params, "tools") || has_choice) && !has_member(declared, "tools") {
         return Err(invalid("this client has not declared `sampling.tools`"));
     }
-    params.check().map_err(invalid)
+    check_messages(last_member(params, "messages").unwrap_or_default()).map_err(invalid)
+}
+
+/// Returns whether an object has a member that is not `null`.
+fn has_member(object: &Json, name: &str) -> bool {
+    last_member(object, name).is_some_and(|text| text != b"null")
+}
+
+fn last_member<'a>(object: &'a Json, name: &str) -> Option<&'a [u8]> {
+    scan::last_member(object.get().as_bytes(), name)
 }

@@ -1,4 +1,4 @@
-//! [`Engine`]: a [`Session`] over a byte stream. Adapters drive it.
+//! [`Engine`]: a [`Session`] over a byte stream.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -36,10 +36,10 @@ impl Message for Line<'_> {
 impl Engine {
     /// Creates an engine that has not sent anything yet.
     pub fn new(config: Config) -> Self {
-        Engine::of(Session::new(config))
+        Engine::with_session(Session::new(config))
     }
 
-    fn of(session: Session) -> Self {
+    fn with_session(session: Session) -> Self {
         Engine {
             receive: Receive::new(session.config().max_message),
             session,
@@ -49,12 +49,15 @@ impl Engine {
         }
     }
 
-    /// Returns the buffer for the next read. If the buffer is empty, poll events before reading on.
-    pub fn space(&mut self) -> &mut [u8] {
+    /// Returns the buffer for the next read, or `None` if it is full: poll events before reading on.
+    ///
+    /// The buffer is never empty, so a read of 0 bytes always means the end of the stream. Once
+    /// [`poll_event`](Engine::poll_event) has returned `None`, there is space again.
+    pub fn space(&mut self) -> Option<&mut [u8]> {
         self.receive.space()
     }
 
-    /// Reports that `n` bytes were read into [`Engine::space`].
+    /// Reports that `n` bytes were read into the buffer that [`Engine::space`] returned.
     pub fn filled(&mut self, n: usize, now: Timestamp) {
         self.now = self.now.max(now);
         self.receive.filled(n);
@@ -66,11 +69,8 @@ impl Engine {
         self.now = self.now.max(now);
         let mut taken = 0;
         while taken < bytes.len() {
-            let space = self.receive.space();
+            let Some(space) = self.receive.space() else { break };
             let n = space.len().min(bytes.len() - taken);
-            if n == 0 {
-                break;
-            }
             space[..n].copy_from_slice(&bytes[taken..taken + n]);
             self.receive.filled(n);
             taken += n;
@@ -142,7 +142,7 @@ impl Engine {
         if self.is_idle() {
             self.session.release_buffers();
             self.receive.release_if_empty();
-            self.transmit.let_go();
+            self.transmit.release_if_empty();
         }
     }
 
@@ -167,7 +167,7 @@ impl Engine {
         self.session.close(Closed::ByClient);
     }
 
-    /// Ends the connection as [`Engine::close`] does, because this side cannot go on. Requests that wait end with the reason.
+    /// Closes the connection because of a local failure. All pending requests fail with the reason.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.transmit.clear();
         self.session.close(Closed::Failed(why));
@@ -179,7 +179,7 @@ impl Engine {
     /// `spent` is the time since the connection attempt began; it counts against the connect timeout.
     #[must_use]
     pub fn restarted(&mut self, spent: Duration) -> Engine {
-        Engine::of(self.session.restarted(spent))
+        Engine::with_session(self.session.restarted(spent))
     }
 
     /// Returns whether the connection is idle: no request is pending, and no bytes wait to be sent or parsed.

@@ -1,8 +1,7 @@
-//! The answer of a tool as a value (2026-07-28, server/tools, "Structured Content"): read into a type of the caller's, and held
-//! against the tool's own schema ("Output Schema").
+//! Structured content of tool results (2026-07-28, server/tools, "Structured Content"): decoding it into a type of the program, and
+//! checking it against the tool's output schema ("Output Schema").
 
 use alloc::string::String;
-use core::fmt;
 
 use serde::Deserialize;
 
@@ -13,7 +12,7 @@ use crate::text::excerpt;
 use crate::types::{CallToolResult, Tool};
 
 impl CallToolResult {
-    /// Decodes the structured content into a type of the caller's.
+    /// Decodes the structured content into a type of the program.
     ///
     /// ```
     /// use mcpwire_core::{CallToolResult, Json};
@@ -28,7 +27,8 @@ impl CallToolResult {
     /// ```
     ///
     /// # Errors
-    /// If the result has no structured content, which is so for most tools that failed, or if that is none of the type.
+    /// [`StructuredErrorKind::Absent`] if the result has no structured content, as most results of failed tools;
+    /// [`StructuredErrorKind::Mismatch`] if the content does not fit the type.
     pub fn structured<'a, T: Deserialize<'a>>(&'a self) -> Result<T, StructuredError> {
         let Some(content) = &self.structured_content else { return Err(self.unstructured()) };
         json::from_str(content.get()).map_err(|error| {
@@ -43,30 +43,34 @@ impl CallToolResult {
     }
 }
 
-/// Why the structured content of a result could not be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The error of structured content that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{kind}", prefix(tool))]
 #[non_exhaustive]
 pub struct StructuredError {
-    /// The tool, where it is known: empty if the error is of [`CallToolResult::structured`].
+    /// The name of the tool; empty if it is unknown, as in errors of [`CallToolResult::structured`].
     pub tool: String,
-    /// What is wrong.
+    /// What is wrong with the content.
     pub kind: StructuredErrorKind,
 }
 
 /// What can be wrong with structured content.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredErrorKind {
-    /// There is none.
+    /// The result has no structured content.
+    #[error("{} has no structured content; it says: {said}", if *failed { "the tool failed, and" } else { "the result" })]
     Absent {
-        /// The tool reported an error.
+        /// Whether the tool reported an error.
         failed: bool,
-        /// The beginning of what the tool said in its place, printable.
+        /// The start of the text of the result, without control characters.
         said: String,
     },
-    /// It is not of the type that it was to be read into. Says what was expected, where, and what stands there.
+    /// The content does not fit the requested type. The error says where, what was expected, and what was found.
+    #[error("the structured content is not what was expected: {0}")]
     Mismatch(PeerError),
-    /// The check against the tool's output schema failed.
+    /// The content does not match the tool's output schema, or the schema is invalid.
+    #[error("{0}")]
     Invalid(Invalid),
 }
 
@@ -75,93 +79,66 @@ impl StructuredError {
         StructuredError { tool: String::new(), kind }
     }
 
-    /// The same error, of this tool.
+    /// Adds the name of the tool to the error.
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = tool.into();
         self
     }
 }
 
-impl fmt::Display for StructuredError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.tool.is_empty() {
-            write!(f, "tool `{}`: ", printable(&self.tool))?;
-        }
-        match &self.kind {
-            StructuredErrorKind::Absent { failed: true, said } => {
-                write!(f, "the tool failed, and has no structured content; it says: {said}")
-            }
-            StructuredErrorKind::Absent { failed: false, said } => {
-                write!(f, "the result has no structured content; it says: {said}")
-            }
-            StructuredErrorKind::Mismatch(error) => {
-                write!(f, "the structured content is not what was expected: {error}")
-            }
-            StructuredErrorKind::Invalid(error) => error.fmt(f),
-        }
-    }
+fn prefix(tool: &str) -> String {
+    if tool.is_empty() { String::new() } else { alloc::format!("tool `{}`: ", printable(tool)) }
 }
 
-impl core::error::Error for StructuredError {}
-
-/// Holds JSON values against JSON Schemas. The library has none of its own: `mcpwire-jsonschema` is one.
+/// Checks JSON values against JSON Schemas. The crate `mcpwire-jsonschema` has an implementation.
 ///
-/// A schema without `$schema` is of the dialect 2020-12 (2026-07-28, basic, "JSON Schema Usage"). An implementation fetches
-/// nothing that a `$ref` names, and bounds what a schema may cost: both the schema and the value are the server's.
+/// A schema without `$schema` uses the dialect 2020-12 (2026-07-28, basic, "JSON Schema Usage"). Both the schema and the value
+/// come from the server, so an implementation must bound the cost of a check and must not fetch the targets of `$ref`.
 pub trait Validator {
-    /// Holds `value` against `schema`.
+    /// Checks `value` against `schema`.
     ///
     /// # Errors
-    /// What is wrong with either of them.
+    /// [`Invalid::Value`] if the value does not match, [`Invalid::Schema`] if the schema cannot be used.
     fn validate(&self, schema: &Json, value: &Json) -> Result<(), Invalid>;
 }
 
-/// What a [`Validator`] found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The reason why a [`Validator`] rejected a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Invalid {
-    /// The schema itself is no good, or asks for too much; nothing is known of the value.
+    /// The schema is invalid or too costly. The value was not checked.
+    #[error("the schema cannot be used: {}", bounded(reason))]
     Schema {
-        /// What is wrong with it.
+        /// What is wrong with the schema.
         reason: String,
     },
-    /// The value is not what the schema asks for.
+    /// The value does not match the schema.
+    #[error("the value does not fit its schema{}: {}", place(at), bounded(reason))]
     Value {
-        /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+        /// The JSON pointer (RFC 6901) of the part that does not match; empty if it is the whole value.
         at: String,
-        /// What is wrong there.
+        /// What is wrong with that part.
         reason: String,
     },
 }
 
-impl fmt::Display for Invalid {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Invalid::Schema { reason } => write!(f, "the schema cannot be used: {}", bounded(reason)),
-            Invalid::Value { at, reason } if at.is_empty() => {
-                write!(f, "the value does not fit its schema: {}", bounded(reason))
-            }
-            Invalid::Value { at, reason } => {
-                write!(f, "the value does not fit its schema at `{}`: {}", bounded(at), bounded(reason))
-            }
-        }
-    }
+fn place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { alloc::format!(" at `{}`", bounded(at)) }
 }
 
-impl core::error::Error for Invalid {}
-
-/// What a validator says may quote the value, which is the server's.
+/// Bounds and cleans the text of a validator, which may quote a value of the server.
 fn bounded(text: &str) -> String {
     excerpt(text.as_bytes())
 }
 
 impl Tool {
-    /// Whether a result is what the tool's output schema promises. A tool without such a schema promises nothing, and one
-    /// that failed owes nothing.
+    /// Checks the structured content of a result against the tool's output schema.
+    ///
+    /// A tool without an output schema, and a result of a failed call, always pass.
     ///
     /// # Errors
-    /// [`StructuredErrorKind::Absent`] if there is no structured content, [`StructuredErrorKind::Invalid`] if it does not
-    /// fit, or if the schema is no good. Neither concerns other tools, nor the text of this result.
+    /// [`StructuredErrorKind::Absent`] if there is no structured content; [`StructuredErrorKind::Invalid`] if it does not
+    /// match, or if the schema is invalid. The text of the result remains usable.
     pub fn check_output(&self, result: &CallToolResult, validator: &dyn Validator) -> Result<(), StructuredError> {
         let Some(schema) = self.output_schema.as_ref().filter(|_| !result.is_error) else { return Ok(()) };
         let Some(content) = &result.structured_content else {

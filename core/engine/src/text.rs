@@ -2,9 +2,13 @@
 
 use alloc::string::String;
 use core::fmt::{self, Write};
+use core::time::Duration;
 
 /// Maximum length of a quoted message in an error, in bytes: recognizable, and short enough for one log line.
 const MAX_EXCERPT: usize = 200;
+
+/// The UTF-8 byte order mark. Some servers write one before each message.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Wraps a text so that it displays without terminal control sequences.
 ///
@@ -122,6 +126,24 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     out
 }
 
+/// Displays a duration to the millisecond, such as `300 ms`, `1.5 s` or `30 s`.
+///
+/// The `Debug` of [`Duration`] is similar, but needs several times the code.
+pub(crate) struct Seconds(pub(crate) Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.as_secs(), self.0.subsec_millis()) {
+            (0, millis @ 1..) => write!(f, "{millis} ms"),
+            (seconds, 0) => write!(f, "{seconds} s"),
+            (seconds, millis) => {
+                let digits = alloc::format!("{seconds}.{millis:03}");
+                write!(f, "{} s", digits.trim_end_matches('0'))
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::string::ToString;
@@ -158,5 +180,21 @@ mod tests {
         let long = excerpt("ä".repeat(1000).as_bytes());
         assert!(long.len() <= MAX_EXCERPT + 3, "{}", long.len());
         assert!(long.ends_with("ä…"));
+    }
+
+    #[test]
+    fn durations_are_shown_to_the_millisecond() {
+        for (micros, shown) in [
+            (0, "0 s"),
+            (300, "0 s"),
+            (1_000, "1 ms"),
+            (300_999, "300 ms"),
+            (1_000_000, "1 s"),
+            (1_500_000, "1.5 s"),
+            (1_050_000, "1.05 s"),
+            (30_000_000, "30 s"),
+        ] {
+            assert_eq!(Seconds(Duration::from_micros(micros)).to_string(), shown);
+        }
     }
 }

@@ -1,60 +1,71 @@
-//! What can go wrong with HTTP.
+//! [`HttpError`]: why an HTTP exchange brought no answer.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::printable;
+use crate::text::{excerpt, printable};
 
-/// Why an exchange brought no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The error of an HTTP exchange that brought no answer to its request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The exchange itself failed: the adapter says how.
+    /// The adapter could not complete the exchange.
+    #[error("{0}")]
     Failed(Failure),
-    /// The server refused, and not in the protocol's words.
+    /// The server answered with an HTTP error and without a JSON-RPC error.
+    #[error("the server answered with HTTP {}{}", Status(*status), detail(excerpt))]
     Status {
-        /// The status, such as 503.
+        /// The HTTP status, such as 503.
         status: u16,
-        /// The beginning of the body, printable; empty if there was none.
+        /// The start of the body, without control characters; may be empty.
         excerpt: String,
     },
-    /// The server wants to know who asks (401), or does not allow it (403).
+    /// The server requires authorization (401) or denies access (403).
+    #[error("the server {} (HTTP {}){}{}", authorization(*status), Status(*status), challenge(challenges), detail(excerpt))]
     Unauthorized {
-        /// 401 or 403.
+        /// The HTTP status, 401 or 403.
         status: u16,
-        /// The values of `WWW-Authenticate`, as they came.
+        /// The values of the `WWW-Authenticate` headers, as received.
         challenges: Vec<String>,
-        /// The beginning of the body, printable.
+        /// The start of the body, without control characters.
         excerpt: String,
     },
-    /// The answer is neither JSON nor a stream of events: a page for people, mostly.
+    /// The response is neither JSON nor an event stream. It is usually an HTML page.
+    #[error(
+        "the server answered HTTP {status} with {} instead of JSON or an event stream; check the address{}",
+        content_type(found),
+        detail(excerpt)
+    )]
     ContentType {
-        /// The status, which was one of success.
+        /// The HTTP status, from 200 to 299.
         status: u16,
-        /// What it is instead.
+        /// The `Content-Type` of the response; may be empty.
         found: String,
-        /// The beginning of the body, printable.
+        /// The start of the body, without control characters.
         excerpt: String,
     },
-    /// The exchange ended well, and what it brought did not answer the request.
+    /// The response was complete but did not contain an answer to the request.
+    #[error("{}", no_answer(*status, *attempts))]
     NoAnswer {
-        /// The status.
+        /// The HTTP status.
         status: u16,
-        /// How many times in a row the stream was taken up again in vain.
+        /// Number of consecutive attempts to resume the stream, all of which failed.
         attempts: u32,
     },
-    /// The session that the request belonged to has ended on the server, and whether it was carried out is not known.
+    /// The server ended the session of the request. Whether it performed the request is unknown.
+    #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
-    /// The HTTP+SSE server names an endpoint that messages must not be sent to.
+    /// The HTTP+SSE server (2024-11-05) named a message endpoint on another origin.
+    #[error("the server names an endpoint on another origin, which is not allowed: {}", printable(uri))]
     Endpoint {
-        /// What it names, printable and bounded.
+        /// The URI that the server sent: the start of it, without control characters.
         uri: String,
     },
 }
 
 impl HttpError {
-    /// The status, where the server answered at all.
+    /// Returns the HTTP status, if the server responded.
     pub fn status(&self) -> Option<u16> {
         match self {
             HttpError::Status { status, .. }
@@ -65,7 +76,7 @@ impl HttpError {
         }
     }
 
-    /// Whether another way of opening the connection would meet with the same.
+    /// Returns whether any other way of opening the connection would fail too.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,
@@ -76,57 +87,31 @@ impl HttpError {
     }
 }
 
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quote = |f: &mut fmt::Formatter<'_>, excerpt: &str| match excerpt {
-            "" => Ok(()),
-            excerpt => write!(f, ": {excerpt}"),
-        };
-        match self {
-            HttpError::Failed(failure) => failure.fmt(f),
-            HttpError::Status { status, excerpt } => {
-                write!(f, "the server answered with HTTP {}", Status(*status))?;
-                quote(f, excerpt)
-            }
-            HttpError::Unauthorized { status, challenges, excerpt } => {
-                let what = if *status == 401 { "asks for authorization" } else { "does not allow it" };
-                write!(f, "the server {what} (HTTP {})", Status(*status))?;
-                if let Some(challenge) = challenges.first() {
-                    write!(f, ", {}", crate::text::excerpt(challenge.as_bytes()))?;
-                }
-                quote(f, excerpt)
-            }
-            HttpError::ContentType { status, found, excerpt } => {
-                let found = if found.is_empty() { "a body without a type" } else { found };
-                write!(
-                    f,
-                    "the server answered HTTP {status} with {} in place of JSON or an event stream; is the address right?",
-                    printable(found)
-                )?;
-                quote(f, excerpt)
-            }
-            HttpError::NoAnswer { status, attempts: 0 } => {
-                write!(f, "the server's response (HTTP {status}) ended without an answer")
-            }
-            HttpError::NoAnswer { attempts, .. } => {
-                write!(
-                    f,
-                    "the server's stream ended without an answer, and was taken up again {attempts} times in vain"
-                )
-            }
-            HttpError::SessionLost => {
-                f.write_str("the server has ended the session; the request may have been carried out")
-            }
-            HttpError::Endpoint { uri } => {
-                write!(f, "the server names an endpoint that is not on the same origin: {}", printable(uri))
-            }
-        }
+fn authorization(status: u16) -> &'static str {
+    if status == 401 { "asks for authorization" } else { "does not allow it" }
+}
+
+fn challenge(challenges: &[String]) -> String {
+    challenges.first().map(|challenge| alloc::format!(", {}", excerpt(challenge.as_bytes()))).unwrap_or_default()
+}
+
+fn content_type(found: &str) -> impl fmt::Display {
+    printable(if found.is_empty() { "a body without a type" } else { found })
+}
+
+fn no_answer(status: u16, attempts: u32) -> String {
+    match attempts {
+        0 => alloc::format!("the server's response (HTTP {status}) ended without an answer"),
+        _ => alloc::format!("the server's stream ended without an answer, and {attempts} attempts to resume it failed"),
     }
 }
 
-impl core::error::Error for HttpError {}
+/// Returns a detail with a colon before it, if there is one.
+fn detail(text: &str) -> String {
+    if text.is_empty() { String::new() } else { alloc::format!(": {text}") }
+}
 
-/// A status with its usual name, where it is one that people meet.
+/// Displays an HTTP status with its name, if it is a frequent one.
 struct Status(u16);
 
 impl fmt::Display for Status {
@@ -151,56 +136,44 @@ impl fmt::Display for Status {
     }
 }
 
-/// How an exchange failed, as the adapter that carried it out tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The error of an HTTP exchange that the adapter could not complete.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}{}", self::detail(&excerpt(detail.as_bytes())))]
 #[non_exhaustive]
 pub struct Failure {
-    /// In which way.
+    /// What failed.
     pub kind: FailureKind,
-    /// What the HTTP client says.
+    /// The message of the HTTP client.
     pub detail: String,
 }
 
-/// The ways in which an exchange can fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The stage at which an HTTP exchange failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// No connection came about: nothing of the request reached the server.
+    /// No connection could be opened. Nothing of the request reached the server.
+    #[error("the server cannot be reached")]
     Unreachable,
-    /// The server's certificate, or what it says in the TLS handshake, is no good.
+    /// The TLS handshake failed, for example because of an invalid certificate.
+    #[error("the TLS handshake with the server failed")]
     Tls,
-    /// The connection was lost after the request had been sent in part or whole.
+    /// The connection was lost after at least a part of the request was sent.
+    #[error("the connection to the server was lost")]
     Broken,
-    /// What came is not HTTP, or more of it than the adapter takes.
+    /// The response is not valid HTTP, or exceeds a limit of the adapter.
+    #[error("the server's response is not what HTTP allows")]
     Invalid,
-    /// A redirect that must not be followed.
+    /// The server sent a redirect that the adapter must not follow.
+    #[error("the server sent a redirect that is not allowed")]
     Redirect,
-    /// This side made no request of it: there is no token for it, or the like.
+    /// The adapter did not send the request, for example because no token is available.
+    #[error("the request was not made")]
     NotMade,
 }
 
 impl Failure {
-    /// A failure, in the HTTP client's words.
+    /// Creates a failure with the message of the HTTP client.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Failure { kind, detail: detail.into() }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            FailureKind::Unreachable => "the server cannot be reached",
-            FailureKind::Tls => "no secure connection to the server came about",
-            FailureKind::Broken => "the connection to the server was lost",
-            FailureKind::Invalid => "the server's response is not what HTTP allows",
-            FailureKind::NotMade => "the request was not made",
-            FailureKind::Redirect => "the server redirects to where requests must not go",
-        })?;
-        match self.detail.as_str() {
-            "" => Ok(()),
-            detail => write!(f, ": {}", crate::text::excerpt(detail.as_bytes())),
-        }
-    }
-}
-
-impl core::error::Error for Failure {}

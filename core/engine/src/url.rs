@@ -31,7 +31,7 @@ impl<'a> Url<'a> {
 
     /// Splits the authority, without user and password. The port keeps its colon.
     fn host_and_port(&self) -> (&'a str, &'a str) {
-        // What stands before the last `@` is a name and a password, and often meant to be taken for the host.
+        // Attackers put a trusted name before the last `@`, where it is only a user name.
         let host = self.authority.rsplit('@').next().unwrap_or_default();
         let end = match host.strip_prefix('[') {
             Some(inside) => inside.find(']').map_or(host.len(), |at| at + 2),
@@ -47,7 +47,7 @@ impl<'a> Url<'a> {
         self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
     }
 
-    /// Returns what requests are sent to: the host and the port. `None` if there is no host, or no such port.
+    /// Returns the host and the port to connect to, or `None` if the host is missing or the port is not a number.
     fn endpoint(&self) -> Option<(&'a str, u16)> {
         let (host, port) = self.host_and_port();
         let default = if self.scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
@@ -71,8 +71,10 @@ pub(crate) fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-/// Whether requests can be sent to a URL: absolute, `http` or `https`, without user and password, and without characters that
-/// cannot stand in the first line of a request.
+/// Returns whether requests can be sent to a URL.
+///
+/// The URL must be absolute, `http` or `https`, without user and password, and without characters that are invalid in the
+/// first line of a request.
 #[cfg(feature = "http")]
 pub(crate) fn is_address(url: &str) -> bool {
     let is_plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');
@@ -80,7 +82,7 @@ pub(crate) fn is_address(url: &str) -> bool {
         && Url::split(url).is_some_and(|url| url.is_http() && !url.authority.contains('@') && url.endpoint().is_some())
 }
 
-/// Whether two URLs have scheme, host and port in common (RFC 6454).
+/// Returns whether two URLs have the same scheme, host and port (RFC 6454).
 #[cfg(feature = "http")]
 pub(crate) fn same_origin(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };
@@ -91,8 +93,9 @@ pub(crate) fn same_origin(one: &str, other: &str) -> bool {
     same_host && one.is_http() && one.scheme.eq_ignore_ascii_case(other.scheme)
 }
 
-/// Resolves a reference in a document at `base` (RFC 3986, section 5.2), without its fragment. Returns `None` if requests cannot be
-/// sent to one of them.
+/// Resolves a reference against the URL `base` (RFC 3986, section 5.2), and drops its fragment.
+///
+/// Returns `None` if `base` is not an HTTP URL, or if requests cannot be sent to the result.
 #[cfg(feature = "http")]
 pub(crate) fn resolve(base: &str, reference: &str) -> Option<String> {
     let base = Url::split(base).filter(Url::is_http)?;
@@ -124,7 +127,7 @@ fn has_scheme(reference: &str) -> bool {
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Removes `.` and `..` from a path (RFC 3986, section 5.2.4). The query stays.
+/// Resolves `.` and `..` in the path of a request target (RFC 3986, section 5.2.4), and keeps the query.
 #[cfg(feature = "http")]
 fn without_dots(target: &str) -> String {
     let (path, query) = match target.find('?') {
@@ -194,7 +197,7 @@ mod tests {
         ] {
             assert_eq!(same_origin(one, other), same, "{one} {other}");
         }
-        assert!(!is_address("http://host\\@evil/"), "what is read in two ways is no address");
+        assert!(!is_address("http://host\\@evil/"), "browsers and RFC 3986 read it differently");
         assert!(is_address("http://localhost:1234") && is_address("https://a.b/c?d"));
         assert!(!is_address("http://[::1]x:80/") && !is_address("http://a:1:2/"));
         for bad in ["", "host/a", "http://", "http://:80/", "http://a:x/", "http://a:99999/", "ws://a/"] {

@@ -1,4 +1,4 @@
-//! Errors for users: a code, a message and the field at fault.
+//! Errors for users: a code, a message and the configuration field that caused the error.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::id::ServerId;
 use mcpwire_core::printable;
 
-/// The category of an error. The set is fixed; the wire format is upper case (`NOT_FOUND`).
+/// The category of an error. The set is fixed. The wire format is upper case: `NOT_FOUND`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
@@ -37,7 +37,7 @@ impl ErrorCode {
         ErrorCode::NetworkError,
     ];
 
-    /// Returns the code as on the wire, as in `NOT_FOUND`.
+    /// Returns the code in the wire format, such as `NOT_FOUND`.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorCode::NotFound => "NOT_FOUND",
@@ -55,7 +55,9 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// An error for the user, serialized as `{"code", "message", "field"}`. All three strings are always present.
+/// An error to show to the user, serialized as `{"code", "message", "field"}`.
+///
+/// All three members are always present and are strings.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -75,18 +77,19 @@ pub struct ErrorContract {
     pub code: ErrorCode,
     /// The message for the user. Contains no secret values.
     pub message: String,
-    /// Path of the configuration field at fault, as in `env_vars.GITHUB_TOKEN`. Empty if no field is at fault.
+    /// Path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`. Empty if no field caused
+    /// it.
     #[serde(default)]
     pub field: String,
 }
 
 impl ErrorContract {
-    /// Creates an error without a field.
+    /// Creates an error that no configuration field caused.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         ErrorContract { code, message: message.into(), field: String::new() }
     }
 
-    /// Sets the field at fault.
+    /// Sets the configuration field that caused the error.
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = field.into();
         self
@@ -122,7 +125,7 @@ impl ErrorContract {
         ErrorContract::not_found("mcp_id", alloc::format!("MCP not found: {id}"))
     }
 
-    /// Creates the error for a tool that no server offers or that is filtered out.
+    /// Creates the error for a tool that no server offers, or that a [`Filter`](crate::Filter) excludes.
     pub fn unknown_tool(name: &str) -> Self {
         ErrorContract::not_found("tool_name", alloc::format!("Tool not found: {name}"))
     }
@@ -133,16 +136,17 @@ impl ErrorContract {
     }
 }
 
-/// Returns the field at fault for the end of a message; empty if no field is at fault.
+/// Returns the field in parentheses for the end of a message. Empty if there is no field.
 fn in_parentheses(field: &str) -> String {
     if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
 
-/// What has to happen before a retry can succeed.
+/// The condition under which a retry can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// A retry is pointless until the configuration or the machine changes, as for a missing package.
+    /// Do not retry: the failure persists until the configuration or the machine changes. An example is a missing
+    /// package.
     Never,
     /// Retry after a delay.
     Backoff,
@@ -161,13 +165,13 @@ impl Retry {
     }
 }
 
-/// A failure of a server: the error to show, and when to retry.
+/// A failure of a server: the error to show, and the condition for a retry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
     /// The error for the user.
     pub error: ErrorContract,
-    /// What has to happen before a retry can succeed.
+    /// The condition under which a retry can succeed.
     pub retry: Retry,
 }
 
@@ -177,8 +181,7 @@ impl Failure {
         Failure { error, retry }
     }
 
-    /// Creates the failure for required configuration values that are missing. `names` are variable names, never
-    /// values.
+    /// Creates the failure for missing configuration values. `names` are names of variables, never their values.
     pub fn missing_credentials<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut message = Cow::Borrowed("Missing required credentials");
         let mut field = String::new();
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_credentials_are_named() {
         let failure = Failure::missing_credentials(["A_TOKEN", "B_KEY"]);
         assert_eq!(failure.error.field, "env_vars.A_TOKEN");
         assert_eq!(failure.error.message, "Missing required credentials: A_TOKEN, B_KEY");

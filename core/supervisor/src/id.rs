@@ -1,4 +1,4 @@
-//! Permanent identifiers of servers.
+//! Permanent identifiers of configured servers.
 
 use alloc::string::String;
 use core::fmt;
@@ -6,10 +6,10 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Identifies a configured server by a UUID, which stays the same when the server is renamed.
+/// The permanent identifier of a configured server: a UUID that stays the same when the server is renamed.
 ///
-/// The id becomes part of file names, so parsing is strict: 32 hexadecimal digits, with the four hyphens of a UUID or
-/// none.
+/// The id becomes part of file names, so parsing is strict: it accepts only 32 hexadecimal digits, with or without the
+/// four hyphens of a UUID.
 ///
 /// ```
 /// use mcpwire_supervisor::ServerId;
@@ -24,12 +24,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct ServerId(u128);
 
 impl ServerId {
-    /// Creates an id from 128 bits, most significant bit first in the text form.
+    /// Creates an id from 128 bits. The most significant bit comes first in the text form.
     pub const fn from_u128(bits: u128) -> Self {
         ServerId(bits)
     }
 
-    /// Creates a version 4 UUID from random bits.
+    /// Creates a random (version 4) UUID from random bits. Six of the 128 bits are fixed by the format.
     pub const fn from_random(bits: u128) -> Self {
         ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
     }
@@ -96,9 +96,9 @@ impl<'de> Deserialize<'de> for ServerId {
     }
 }
 
-/// The error of parsing an invalid [`ServerId`].
+/// The error for a text that is not a valid [`ServerId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an id is a UUID: 32 hexadecimal digits, with hyphens or without")]
+#[error("invalid server id: expected a UUID of 32 hexadecimal digits, with or without hyphens")]
 pub struct InvalidServerId(());
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn random_ids_say_that_they_are() {
+    fn random_ids_are_version_4_uuids() {
         let id = ServerId::from_random(u128::MAX).to_string();
         assert_eq!(id, "ffffffff-ffff-4fff-bfff-ffffffffffff");
         assert_eq!(ServerId::from_random(0).to_string(), "00000000-0000-4000-8000-000000000000");

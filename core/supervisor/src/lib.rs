@@ -1,7 +1,7 @@
-//! Runs many MCP servers: lifecycles, restarts, a common tool catalogue, and errors for users.
+//! Manages many MCP servers: lifecycles, restarts, a common tool catalogue, and error messages for users.
 //!
 //! The crate performs no I/O: it starts no process, writes no file and reads no clock. The embedder performs the
-//! effects that the state machines request, and reports the outcome as events.
+//! effects that the state machines request, and reports their outcomes as events.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -8,7 +8,8 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 
 /// Maximum size of a tool result.
 ///
-/// Longer results are truncated with a note in the text, so that the model does not take them for complete.
+/// Longer results are truncated, with a note in the text, so that the language model does not mistake them for complete
+/// results.
 ///
 /// ```
 /// use mcpwire_supervisor::ResultLimits;
@@ -25,9 +26,9 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// Maximum total size of text, base64 and JSON, in bytes. 1 MiB by default.
+    /// Maximum total size of text, base64 data and JSON, in bytes. `None` means no limit. 1 MiB by default.
     pub bytes: Option<usize>,
-    /// Maximum number of tokens of the text, by [`estimate_tokens`]. No limit by default.
+    /// Maximum number of tokens of the text, as [`estimate_tokens`] counts them. `None`, the default, means no limit.
     pub tokens: Option<usize>,
 }
 
@@ -37,23 +38,23 @@ impl Default for ResultLimits {
     }
 }
 
-/// Reports that a result was truncated.
+/// The report of a truncated result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Truncation {
-    /// Original size, in bytes.
+    /// Size before the truncation, in bytes.
     pub bytes: usize,
-    /// Size after truncation including the note, in bytes.
+    /// Size after the truncation, in bytes, including the note.
     pub kept: usize,
 }
 
-/// Maximum length of the truncation note, in bytes. A smaller limit leaves only the note.
+/// Maximum length of the truncation note, in bytes. If a limit is smaller, the result consists only of the note.
 const NOTE_LEN: usize = 64;
 
 /// Estimates the number of language model tokens in a text.
 ///
-/// Counts one token for four ASCII characters and one for each other character. Most languages need fewer tokens;
-/// random data needs more.
+/// The estimate is one token per four ASCII characters, plus one per other character. Most texts have fewer tokens;
+/// random data has more.
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
@@ -62,28 +63,28 @@ pub fn estimate_tokens(text: &str) -> usize {
 impl ResultLimits {
     /// Truncates a result in place. Returns `None` if the result is within the limits.
     ///
-    /// Text is cut at a character boundary. Other blocks that do not fit are replaced by a note. Structured content
-    /// that does not fit is dropped entirely, because half of it would be invalid JSON.
+    /// Text is truncated at a character boundary. A note replaces any other block that does not fit. Structured content
+    /// that does not fit is removed completely, because a part of it would be invalid JSON.
     pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);
-        let over = self.bytes.is_some_and(|most| before > most);
-        if !over && self.tokens.is_none_or(|most| tokens(result) <= most) {
+        let exceeds_bytes = self.bytes.is_some_and(|max| before > max);
+        if !exceeds_bytes && self.tokens.is_none_or(|max| tokens(result) <= max) {
             return None;
         }
-        if let Some(whole) = result.without_content.take() {
+        if let Some(raw) = result.without_content.take() {
             // The result has no content blocks. Its raw JSON is kept as truncated text.
-            let text = truncate_with_note(whole.get(), self.bytes, self.tokens);
+            let text = truncate_with_note(raw.get(), self.bytes, self.tokens);
             result.content.push(text_block(text));
             result.structured_content = None;
             result.meta = None;
             result.extra = Extra::default();
             return Some(Truncation { bytes: before, kept: size(result) });
         }
-        let mut left_out = None;
-        if let Some(most) = self.bytes {
-            left_out = drop_large_fields(result, most / 2);
+        let mut dropped = None;
+        if let Some(max) = self.bytes {
+            dropped = drop_large_fields(result, max / 2);
         }
-        let mut bytes = self.bytes.map(|most| most.saturating_sub(size_beside_content(result)));
+        let mut bytes = self.bytes.map(|max| max.saturating_sub(size_beside_content(result)));
         let mut tokens = self.tokens;
         let mut cut = false;
         result.content.retain_mut(|block| {
@@ -106,36 +107,36 @@ impl ResultLimits {
             *block = text_block(text);
             true
         });
-        if let (false, Some(len)) = (cut, left_out) {
+        if let (false, Some(len)) = (cut, dropped) {
             let text = format!("[truncated: structured content of {len} bytes is left out]");
             result.content.push(text_block(text));
         }
         Some(Truncation { bytes: before, kept: size(result) })
     }
 
-    /// Truncates a text to the limits. Returns a text within the limits unchanged.
+    /// Truncates a text to the limits, with a note. Returns a text within the limits unchanged.
     pub fn cut_text(&self, text: String) -> String {
-        let fits = self.bytes.is_none_or(|most| text.len() <= most)
-            && self.tokens.is_none_or(|most| estimate_tokens(&text) <= most);
+        let fits = self.bytes.is_none_or(|max| text.len() <= max)
+            && self.tokens.is_none_or(|max| estimate_tokens(&text) <= max);
         if fits { text } else { truncate_with_note(&text, self.bytes, self.tokens) }
     }
 }
 
 /// Returns the start of a text and a truncation note.
 fn truncate_with_note(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
-    let mut end = bytes.map_or(text.len(), |most| most.saturating_sub(NOTE_LEN).min(text.len()));
+    let mut end = bytes.map_or(text.len(), |max| max.saturating_sub(NOTE_LEN).min(text.len()));
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    if let Some(most) = tokens {
-        end = end.min(token_prefix_len(text, most.saturating_sub(NOTE_LEN / 4)));
+    if let Some(max) = tokens {
+        end = end.min(token_prefix_len(text, max.saturating_sub(NOTE_LEN / 4)));
     }
     let left_out = text.len() - end;
     format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
 }
 
-/// Returns the length of the longest prefix with at most `most` tokens, in bytes.
-fn token_prefix_len(text: &str, most: usize) -> usize {
+/// Returns the length of the longest prefix with at most `max` tokens, in bytes.
+fn token_prefix_len(text: &str, max: usize) -> usize {
     let (mut ascii, mut other) = (0_usize, 0_usize);
     for (at, c) in text.char_indices() {
         if c.is_ascii() {
@@ -143,7 +144,7 @@ fn token_prefix_len(text: &str, most: usize) -> usize {
         } else {
             other += 1;
         }
-        if ascii.div_ceil(4) + other > most {
+        if ascii.div_ceil(4) + other > max {
             return at;
         }
     }
@@ -154,14 +155,17 @@ fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Drops the fields other than `content` if they exceed `most` bytes. Returns the size of dropped structured content.
-fn drop_large_fields(result: &mut CallToolResult, most: usize) -> Option<usize> {
-    if size_beside_content(result) <= most {
+/// Drops metadata and unknown fields, then structured content, until the fields other than `content` have at most `max`
+/// bytes.
+///
+/// Returns the size of the dropped structured content.
+fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {
+    if size_beside_content(result) <= max {
         return None;
     }
     result.meta = None;
     result.extra = Extra::default();
-    if size_beside_content(result) <= most {
+    if size_beside_content(result) <= max {
         return None;
     }
     result.structured_content.take().map(|json| json.get().len())
@@ -183,12 +187,12 @@ fn block_size(block: &ContentBlock) -> usize {
 fn size(result: &CallToolResult) -> usize {
     match &result.without_content {
         // The raw JSON already includes all other fields.
-        Some(whole) => whole.get().len(),
+        Some(raw) => raw.get().len(),
         None => size_beside_content(result) + result.content.iter().map(block_size).sum::<usize>(),
     }
 }
 
 fn tokens(result: &CallToolResult) -> usize {
-    let whole = result.without_content.as_ref().map_or(0, |json| estimate_tokens(json.get()));
-    whole + result.content.iter().filter_map(ContentBlock::as_text).map(estimate_tokens).sum::<usize>()
+    let raw = result.without_content.as_ref().map_or(0, |json| estimate_tokens(json.get()));
+    raw + result.content.iter().filter_map(ContentBlock::as_text).map(estimate_tokens).sum::<usize>()
 }

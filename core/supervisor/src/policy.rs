@@ -14,7 +14,7 @@ pub enum PackageKind {
     Docker,
     /// A local program.
     Binary,
-    /// A server reached over HTTP; no process is started.
+    /// A server reached over HTTP. No process is started.
     Http,
 }
 
@@ -24,7 +24,7 @@ impl PackageKind {
         matches!(self, PackageKind::Npm | PackageKind::Pypi | PackageKind::Docker)
     }
 
-    /// Returns the program that runs the package; `None` for local programs and HTTP.
+    /// Returns the program that runs the package, such as `npx`. `None` for local programs and HTTP.
     pub const fn runner(self) -> Option<&'static str> {
         match self {
             PackageKind::Npm => Some("npx"),
@@ -35,11 +35,11 @@ impl PackageKind {
     }
 }
 
-/// When to restart a server automatically.
+/// When to restart a failed server automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Restart {
-    /// Restart after a temporary failure, within [`Budget`].
+    /// Restart after a temporary failure, within the [`Budget`].
     #[default]
     OnFailure,
     /// Never restart automatically.
@@ -49,13 +49,13 @@ pub enum Restart {
 /// Limits the number of automatic restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Number of restarts within [`within`](Self::within) that counts as a crash loop. 5 by default.
+    /// Number of restarts within the time [`within`](Self::within) that counts as a crash loop. 5 by default.
     pub restarts: u32,
-    /// Length of the sliding window. 120 s by default.
+    /// Length of the sliding time window for `restarts`. 120 s by default.
     pub within: Duration,
     /// Maximum number of consecutive attempts that end before [`Policy::stable_after`]. 10 by default.
     ///
-    /// It stops a server that fails too slowly for the other limit.
+    /// This limit stops a server whose failures are too slow for `restarts`.
     pub attempts: u32,
 }
 
@@ -65,14 +65,15 @@ impl Default for Budget {
     }
 }
 
-/// Health probes, which detect a server that no longer responds.
+/// Settings of health probes, which detect a server that no longer responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Silence after which a probe is sent; `None`, the default, sends none.
+    /// Time without messages after which a probe is sent. `None`, the default, sends no probes.
     ///
-    /// A process reports its exit. A dead HTTP server shows only by its silence.
+    /// Local servers need no probes, because the exit of their process is reported. A dead HTTP server only stops
+    /// answering.
     pub every: Option<Duration>,
-    /// Timeout of a probe. 10 s by default.
+    /// Time to wait for the answer to a probe. 10 s by default.
     pub answer_within: Duration,
     /// Number of consecutive unanswered probes after which the connection is closed. 3 by default.
     pub misses: u32,
@@ -99,43 +100,45 @@ impl Default for Health {
 pub struct Policy {
     /// The kind of package that the server runs from.
     pub kind: PackageKind,
-    /// Timeout from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. Default: 30 s.
+    /// Timeout from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. 30 s by
+    /// default.
     pub launch_timeout: Duration,
-    /// Timeout of the version negotiation. Default: 60 s.
+    /// Timeout of the version negotiation, once it has succeeded before. 60 s by default.
     pub negotiate_timeout: Duration,
-    /// Timeout of the negotiation until it succeeds once, when the package may have to be downloaded.
+    /// Timeout of the version negotiation until it succeeds for the first time. By default 180 s for downloaded
+    /// packages, otherwise 60 s.
     ///
-    /// Cutting the first attempt short would discard the download. 180 s for downloaded packages, otherwise 60 s.
+    /// The first attempt may have to download the package. A shorter timeout would discard the partial download.
     pub first_start_timeout: Duration,
-    /// Timeout of loading the complete tool list. Default: 30 s.
+    /// Timeout of loading the complete tool list. 30 s by default.
     pub list_timeout: Duration,
-    /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). Default: 7 s, one second more
-    /// than [`Ladder`](mcpwire_core::shutdown::Ladder) takes.
+    /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). 7 s by default, one
+    /// second more than the [shutdown sequence](mcpwire_core::shutdown::Ladder) takes.
     pub stop_timeout: Duration,
     /// When to restart the server automatically.
     pub restart: Restart,
-    /// How many automatic restarts are allowed.
+    /// Maximum number of automatic restarts.
     pub budget: Budget,
-    /// Delay before the first restart. It doubles with each attempt and varies randomly by 20 %. Default: 1 s.
+    /// Delay before the first restart. 1 s by default. The delay doubles with each attempt and varies randomly by 20 %.
     pub first_backoff: Duration,
-    /// Maximum delay between restarts. Default: 30 s.
+    /// Maximum delay before a restart. 30 s by default.
     pub longest_backoff: Duration,
-    /// Running time after which a server counts as recovered and the attempts start from zero. Default: 60 s.
+    /// Time that a server must run before its failed attempts are forgotten. 60 s by default.
     pub stable_after: Duration,
     /// Whether the server starts only when one of its tools is called, and stops when idle. Off by default.
     pub lazy: bool,
-    /// Time without calls after which a lazy server is stopped. Default: 300 s.
+    /// Time without calls after which a lazy server is stopped. 300 s by default.
     pub idle_after: Duration,
-    /// Maximum time that a call waits for a starting server. 0, the default, fails the call at once.
+    /// Maximum time that a call waits for a server that is starting. 0, the default, fails such a call at once.
     ///
-    /// Calls to a sleeping lazy server always wait.
+    /// A call to a sleeping lazy server always waits.
     pub call_wait_start: Duration,
-    /// Detection of a server that no longer responds.
+    /// Health probes: detection of a server that no longer responds.
     pub health: Health,
-    /// Delay between the first change notification and the refresh of the tool list, to merge a burst of notifications.
-    /// Default: 100 ms.
+    /// Delay between a change notification and the refresh of the tool list, so that one refresh covers a burst of
+    /// notifications. 100 ms by default.
     pub refresh_delay: Duration,
-    /// Minimum time between two requests for the tool list. Default: 1 s.
+    /// Minimum time between two requests for the tool list. 1 s by default.
     pub refresh_interval: Duration,
 }
 

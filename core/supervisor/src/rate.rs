@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::ErrorContract;
 use mcpwire_core::Timestamp;
 
-/// Upper limit of [`Rate::calls`], because each call within the window is stored.
+/// Upper limit of [`Rate::calls`]. The limiter stores each call within the window, so the limit bounds its memory.
 const MAX_CALLS: u32 = 10_000;
 
 /// A rate limit: a number of calls per time window.
@@ -25,7 +25,7 @@ impl Default for Rate {
     }
 }
 
-/// Enforces a [`Rate`] over a sliding window.
+/// Enforces a [`Rate`] over a sliding time window.
 ///
 /// ```
 /// use core::time::Duration;
@@ -52,7 +52,7 @@ pub struct RateLimiter {
 pub struct TooManyCalls {
     /// The rate limit.
     pub rate: Rate,
-    /// Time until the next call is admitted.
+    /// Time until the limiter admits the next call.
     pub retry_after: Duration,
 }
 
@@ -69,12 +69,12 @@ fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> ErrorCo
 }
 
 impl RateLimiter {
-    /// Creates a rate limiter; `None` admits every call.
+    /// Creates a rate limiter. `None` admits every call.
     pub fn new(rate: Option<Rate>) -> Self {
         RateLimiter { rate, admitted: VecDeque::new() }
     }
 
-    /// Changes the limit. Calls admitted earlier still count.
+    /// Changes the limit. Calls admitted under the old limit still count.
     pub fn set(&mut self, rate: Option<Rate>) {
         self.rate = rate;
         if rate.is_none() {
@@ -82,19 +82,19 @@ impl RateLimiter {
         }
     }
 
-    /// Admits a call, or fails with the time to wait.
+    /// Admits and counts a call, or fails with the time to wait.
     pub fn take(&mut self, now: Timestamp) -> Result<(), TooManyCalls> {
         let Some(rate) = self.rate else { return Ok(()) };
         while self.admitted.front().is_some_and(|at| now.duration_since(*at) >= rate.per) {
             self.admitted.pop_front();
         }
-        let most = rate.calls.min(MAX_CALLS) as usize;
-        if self.admitted.len() < most {
+        let max = rate.calls.min(MAX_CALLS) as usize;
+        if self.admitted.len() < max {
             self.admitted.push_back(now);
             return Ok(());
         }
-        // The window must lose enough calls to fall one below the limit.
-        let blocking = self.admitted.get(self.admitted.len() - most);
+        // The next call fits when only `max - 1` calls are left in the window.
+        let blocking = self.admitted.get(self.admitted.len() - max);
         let retry_after = blocking.map_or(rate.per, |at| (*at + rate.per).duration_since(now));
         Err(TooManyCalls { rate, retry_after })
     }

@@ -10,7 +10,8 @@ use mcpwire_core::Tool;
 /// Maximum number of query words; further words are ignored.
 const MAX_WORDS: usize = 16;
 
-/// Number of bytes of a tool description to search. The limit bounds the cost, because servers choose the length.
+/// Maximum number of bytes of a tool description to search. Servers choose the length of descriptions, so the limit
+/// bounds the cost.
 const MAX_DESCRIPTION: usize = 4_096;
 
 /// A search result.
@@ -19,107 +20,115 @@ const MAX_DESCRIPTION: usize = 4_096;
 pub struct ToolMatch<'a> {
     /// The tool.
     pub offered: OfferedTool<'a>,
-    /// The relevance. Comparable only within the results of one query.
+    /// The relevance: higher is better. Comparable only within the results of one query.
     pub score: u32,
 }
 
-/// Scores of a query word that equals, starts or is contained in a word of the tool.
+/// Scores for a word of one field of a tool, by how it matches a query word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
-    same: u32,
-    start: u32,
-    within: u32,
+    /// Both words are equal.
+    exact: u32,
+    /// The tool's word starts with the query word.
+    prefix: u32,
+    /// The tool's word contains the query word.
+    infix: u32,
 }
 
-const NAME: Weights = Weights { same: 24, start: 16, within: 8 };
-const TITLE: Weights = Weights { same: 18, start: 12, within: 6 };
-const SERVER: Weights = Weights { same: 10, start: 6, within: 2 };
-const DESCRIPTION: Weights = Weights { same: 6, start: 4, within: 1 };
+const NAME: Weights = Weights { exact: 24, prefix: 16, infix: 8 };
+const TITLE: Weights = Weights { exact: 18, prefix: 12, infix: 6 };
+const SERVER: Weights = Weights { exact: 10, prefix: 6, infix: 2 };
+const DESCRIPTION: Weights = Weights { exact: 6, prefix: 4, infix: 1 };
+
+/// The score of each query word for one tool; 0 if the word does not match.
+type WordScores = [u8; MAX_WORDS];
 
 /// Returns up to `limit` tools that match a query, best match first.
 ///
-/// The search covers names, titles, descriptions and server slugs, ignoring case and word order. Rare words count more,
-/// and tools with more of the words rank first. The result is deterministic.
+/// The search covers names, titles, descriptions and server slugs. It ignores case and word order. Rare words score
+/// higher, and so do tools that match several words. The result is deterministic.
 pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<ToolMatch<'a>> {
-    let mut wanted: Vec<String> = Vec::new();
-    words(query, &mut |word| {
-        if wanted.len() < MAX_WORDS && !wanted.iter().any(|known| known == word) {
-            wanted.push(word.into());
+    let mut query_words: Vec<String> = Vec::new();
+    for_each_word(query, &mut |word| {
+        if query_words.len() < MAX_WORDS && !query_words.iter().any(|known| known == word) {
+            query_words.push(word.into());
         }
     });
-    let mut having = [0_u32; MAX_WORDS];
-    let mut fits: Vec<(OfferedTool<'a>, [u8; MAX_WORDS])> = Vec::new();
+    let mut tools_per_word = [0_u32; MAX_WORDS];
+    let mut matches: Vec<(OfferedTool<'a>, WordScores)> = Vec::new();
     for offered in catalogue.tools() {
-        let fit = fit(&offered, &wanted);
-        for (having, fit) in having.iter_mut().zip(fit) {
-            *having += u32::from(fit > 0);
+        let scores = score_words(&offered, &query_words);
+        for (tools, score) in tools_per_word.iter_mut().zip(scores) {
+            *tools += u32::from(score > 0);
         }
-        if fit.iter().any(|fit| *fit > 0) {
-            fits.push((offered, fit));
+        if scores.iter().any(|score| *score > 0) {
+            matches.push((offered, scores));
         }
     }
     let all = u32::try_from(catalogue.len()).unwrap_or(u32::MAX);
-    let rarity = having.map(|having| 1 + (all / having.max(1)).max(1).ilog2());
-    let score = |fit: [u8; MAX_WORDS]| {
-        let sum: u32 = fit.iter().zip(rarity).map(|(fit, rarity)| u32::from(*fit) * rarity).sum();
-        let words = u32::try_from(fit.iter().filter(|fit| **fit > 0).count()).unwrap_or(0);
-        sum * words
+    let rarity = tools_per_word.map(|tools| 1 + (all / tools.max(1)).max(1).ilog2());
+    let total = |scores: WordScores| {
+        let sum: u32 = scores.iter().zip(rarity).map(|(score, rarity)| u32::from(*score) * rarity).sum();
+        let matching_words = u32::try_from(scores.iter().filter(|score| **score > 0).count()).unwrap_or(0);
+        sum * matching_words
     };
     let mut found: Vec<ToolMatch<'a>> =
-        fits.into_iter().map(|(offered, fit)| ToolMatch { offered, score: score(fit) }).collect();
+        matches.into_iter().map(|(offered, scores)| ToolMatch { offered, score: total(scores) }).collect();
     // A stable sort keeps equal matches in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
     found
 }
 
-/// Returns the best score of each query word over all fields of a tool.
-fn fit(offered: &OfferedTool<'_>, wanted: &[String]) -> [u8; MAX_WORDS] {
+/// Returns the score of each query word: the highest over all fields of a tool.
+fn score_words(offered: &OfferedTool<'_>, query_words: &[String]) -> WordScores {
     let Tool { name, title, description, annotations, .. } = offered.tool;
     let title = title.as_deref().or_else(|| annotations.as_ref()?.title.as_deref());
-    let places = [
+    let fields = [
         (name.as_str(), NAME),
         (title.unwrap_or(""), TITLE),
         (offered.slug, SERVER),
-        (start_of(description.as_deref().unwrap_or("")), DESCRIPTION),
+        (truncate(description.as_deref().unwrap_or("")), DESCRIPTION),
     ];
-    let mut fits = [0; MAX_WORDS];
-    for (text, weights) in places {
-        words(text, &mut |word| {
-            for (fit, wanted) in fits.iter_mut().zip(wanted) {
-                let weight = weight(word, wanted, weights);
-                *fit = u8::try_from(weight).unwrap_or(u8::MAX).max(*fit);
+    let mut scores = [0; MAX_WORDS];
+    for (text, weights) in fields {
+        for_each_word(text, &mut |word| {
+            for (score, query_word) in scores.iter_mut().zip(query_words) {
+                let weight = weight(word, query_word, weights);
+                *score = u8::try_from(weight).unwrap_or(u8::MAX).max(*score);
             }
         });
     }
-    fits
+    scores
 }
 
-fn weight(word: &str, wanted: &str, weights: Weights) -> u32 {
-    if word == wanted {
-        weights.same
-    } else if word.starts_with(wanted) || (wanted.starts_with(word) && word.len() > 2 && wanted.len() - word.len() <= 2)
-    {
-        // Also matches "files" with "file".
-        weights.start
-    } else if wanted.len() > 2 && word.contains(wanted) {
-        weights.within
+fn weight(word: &str, query_word: &str, weights: Weights) -> u32 {
+    if word == query_word {
+        return weights.exact;
+    }
+    // Query words may have an ending, such as the plural "s", that the tool's word lacks.
+    let has_ending = query_word.starts_with(word) && word.len() > 2 && query_word.len() - word.len() <= 2;
+    if word.starts_with(query_word) || has_ending {
+        weights.prefix
+    } else if query_word.len() > 2 && word.contains(query_word) {
+        weights.infix
     } else {
         0
     }
 }
 
-fn start_of(text: &str) -> &str {
-    let mut end = text.len().min(MAX_DESCRIPTION);
-    while !text.is_char_boundary(end) {
+/// Returns the part of a description that is searched.
+fn truncate(description: &str) -> &str {
+    let mut end = description.len().min(MAX_DESCRIPTION);
+    while !description.is_char_boundary(end) {
         end -= 1;
     }
-    &text[..end]
+    &description[..end]
 }
 
-/// Calls `f` with each word of a text in lower case. Splits at characters that are not alphanumeric, and within
-/// `camelCase`.
-fn words(text: &str, f: &mut impl FnMut(&str)) {
+/// Calls `f` with each word of a text, in lower case. Words end at characters that are not alphanumeric, and before the
+/// capital letters of `camelCase`.
+fn for_each_word(text: &str, f: &mut impl FnMut(&str)) {
     let mut word = String::new();
     let mut was_lower = false;
     for c in text.chars() {
@@ -143,17 +152,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn names_are_split_into_words() {
         let mut found = Vec::new();
-        words("createPull_request2 HTTPServer über-alles", &mut |word| found.push(String::from(word)));
+        for_each_word("createPull_request2 HTTPServer über-alles", &mut |word| found.push(String::from(word)));
         assert_eq!(found, ["create", "pull", "request2", "httpserver", "über", "alles"]);
     }
 
     #[test]
-    fn a_word_fits_its_plural_and_the_other_way_round() {
-        assert_eq!(weight("file", "files", NAME), NAME.start);
-        assert_eq!(weight("files", "file", NAME), NAME.start);
-        assert_eq!(weight("profile", "file", NAME), NAME.within);
+    fn a_word_matches_its_plural_and_vice_versa() {
+        assert_eq!(weight("file", "files", NAME), NAME.prefix);
+        assert_eq!(weight("files", "file", NAME), NAME.prefix);
+        assert_eq!(weight("profile", "file", NAME), NAME.infix);
         assert_eq!(weight("a", "ab", NAME), 0);
     }
 }

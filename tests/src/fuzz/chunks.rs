@@ -66,7 +66,7 @@ fn play(setup: u8, mut stream: &[u8], own_memory: bool, mut cut: impl FnMut(usiz
     while !stream.is_empty() {
         let piece = &stream[..cut(stream.len())];
         let taken = if own_memory {
-            let space = engine.space();
+            let space = engine.space().expect("every event was taken");
             let n = space.len().min(piece.len());
             space[..n].copy_from_slice(&piece[..n]);
             engine.filled(n, now);

@@ -21,7 +21,7 @@ fn the_idle_deadline_ends_a_call<A: Adapter>() {
     let server = server!("slow 2000");
     let mut client = server.open::<A>();
     let (outcome, took) = timed(|| client.call(Call::new("echo").timeout(ms(500))));
-    outcome.unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "500ms"]);
+    outcome.unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "500 ms"]);
     assert!(took >= ms(500) && took < ms(1_000), "it took {took:?}");
     assert_eq!(client.text("echo", json!({"message": "the next call"})), "the next call");
 }
@@ -30,7 +30,7 @@ fn the_deadline_of_the_configuration_holds_for_every_request<A: Adapter>() {
     let server = server!("slow 60000").configured(|config| config.request_timeout = ms(400));
     let mut client = server.open::<A>();
     let (failure, took) = timed(|| client.failure("echo"));
-    failure.assert(ErrorKind::Timeout, &["tools/call", "400ms"]);
+    failure.assert(ErrorKind::Timeout, &["tools/call", "400 ms"]);
     assert!(took < ms(900), "it took {took:?}");
 }
 
@@ -38,7 +38,7 @@ fn the_deadline_of_the_definition_holds_for_every_request<A: Adapter>() {
     let server = server!("slow 60000").defined(|def| def.timeout(ms(400)));
     let mut client = server.open::<A>();
     let (failure, took) = timed(|| client.failure("echo"));
-    failure.assert(ErrorKind::Timeout, &["tools/call", "400ms"]);
+    failure.assert(ErrorKind::Timeout, &["tools/call", "400 ms"]);
     assert!(took < ms(900), "it took {took:?}");
 }
 
@@ -64,7 +64,7 @@ fn progress_does_not_put_the_total_deadline_off<A: Adapter>() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let call = Call::new("echo").with(json!({"steps": 30})).timeout(ms(600)).total_timeout(ms(1_000)).progress(&seen);
     let (outcome, took) = timed(|| client.call(call));
-    outcome.unwrap_err().assert(ErrorKind::Timeout, &["tools/call", "1s"]);
+    outcome.unwrap_err().assert(ErrorKind::Timeout, &["tools/call", "1 s"]);
     assert!(took >= ms(1_000) && took < ms(1_500), "it took {took:?}");
     assert!(!seen.lock().unwrap().is_empty());
 }
@@ -73,7 +73,7 @@ fn chatter_does_not_put_any_deadline_off<A: Adapter>() {
     let server = server!("chatters");
     let mut client = server.open::<A>();
     let (outcome, took) = timed(|| client.call(Call::new("echo").timeout(ms(500))));
-    outcome.unwrap_err().assert(ErrorKind::Timeout, &["tools/call", "500ms"]);
+    outcome.unwrap_err().assert(ErrorKind::Timeout, &["tools/call", "500 ms"]);
     assert!(took >= ms(500) && took < ms(1_000), "it took {took:?}");
     assert!(!server.heard.logs.lock().unwrap().is_empty(), "log messages are heard during a call");
 }

@@ -40,7 +40,7 @@ fn a_line_that_is_too_long_and_has_no_id_is_noise<A: Adapter>() {
     let server = server!(&format!("endless-line {}", 5 * MIB)).configured(|config| config.max_message = MIB);
     let mut client = server.open::<A>();
     let failure = client.call(Call::new("no-id").timeout(Duration::from_millis(500))).unwrap_err();
-    failure.assert(ErrorKind::Timeout, &["tools/call", "500ms"]);
+    failure.assert(ErrorKind::Timeout, &["tools/call", "500 ms"]);
     client.assert_alive();
 }
 

@@ -14,7 +14,7 @@ fn a_reply_after_the_deadline_is_ignored<A: Adapter>() {
         let mut client = server.open::<A>();
         for round in 1..=3 {
             let failure = client.call(Call::new("wait").timeout(SHORT)).unwrap_err();
-            failure.assert(ErrorKind::Timeout, &["tools/call", "200ms"]);
+            failure.assert(ErrorKind::Timeout, &["tools/call", "200 ms"]);
             assert_eq!(client.text("cancelled", json!({})), round.to_string(), "the server was told");
             client.assert_alive();
         }

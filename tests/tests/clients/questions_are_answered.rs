@@ -158,6 +158,29 @@ fn each_question_goes_to_whoever_answers_it<H: Host>() {
     assert_eq!(*failed.lock().unwrap(), FAILED);
 }
 
+/// The client declares the capability, and has no handler for the request.
+fn a_question_without_a_handler_is_refused<H: Host>() {
+    let refused = json!({"code": -32_601, "message": "Method not found"});
+    for roots in [None, Some(Root::new("file:///a"))] {
+        let mut server = server!("asks");
+        server.config.answer("vendor/x");
+        server.config.answer("sampling/createMessage");
+        let mut client = start::<H>(&server, |options| {
+            let options = ConnectOptions::new(options.config);
+            match roots {
+                Some(root) => options.roots([root]),
+                None => options,
+            }
+        });
+        client.run(async |client| {
+            client.initialize().await.expect("it answers");
+            assert_eq!(parse(&ask_for(&client, "vendor/x", &json!({})).await), refused);
+            let params = json!({"messages": [], "maxTokens": 1});
+            assert_eq!(parse(&ask_for(&client, "sampling/createMessage", &params).await), refused);
+        });
+    }
+}
+
 /// Other calls go on while a person thinks; and when the server takes its question back, nobody thinks any more.
 fn a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back<H: Host>() {
     let server = server!("asks");
@@ -196,6 +219,7 @@ fn a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back<H: Hos
 
 on_every_async_adapter!(
     each_question_goes_to_whoever_answers_it,
+    a_question_without_a_handler_is_refused,
     a_question_that_is_thought_about_holds_up_nobody_and_can_be_taken_back,
 );
 

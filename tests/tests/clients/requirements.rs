@@ -129,7 +129,7 @@ fn error_timeout<A: Adapter>() {
     let server = server!("slow 10000");
     let mut client = server.open::<A>();
     let failure = client.call(Call::new("echo").timeout(Duration::from_millis(250))).unwrap_err();
-    failure.assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "250ms"]);
+    failure.assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "250 ms"]);
 }
 
 on_every_adapter!(

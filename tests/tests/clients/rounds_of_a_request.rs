@@ -91,7 +91,7 @@ fn a_second_round_that_is_silent_times_out<A: Adapter>() {
     let server = rounds(knows);
     let mut client = server.open::<A>();
     let failure = client.call(Call::new("leaves").timeout(Duration::from_millis(50))).expect_err("it is silent");
-    failure.assert(ErrorKind::Timeout, &["tools/call", "50ms"]);
+    failure.assert(ErrorKind::Timeout, &["tools/call", "50 ms"]);
     client.assert_alive();
 }
 
@@ -182,7 +182,7 @@ fn the_total_deadline_runs<H: Host>() {
     let server = rounds(knows);
     let (mut client, asked, given_up) = pondering::<H>(&server);
     let call = Call::new("interview").total_timeout(Duration::from_millis(300));
-    client.call(call).expect_err("nobody answers").assert(ErrorKind::Timeout, &["300ms in all"]);
+    client.call(call).expect_err("nobody answers").assert(ErrorKind::Timeout, &["timed out after 300 ms"]);
     client.run(async |_| eventually::<H>(|| given_up.load(Ordering::SeqCst)).await);
     assert!(asked.load(Ordering::SeqCst), "the pause began");
     client.assert_alive();

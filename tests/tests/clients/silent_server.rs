@@ -64,7 +64,7 @@ fn assert_times_out<A: Adapter>(server: Server, timeout: Duration) {
         config.connect_timeout = timeout;
     });
     let (failure, took) = timed(|| server.fail_to_open::<A>());
-    failure.assert(ErrorKind::Timeout, &["bad-habits", "1s"]);
+    failure.assert(ErrorKind::Timeout, &["bad-habits", "1 s"]);
     assert!(failure.connecting, "{failure}");
     assert!(took >= timeout && took < timeout + Duration::from_secs(1), "it took {took:?}");
 }

@@ -13,7 +13,7 @@ fn a_call_that_cannot_be_written_ends_in_time<A: Adapter>() {
 
     let call = Call::new("echo").with(json!({"message": "x".repeat(4 << 20)})).timeout(Duration::from_secs(1));
     let (outcome, took) = timed(|| client.call(call));
-    outcome.unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "1s"]);
+    outcome.unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", "1 s"]);
     assert!(took < Duration::from_millis(1_500), "it took {took:?}");
 
     let (outcome, took) = timed(|| client.shutdown());
@@ -30,7 +30,7 @@ fn the_calls_behind_it_end_in_time<A: Adapter>() {
     let call = |timeout| Call::new("echo").timeout(Duration::from_millis(timeout));
     let blocked = call(600).with(json!({"message": "x".repeat(4 << 20)}));
     let (outcomes, took) = timed(|| client.call_together(vec![blocked, call(900), call(300)]));
-    for (outcome, timeout) in outcomes.into_iter().zip(["600ms", "900ms", "300ms"]) {
+    for (outcome, timeout) in outcomes.into_iter().zip(["600 ms", "900 ms", "300 ms"]) {
         outcome.unwrap_err().assert(ErrorKind::Timeout, &["bad-habits", "tools/call", timeout]);
     }
     assert!(took < Duration::from_millis(1_400), "it took {took:?}");
@@ -45,7 +45,7 @@ fn the_client_can_be_dropped_after_it_was_given_up<A: Adapter>() {
     let failure = client.call_and_cancel(blocked, &server.heard.stderr, "still they write");
     failure.assert(ErrorKind::Cancelled, &["tools/call"]);
     let failure = client.call(Call::new("echo").timeout(Duration::from_millis(200))).unwrap_err();
-    failure.assert(ErrorKind::Timeout, &["tools/call", "200ms"]);
+    failure.assert(ErrorKind::Timeout, &["tools/call", "200 ms"]);
 
     let ((), took) = timed(|| drop(client));
     assert!(took < Duration::from_millis(500), "it took {took:?}");

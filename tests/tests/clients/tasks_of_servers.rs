@@ -57,7 +57,7 @@ fn a_tool_is_called_as_it_can_be<A: Adapter>() {
     assert_eq!(done.expect_err("it is no task").text().as_str(), "b");
 }
 
-/// What follows tasks is part of those programs only that say so.
+/// A task may take longer than a call, so a program says whether its calls may become tasks.
 fn a_tool_that_is_called_as_a_task_only_is_not_called_otherwise<A: Adapter>() {
     let server = server!("tasks");
     let mut client = server.open::<A>();

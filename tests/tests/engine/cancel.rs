@@ -1,7 +1,10 @@
 //! A caller gives up.
 
+use core::time::Duration;
+
 use mcpwire_core::{CallError, Closed, Config, Event, RequestOptions};
 use mcpwire_tests::sim::{Pair, legacy, modern};
+use serde_json::json;
 
 #[test]
 fn the_request_ends_at_once_and_the_server_is_told() {
@@ -22,6 +25,35 @@ fn the_request_ends_at_once_and_the_server_is_told() {
         assert_eq!(told["requestId"], pair.sent[0].id().expect("a request"));
         assert_eq!(told["reason"], "the \"user\" pressed\nCtrl-C");
         assert_eq!(pair.engine.poll_timeout(), None);
+    }
+}
+
+#[test]
+fn the_reason_is_optional() {
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+    let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
+    assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
+    pair.drive();
+    let told = pair.sent[1].params();
+    assert_eq!(told, &json!({"requestId": pair.sent[0].id().expect("a request")}));
+}
+
+#[test]
+fn a_request_that_times_out_is_cancelled_with_the_time_as_the_reason() {
+    let times = RequestOptions::new().timeout(Duration::from_millis(1_500)).total_timeout(Duration::from_secs(2));
+    for (options, reason) in [(times.clone(), "timed out after 1.5 s"), (times.progress(), "timed out after 2 s")] {
+        let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
+        let _ticket = pair.call("slow", &options).expect("it is sent");
+        pair.drive();
+        let token = pair.sent[0].params()["_meta"]["progressToken"].clone();
+        if !token.is_null() {
+            pair.pass(Duration::from_secs(1));
+            pair.say(format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+            ));
+        }
+        pair.pass(Duration::from_secs(3));
+        assert_eq!(pair.sent.last().expect("two messages").params()["reason"], reason);
     }
 }
 

@@ -242,7 +242,7 @@ fn an_answer_is_checked_as_a_whole() {
     let deep = "must be a string, a number, a boolean or an array of strings, not an object";
     assert_eq!(wrong(&open, r#"{"a":"x","ghost":1,"more":{"y":1}}"#), format!("`more` {deep}"));
     let closed: FormSchema = read(&json!({"properties": {"a": {"type": "string"}}, "additionalProperties": false}));
-    assert_eq!(wrong(&closed, r#"{"a":"x","more":1}"#), "`more` is no field of the form");
+    assert_eq!(wrong(&closed, r#"{"a":"x","more":1}"#), "`more` is not a field of the form");
 }
 
 #[test]

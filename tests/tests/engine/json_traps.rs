@@ -45,6 +45,61 @@ fn an_array_is_no_envelope() {
 }
 
 #[test]
+fn a_byte_order_mark_before_a_line_is_skipped() {
+    for size in [1, 2, usize::MAX] {
+        for end in ["", "\r", " \t"] {
+            let server = legacy(move |sent: &Sent, peer: &mut Peer| {
+                let Some(id) = sent.id() else { return };
+                let result = r#"{"content":[{"type":"text","text":"\ufeffyes"}]}"#;
+                peer.say(format!("\u{feff}{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}{end}"));
+                peer.say(format!("\u{feff}{end}"));
+            });
+            let mut pair = Pair::open(Config::default(), server).in_pieces_of(size);
+            for _ in 0..2 {
+                let ticket = pair.call("trap", &RequestOptions::new()).expect("it is sent");
+                pair.drive();
+                assert_eq!(pair.text(ticket), "\u{feff}yes", "pieces of {size}, end {end:?}");
+            }
+            assert_eq!(pair.engine.session().stats().noise, 0, "{:?}", pair.events);
+        }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_does_not_hide_whose_message_is_too_long() {
+    for size in [1, 7, usize::MAX] {
+        for long in [1100, 5000] {
+            let mut config = Config::default();
+            config.max_message = 1000;
+            let server = legacy(move |sent: &Sent, peer: &mut Peer| {
+                let Some(id) = sent.id() else { return };
+                peer.say(format!("\u{feff}{{\"id\":{id},\"result\":{{\"text\":\"{}\"}}}}", "x".repeat(long)));
+            });
+            let mut pair = Pair::open(config, server).in_pieces_of(size);
+            let ticket = pair.call("trap", &RequestOptions::new()).expect("it is sent");
+            pair.drive();
+            let CallError::Invalid { error, .. } = pair.error(ticket) else { panic!("pieces of {size}") };
+            assert_eq!(error.kind, PeerErrorKind::TooLong { limit: 1000 });
+        }
+    }
+}
+
+#[test]
+fn an_undeclared_type_of_a_result_is_reported_at_its_member() {
+    for text in [
+        r#"{"content":[],"resultType":"other","x":1}"#,
+        r#"{"resultType":"complete","content":[{"resultType":"y"}],"r\u0065sultType" : "other"}"#,
+        r#" {"resultType":"other"}"#,
+    ] {
+        let CallError::Invalid { error, .. } = result(text).expect_err("it is of another type") else {
+            panic!("{text}")
+        };
+        assert_eq!(error.at, "result.resultType", "{error}");
+        assert!(error.to_string().contains("\"other\""), "{error}");
+    }
+}
+
+#[test]
 fn a_null_result_is_not_an_absent_one() {
     let mut pair = Pair::open(Config::default(), legacy(|sent, peer| peer.answer(sent, "null")));
     let ticket = pair.raw("x/y", None).expect("it is sent");

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use mcpwire_core::Json;
+use mcpwire_core::stdio::Engine;
+use mcpwire_core::{
+    CallTool, CallToolParams, CallToolRaw, Config, Event, Json, Negotiate, RequestOptions, RpcError, Timestamp,
+};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -293,6 +296,77 @@ fn raw_json_is_passed_on_and_stays_on_one_line() {
     let raw = RawValue::from_string(LAID_OUT.into()).expect("it is JSON");
     let written = Json::from_value(&(json, raw, 1)).expect("it serialises");
     assert_eq!(written.get(), format!("[{ON_ONE_LINE},{ON_ONE_LINE},1]"));
+}
+
+/// JSON over several lines, as an HTTP body may have it, with both kinds of line breaks and an escaped one in a string.
+fn over_lines() -> Json {
+    Json::parse("{\r\n  \"a\" :\n[1,\r\"\\n\"\n],\n\"b\\n\":{\n}\n}").expect("it is JSON")
+}
+
+/// An engine that is open in one of the eras, and answers `x/ask`.
+fn open(negotiate: Negotiate, result: &str) -> Engine {
+    let mut config = Config::new("test", "1");
+    config.negotiate = negotiate;
+    config.answer("x/ask");
+    let mut engine = Engine::new(config);
+    engine.calls().initialize(Timestamp::ORIGIN).expect("it is new");
+    say(&mut engine, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+    assert_eq!(engine.poll_event(), Some(Event::Connected));
+    engine
+}
+
+fn say(engine: &mut Engine, line: &str) {
+    engine.receive(format!("{line}\n").as_bytes(), Timestamp::ORIGIN);
+}
+
+/// Takes what the engine sends, which must be so many lines, each of them JSON.
+fn lines(engine: &mut Engine, count: usize) {
+    let sent = String::from_utf8(engine.transmit().to_vec()).expect("it is UTF-8");
+    engine.transmitted(usize::MAX);
+    assert_eq!((sent.matches(['\n', '\r']).count(), sent.ends_with('\n')), (count, true), "{sent:?}");
+    for line in sent.lines() {
+        serde_json::from_str::<Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    }
+}
+
+#[test]
+fn no_raw_json_breaks_a_line() {
+    let (json, now) = (over_lines(), Timestamp::ORIGIN);
+    let mut options = RequestOptions::new();
+    options.meta = Some(json.clone());
+    let eras = [
+        (Negotiate::Legacy, r#"{"protocolVersion":"2025-11-25"}"#, 2),
+        (Negotiate::Modern, r#"{"supportedVersions":["2026-07-28"]}"#, 1),
+    ];
+    for (negotiate, result, opening) in eras {
+        let mut engine = open(negotiate, result);
+        lines(&mut engine, opening);
+        let params = CallToolParams { name: "tool", arguments: &json };
+        engine.calls().request::<CallTool>(&params, &options, now).expect("it is sent");
+        let raw = RawValue::from_string(json.get().into()).expect("it is JSON");
+        let params = CallToolParams { name: "tool", arguments: &raw };
+        engine.calls().request::<CallToolRaw>(&params, &options, now).expect("it is sent");
+        engine.calls().request_raw("x/y", Some(&json), &options, now).expect("it is sent");
+        engine.calls().notify_raw("notifications/x", Some(&json), now).expect("it is sent");
+        let read = json.decode::<BTreeMap<String, Json>>().expect("it is an object");
+        engine.calls().notify_raw("notifications/x", Some(&Json::from_value(&read).unwrap()), now).expect("it is sent");
+        lines(&mut engine, 5);
+    }
+
+    let mut engine = open(Negotiate::Legacy, r#"{"protocolVersion":"2025-11-25"}"#);
+    lines(&mut engine, 2);
+    let mut refusal = RpcError::new(-1, "two\nlines");
+    refusal.data = Some(json.clone());
+    for refuses in [false, true] {
+        say(&mut engine, "{\"jsonrpc\":\"2.0\",\"method\":\"x/ask\",\r\"id\":\r\"a\\n\"\r}");
+        let Some(Event::Ask(ask)) = engine.poll_event() else { panic!("the server asks") };
+        if refuses {
+            assert!(engine.calls().refuse(ask.key, &refusal, now));
+        } else {
+            assert_eq!(engine.calls().answer(ask.key, &json, now), Ok(true));
+        }
+        lines(&mut engine, 1);
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn play(size: usize, recycle: bool) -> Engine {
     let mut tickets = tickets.into_iter().enumerate();
     for mut piece in stream().chunks(size) {
         while !piece.is_empty() {
-            let space = engine.space();
+            let space = engine.space().expect("every event was taken");
             let n = space.len().min(piece.len());
             space[..n].copy_from_slice(&piece[..n]);
             engine.filled(n, NOW);
@@ -85,7 +85,33 @@ fn small_messages_after_them_let_go_of_the_memory() {
         let mut engine = play(64 << 10, recycle);
         engine.receive(b"{\"method\":\"notifications/x\"}\n", NOW);
         while engine.poll_event().is_some() {}
-        let kept = engine.space().len();
+        let kept = engine.space().expect("every event was taken").len();
         assert!(kept <= 64 << 10, "{kept} bytes are kept");
     }
+}
+
+#[test]
+fn a_reader_that_takes_no_events_is_told_that_the_buffer_is_full() {
+    let (mut engine, tickets) = open();
+    let stream = stream();
+    let (mut rest, mut fills, mut replies) = (&stream[..], 0, 0);
+    while !rest.is_empty() {
+        // Like a loop that reads until nothing is there, which must not take a full buffer for the end of the stream.
+        while !rest.is_empty()
+            && let Some(space) = engine.space()
+        {
+            assert!(!space.is_empty(), "a read into no space returns 0, as at the end of the stream");
+            let n = space.len().min(rest.len());
+            space[..n].copy_from_slice(&rest[..n]);
+            engine.filled(n, NOW);
+            rest = &rest[n..];
+        }
+        fills += 1;
+        while let Some(event) = engine.poll_event() {
+            replies += usize::from(matches!(event, Event::Reply(_)));
+        }
+        assert!(engine.space().is_some(), "every event was taken");
+    }
+    assert!(fills > 1, "the buffer was full before the stream ended");
+    assert_eq!(replies, tickets.len());
 }

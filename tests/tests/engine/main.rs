@@ -31,6 +31,7 @@ mod requests_are_matched;
 mod revisions;
 mod round_trips;
 mod rounds;
+mod same_message_same_event;
 mod sampling;
 mod server_asks;
 mod server_features;

@@ -134,7 +134,7 @@ fn raw_requests_and_vendors_methods_pass() {
     for version in ProtocolVersion::ALL {
         let mut pair = open(version, Some("{}"));
         assert_eq!(request::<Reindex>(&mut pair, &()), Ok(()));
-        for entry in TABLE.iter().filter(|entry| matches!(entry.kind, Kind::Request | Kind::Notice)) {
+        for entry in TABLE.iter().filter(|entry| matches!(entry.kind, Kind::ClientRequest | Kind::ClientNotification)) {
             assert!(pair.raw(entry.name, None).is_ok(), "{}", entry.name);
             assert!(pair.engine.calls().notify_raw(entry.name, None, pair.now).is_ok(), "{}", entry.name);
         }

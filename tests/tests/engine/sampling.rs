@@ -1,8 +1,8 @@
 //! Sampling: what servers ask of a language model, in both shapes of a message.
 
 use mcpwire_core::{
-    CreateMessageParams, CreateMessageResult, IncludeContext, Json, Role, SamplingContent, SamplingContents,
-    StopReason, ToolChoiceMode,
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, IncludeContext, Json, Role, SamplingContent,
+    SamplingContents, StopReason, ToolChoiceMode,
 };
 use serde_json::{Value, json};
 
@@ -123,5 +123,45 @@ fn calls_of_tools_and_their_results_belong_together() {
     ] {
         let checked = conversation(messages.clone()).check();
         assert_eq!(checked.err().unwrap_or_default(), wrong, "{messages}");
+    }
+}
+
+/// The session checks the text of a conversation. It refuses exactly what [`CreateMessageParams::check`] refuses.
+#[test]
+fn a_conversation_is_checked_alike_as_text_and_as_types() {
+    let capabilities = ClientCapabilities::default().with_sampling(false, false);
+    let called = r#"{"role":"assistant","content":{"type":"tool_use","id":"1","name":"t"}}"#;
+    let result = r#"{"role":"user","content":[{"type":"tool_result","toolUseId":"1"}]}"#;
+    for (messages, is_valid) in [
+        ("[]", true),
+        (" [ ] ", true),
+        (r#"[{"role":"user","content":{"type":"text","text":"x"}}]"#, true),
+        (r#"[{"role":"narrator","content":[]}]"#, true),
+        (r#"[{"role":"user","content":[{"type":"smell"},7,null]}]"#, true),
+        (&format!("[{called},{result}]"), true),
+        (&format!("[{called}]"), false),
+        (&format!("[{result}]"), false),
+        (&format!("[{called},{result},{result}]"), false),
+        (&format!("[{called},{}]", result.replace("}]", r#"},{"type":"text","text":"x"}]"#)), false),
+        (&format!("[{called},{}]", result.replace(r#""1""#, r#""\u0031""#)), true),
+        (&format!("[{called},{}]", result.replace("toolUseId", r"tool\u0055seId")), true),
+        (&format!("[{called},{}]", result.replace(r#""1""#, r#""2","toolUseId":"1""#)), true),
+        (&format!("[{called},{}]", result.replace(r#""1""#, r#""1","toolUseId":"2""#)), false),
+        // Blocks without a required member are neither calls nor results.
+        (&format!("[{}]", called.replace(r#","name":"t""#, "")), true),
+        (&format!("[{}]", called.replace(r#""1""#, "1")), true),
+        (&format!("[{}]", result.replace(r#""1""#, "1")), true),
+        (r#"[{"role":"user"}]"#, false),
+        (r#"[{"role":"user","content":null}]"#, false),
+        (r#"[{"role":7,"content":[]}]"#, false),
+        (r#"[{"content":[]}]"#, false),
+        ("[7]", false),
+        ("7", false),
+        ("{}", false),
+    ] {
+        let params = Json::parse(format!(r#"{{"messages":{messages},"maxTokens":1}}"#)).expect("it is JSON");
+        let typed = params.decode::<CreateMessageParams>().expect("it is an object with messages").check();
+        let raw = capabilities.allow("sampling/createMessage", Some(&params));
+        assert_eq!((typed.is_ok(), raw.is_ok()), (is_valid, is_valid), "{messages}: {typed:?} {raw:?}");
     }
 }

@@ -3,7 +3,10 @@
 use core::time::Duration;
 
 use mcpwire_core::http::{FailureKind, HttpError};
-use mcpwire_core::{CallError, Config, Event, Notification, PeerErrorKind, RequestOptions, RpcError, SendError};
+use mcpwire_core::{
+    CallError, ClientCapabilities, Config, Event, Json, Notification, PeerErrorKind, RequestOptions, RpcError,
+    SendError,
+};
 use mcpwire_tests::sim::web::{self, Asked, Says, Web};
 
 fn modern(rest: impl FnMut(&Asked, &mut Says) + 'static) -> Web {
@@ -55,6 +58,84 @@ fn json_and_streams_say_the_same() {
             assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None), "way {number}");
             assert!(web.aborted.is_empty() && web.engine.is_idle());
         }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_before_a_message_is_skipped() {
+    let ways: [fn(&Asked, &mut Says); 4] = [
+        |asked, says| {
+            says.json(200, format!("\u{feff}{}", asked.result(&web::said("x"))));
+        },
+        |asked, says| {
+            says.stream().event(format!("\u{feff}{}", asked.result(&web::said("x")))).end();
+        },
+        |asked, says| {
+            says.stream().body("\u{feff}: hello\n").event("\u{feff}").event(asked.result(&web::said("x"))).end();
+        },
+        // The last event lacks its blank line.
+        |asked, says| {
+            says.stream().body(format!("data: \u{feff}{}", asked.result(&web::said("x")))).end();
+        },
+    ];
+    for (number, way) in ways.into_iter().enumerate() {
+        for size in [1, 2, usize::MAX] {
+            let mut web = modern(way).in_pieces_of(size);
+            let ticket = web.echo();
+            assert_eq!(web.text(ticket), "x", "way {number}, pieces of {size}");
+            assert_eq!(web.happened(), Vec::<&Event>::new(), "way {number}");
+        }
+    }
+    for size in [1, 2, usize::MAX] {
+        let mut web = modern(|asked, says| {
+            let error = asked.response(r#""error":{"code":-32602,"message":"no such tool"}"#);
+            says.json(400, format!("\u{feff}{error}"));
+        })
+        .in_pieces_of(size);
+        let ticket = web.echo();
+        let error = web.error(ticket);
+        assert!(matches!(&error, CallError::Server { error, .. } if error.code == -32602), "{error:?}");
+
+        let mut config = Config::default();
+        config.max_message = 1000;
+        let too_long = web::modern(|asked, says| {
+            says.json(200, format!("\u{feff}{}", asked.result(&web::said(&"x".repeat(5000)))));
+        });
+        let mut web = Web::ready(config, too_long).in_pieces_of(size);
+        let ticket = web.echo();
+        let CallError::Invalid { error, .. } = web.error(ticket) else { panic!("pieces of {size}") };
+        assert_eq!(error.kind, PeerErrorKind::TooLong { limit: 1000 });
+        assert!(error.excerpt.starts_with("{\"jsonrpc\""), "{}", error.excerpt);
+    }
+}
+
+#[test]
+fn json_over_several_lines_is_kept_as_it_is_and_goes_back_on_one_line() {
+    let mut config = Config::default();
+    config.capabilities = ClientCapabilities::default().with_roots(false);
+    config.answer("roots/list");
+    let mut web = Web::ready(
+        config,
+        web::modern(|asked, says| {
+            let wants = "{\n\"resultType\":\r\n\"input_required\",\n\"inputRequests\":{\n\"r\":{\n\"method\":\"roots/list\"}},\n\"requestState\":\"a\\nb\"\n}";
+            let done = "{\n\"content\":[\n],\n\"structuredContent\":{\n\"a\":\r\n1}}";
+            let is_answered = asked.message["params"]["inputResponses"].is_object();
+            says.json(200, asked.result(if is_answered { done } else { wants }));
+        }),
+    );
+    let arguments = Json::parse("{\n\"a\":\n1}").expect("it is JSON");
+    let ticket = web.call("echo", arguments.get(), &RequestOptions::new()).expect("it is open");
+    web.drive();
+    let [Event::Ask(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let (key, now) = (ask.key, web.now);
+    let roots = Json::parse("{\n\"roots\":[\n]}").expect("it is JSON");
+    assert_eq!(web.engine.calls().answer(key, &roots, now), Ok(true));
+    web.drive();
+    let result = web.take(ticket).expect("it is answered").expect("it went well");
+    assert_eq!(result.structured_content.expect("it has some").get(), "{\n\"a\":\r\n1}");
+    assert_eq!(web.lines(), ["POST tools/call", "POST tools/call"]);
+    for asked in &web.asked {
+        assert!(!asked.exchange.body.iter().any(|byte| matches!(byte, b'\n' | b'\r')), "{}", asked.message);
     }
 }
 

@@ -5,6 +5,7 @@ mod async_clients;
 mod blocking_client;
 mod cancel;
 mod failures;
+mod floods;
 mod headers;
 mod messages;
 mod old;
@@ -19,3 +20,6 @@ mod sse_transport;
 mod streams;
 mod subscriptions;
 mod unix_sockets;
+
+#[global_allocator]
+static ALLOCATOR: mcpwire_tests::Counting = mcpwire_tests::Counting;

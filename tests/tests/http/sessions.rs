@@ -214,6 +214,68 @@ fn a_renewal_without_an_end_is_given_up() {
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
 }
 
+/// Opens a session with a server that answers no call of it, and refuses the call after [`forget`] so that it is renewed. The
+/// answer to the second `initialize` comes after five seconds.
+fn renewed_slowly() -> (Web, Rc<Cell<bool>>) {
+    let forget = Rc::new(Cell::new(false));
+    let is_forgotten = Rc::clone(&forget);
+    let mut sessions = 0;
+    let web = Web::opening(legacy(), move |asked, says| match asked.line().as_str() {
+        "POST initialize" => {
+            sessions += 1;
+            is_forgotten.set(false);
+            says.later(Duration::from_secs(if sessions == 1 { 0 } else { 5 }));
+            says.head(200, &[("content-type", "application/json"), ("mcp-session-id", &format!("s{sessions}"))]);
+            says.body(asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#)).end();
+        }
+        "GET" => {
+            says.empty(405);
+        }
+        "POST tools/call" if is_forgotten.get() => {
+            says.empty(404);
+        }
+        "POST tools/call" => {}
+        _ => {
+            says.empty(202);
+        }
+    });
+    (web, forget)
+}
+
+#[test]
+fn a_request_that_ends_during_a_renewal_is_not_cancelled_in_the_new_session() {
+    for by_timeout in [false, true] {
+        for was_refused in [false, true] {
+            let (mut web, forget) = renewed_slowly();
+            let mut options = RequestOptions::new();
+            options.timeout = Some(Duration::from_secs(2));
+            let first = web.call("echo", "{}", &options).expect("it is open");
+            if !was_refused {
+                // The first call stays on its way; the session is lost by a second one.
+                web.drive();
+            }
+            forget.set(true);
+            let other = (!was_refused).then(|| web.call("echo", "{}", &RequestOptions::new()).expect("it is open"));
+            web.drive();
+            if by_timeout {
+                web.pass(Duration::from_secs(3));
+            } else {
+                assert!(web.engine.calls().cancel(first.key(), None, web.now));
+            }
+            web.pass(Duration::from_secs(6));
+            let error = web.error(first);
+            assert_eq!(matches!(error, CallError::Timeout { .. }), by_timeout, "{error:?}");
+            assert_eq!(web.last("POST initialize").header("mcp-session-id"), None);
+            assert!(!web.lines().iter().any(|line| line == "POST notifications/cancelled"), "{:?}", web.lines());
+            // A request that was sent in the new session is cancelled there.
+            let Some(other) = other else { continue };
+            assert!(web.engine.calls().cancel(other.key(), None, web.now));
+            web.drive();
+            assert_eq!(web.last("POST notifications/cancelled").header("mcp-session-id"), Some("s2"));
+        }
+    }
+}
+
 #[test]
 fn what_a_method_lacks_is_no_lost_session() {
     let (mut web, _) = forgetful(|asked, says| {

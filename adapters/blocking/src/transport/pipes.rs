@@ -132,10 +132,7 @@ impl Pipes {
 
     fn read(&mut self, engine: &mut AnyEngine, around: &mut Surroundings<'_>, now: Timestamp) -> io::Result<()> {
         let Some(stdout) = &mut self.stdout else { return Ok(()) };
-        let space = engine.space();
-        if space.is_empty() {
-            return Ok(());
-        }
+        let Some(space) = engine.space() else { return Ok(()) };
         match stdout.read(space) {
             Ok(0) => self.stdout = None,
             Ok(n) => {
@@ -238,7 +235,7 @@ impl Transport for Pipes {
             return Ok(around.clock.now());
         }
         let write = !engine.transmit().is_empty();
-        let read = !engine.space().is_empty();
+        let read = engine.space().is_some();
         let until = [until, self.ending.deadline()].into_iter().flatten().min();
         // What an ended process wrote is there already: nothing is to be waited for.
         let exited = around.process.as_ref().is_some_and(|process| process.exit().is_some());

@@ -209,11 +209,9 @@ impl Loop {
             scratch = [0; 4096];
             &mut scratch[..]
         } else {
-            state.engine.space()
+            let Some(space) = state.engine.space() else { return false };
+            space
         };
-        if space.is_empty() {
-            return false;
-        }
         match reader.as_mut().poll_read(cx, space) {
             Poll::Pending => return false,
             Poll::Ready(Ok(n)) if n > 0 => {

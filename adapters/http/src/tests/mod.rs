@@ -1,5 +1,7 @@
 //! TLS, HTTP/2 and proxies, against servers of hyper's own.
 
+mod keep_alive;
+mod meter;
 mod pool;
 
 use std::convert::Infallible;
@@ -27,6 +29,7 @@ use mcpwire_driver::http::HttpClient;
 
 use crate::body::Whole;
 use crate::io::Wire;
+use crate::meter::Meter;
 use crate::net::{Connecting, Net, Socket, Task};
 use crate::{Client, ClientOptions};
 
@@ -69,6 +72,11 @@ struct Secure {
 
 /// A server that answers everything with its version of HTTP.
 fn secure(alpn: &[&str]) -> Secure {
+    with_connections(alpn, |wire| block_on(serve(wire)))
+}
+
+/// A server that handles each connection so, on a thread of its own.
+fn with_connections(alpn: &[&str], handle: fn(Wire)) -> Secure {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -86,24 +94,25 @@ fn secure(alpn: &[&str]) -> Secure {
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let (acceptor, counted) = (acceptor.clone(), Arc::clone(&counted));
-            thread::spawn(move || block_on(serve(acceptor, stream, &counted)));
+            thread::spawn(move || {
+                let Ok(stream) = block_on(acceptor.accept(Async::new(stream).unwrap())) else { return };
+                counted.fetch_add(1, Ordering::SeqCst);
+                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                handle(Wire { socket: Box::pin(stream), meter: Meter::default(), is_http2, is_proxied: false });
+            });
         }
     });
     Secure { url, certificate: made.cert.der().to_vec(), connections }
 }
 
-async fn serve(acceptor: TlsAcceptor, stream: TcpStream, counted: &AtomicUsize) {
-    let Ok(stream) = acceptor.accept(Async::new(stream).unwrap()).await else { return };
-    counted.fetch_add(1, Ordering::SeqCst);
-    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let line = Wire { socket: Box::pin(stream), is_http2, is_proxied: false };
+async fn serve(wire: Wire) {
     let service = service_fn(|request: http::Request<hyper::body::Incoming>| async move {
         Ok::<_, Infallible>(Response::new(Whole(Bytes::from(format!("{:?}", request.version())))))
     });
-    let _ = if is_http2 {
-        hyper::server::conn::http2::Builder::new(Spawned).serve_connection(line, service).await
+    let _ = if wire.is_http2 {
+        hyper::server::conn::http2::Builder::new(Spawned).serve_connection(wire, service).await
     } else {
-        hyper::server::conn::http1::Builder::new().serve_connection(line, service).await
+        hyper::server::conn::http1::Builder::new().serve_connection(wire, service).await
     };
 }
 
@@ -117,11 +126,11 @@ fn exchange(url: &str) -> Exchange {
     }
 }
 
-async fn fetch(client: &Client<Threads>, url: &str) -> Result<String, Failure> {
+async fn fetch<N: Net>(client: &Client<N>, url: &str) -> Result<String, Failure> {
     send(client, exchange(url)).await
 }
 
-async fn send(client: &Client<Threads>, exchange: Exchange) -> Result<String, Failure> {
+async fn send<N: Net>(client: &Client<N>, exchange: Exchange) -> Result<String, Failure> {
     let mut response = client.begin(exchange).await?;
     let mut text = Vec::new();
     loop {

@@ -95,16 +95,16 @@ impl CacheKey {
     }
 }
 
-/// Appends the members of an object in the order of their names, except those in `but`. Returns `false` if the object
-/// has a member in `never`.
-fn push_members(out: &mut Vec<u8>, object: &str, but: &[&str], never: &[&str]) -> bool {
+/// Appends the members of an object in the order of their names, without those in `excluded`. Returns `false` if the object
+/// has a member in `forbidden`.
+fn push_members(out: &mut Vec<u8>, object: &str, excluded: &[&str], forbidden: &[&str]) -> bool {
     // A heap needs a tenth of the code size of a slice sort.
     let mut members = BinaryHeap::new();
     for member in scan::members(object.as_bytes()) {
-        if never.iter().any(|name| member.is(name)) {
+        if forbidden.iter().any(|name| member.is(name)) {
             return false;
         }
-        if !but.iter().any(|name| member.is(name)) {
+        if !excluded.iter().any(|name| member.is(name)) {
             members.push((member.key(), member.value));
         }
     }

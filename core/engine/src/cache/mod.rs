@@ -25,7 +25,7 @@ pub(crate) use pending::PendingEntry;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CacheContext(pub u64);
 
-/// Limits of a [`Cache`].
+/// Limits of the response cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheLimits {

@@ -1,4 +1,4 @@
-//! What a client knows of its server's tools when it calls one.
+//! [`KnownTools`]: the tools of a server, as far as a client knows them.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,42 +10,44 @@ use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, T
 use crate::sorted::Sorted;
 use crate::types::{TaskSupport, Tool};
 
-/// What is known of a server's tools: the last list, and what was found where a tool was looked for without the list
-/// ([`ToolSearch`]).
+/// The tools of a server, as far as a client knows them: the last list, and the results of searches ([`ToolSearch`]).
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
+    /// The results of the searches since the list was last replaced or invalidated. At most [`MAX_FOUND`].
     found: Sorted<String, Found>,
-    /// How often the server has reported that its tools have changed.
+    /// The number of `notifications/tools/list_changed`.
     changes: u64,
 }
 
 impl KnownTools {
-    /// Returns how often the server has reported a change.
+    /// Returns how many times the server has reported a change of its tools.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Returns the last list; an empty one before there is any.
+    /// Returns the last list, or an empty list before the first one.
     pub fn list(&self) -> &Arc<ToolList> {
         &self.list
     }
 
-    /// Takes over a new list.
+    /// Replaces the list, and discards the results of searches.
     pub fn replace(&mut self, list: Arc<ToolList>) {
         self.list = list;
         self.found = Sorted::default();
     }
 
-    /// Handles that the server reports a change of its tools.
+    /// Handles that the server has reported a change of its tools.
     pub fn invalidate(&mut self) {
         self.changes += 1;
         self.list.invalidate();
         self.found = Sorted::default();
     }
 
-    /// Takes over what a search has found. `changed` says that the server reported a change meanwhile: it may have by now what
-    /// its list lacked before.
+    /// Stores the results of a search.
+    ///
+    /// `changed` says whether the server has reported a change during the search. Then a tool that was not in the list may
+    /// exist now, so its absence is not stored.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = Sorted::default();
@@ -53,20 +55,20 @@ impl KnownTools {
         if search.lacks && !changed {
             self.found.insert(search.tool.into(), Found::Absent);
         }
-        // Of two tools of a name the first counts, as in a list.
+        // Of two tools with the same name the first counts, as in a list.
         for (tool, support) in search.seen.into_iter().rev() {
             self.found.insert(tool, support);
         }
     }
 
-    /// Whether the server has a tool of that name; `None` if that is not known.
+    /// Returns whether the server has a tool of this name, or `None` if the client does not know.
     pub fn knows(&self, tool: &str) -> Option<bool> {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != Found::Absent))
     }
 
-    /// Whether a tool is to be looked for before it is called in the mode that is wanted: the server's list says whether the
-    /// tool may be called as a task, or cannot be called in any other way. A list that has changed will do for a call as
-    /// ever.
+    /// Returns whether the client must search for a tool before it calls the tool in the mode `wanted`.
+    ///
+    /// The server's list says whether the tool allows or requires a task. For [`TaskMode::Session`], a stale list suffices.
     pub fn must_look_before(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -75,12 +77,14 @@ impl KnownTools {
         !is_there && !self.found.contains_key(tool)
     }
 
-    /// Settles in which mode a tool is called, where `options` say what the caller would like (2025-11-25,
-    /// basic/utilities/tasks, "Tool-Level Negotiation"): as a task where it cannot be called otherwise and `config` lets the
-    /// session follow tasks, and never where the tool does not say that it may.
+    /// Sets the task mode of a call in `options` to one that the tool allows (2025-11-25, basic/utilities/tasks, "Tool-Level
+    /// Negotiation").
+    ///
+    /// A tool that requires a task is called as a task if [`Config::follow_tasks`] was called. A tool that does not allow tasks
+    /// is called without one, whatever the mode was.
     ///
     /// # Errors
-    /// If the tool can be called as a task only, and nobody is to follow one ([`SendError::TaskRequired`]).
+    /// [`SendError::TaskRequired`] if the tool requires a task, and neither `options` nor `config` allow one.
     pub fn settle_task_mode(
         &self,
         tool: &str,
@@ -107,14 +111,13 @@ impl KnownTools {
         Ok(())
     }
 
-    /// Whether a tool is to be looked for to tell what the error means that the server answered its call with.
+    /// Returns whether the client must search for a tool to find out what the error of its call means.
     pub fn must_look_after(&self, tool: &str, error: &CallError) -> bool {
         let is_known = self.list.is_fresh() || self.found.contains_key(tool);
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
-    /// What an error means that the server answered a call with: if it does not have the tool, the error is
-    /// [`CallError::ToolNotFound`].
+    /// Replaces the error of a call by [`CallError::ToolNotFound`], if the server does not have the tool.
     #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {
@@ -135,7 +138,7 @@ impl KnownTools {
     }
 }
 
-/// Servers answer the call of a tool that they do not have with one of these, and wrong arguments with the same.
+/// Returns whether an error may mean that the server does not have the tool. Wrong arguments lead to the same errors.
 fn is_unknown_tool(error: &RpcError) -> bool {
     matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }

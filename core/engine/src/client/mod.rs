@@ -1,18 +1,18 @@
-//! What every client does, as machines over [`Calls`](crate::Calls): walk the pages of a list, keep the list of tools, find a tool, call it.
+//! State machines that every client needs: they walk the pages of a list, list tools, and call a tool.
 //!
-//! A machine sends its requests itself, and says after each [`poll`](ToolCall::poll) what its adapter has to do: wait for a reply,
-//! read what has arrived, or take the result. An adapter of any kind fits: a blocking one loops, an async one polls under its
-//! lock and hands the reply in outside of it, where it is read.
+//! A machine sends its requests through [`Calls`](crate::Calls). Each [`poll`](ToolCall::poll) returns what its adapter has to
+//! do next: wait for a reply, read what has arrived, or take the result. A blocking adapter polls in a loop. An async adapter
+//! polls under its lock, and passes the reply to the machine outside of the lock, where the machine decodes the reply.
 //!
-//! | file | what it does |
+//! | file | content |
 //! |---|---|
-//! | `step` | [`Step`]: what a machine says to its adapter |
-//! | `page_walk`, `pages` | [`PageWalk`]: a list that comes in pages |
-//! | `tool_list` | [`ToolList`]: the tools of a server, and whether the list still holds |
-//! | `tool_listing` | [`ToolListing`]: lists the tools, and keeps the list |
-//! | `known_tools` | [`KnownTools`]: what is known of the tools when one is called |
-//! | `tool_search` | [`ToolSearch`]: looks for one tool without keeping the list |
-//! | `tool_call` | [`ToolCall`]: calls a tool, with what has to be known before and after |
+//! | `step` | [`Step`]: what the adapter has to do next |
+//! | `page_walk`, `pages` | [`PageWalk`]: requests all pages of a list |
+//! | `tool_list` | [`ToolList`]: the tools of a server, and whether the list is fresh |
+//! | `tool_listing` | [`ToolListing`]: requests the list of tools, and stores it |
+//! | `known_tools` | [`KnownTools`]: the stored list, and the tools that searches have found |
+//! | `tool_search` | [`ToolSearch`]: searches the server's list for one tool, without storing the list |
+//! | `tool_call` | [`ToolCall`]: calls a tool, and searches for the tool first if necessary |
 
 mod known_tools;
 mod page_walk;

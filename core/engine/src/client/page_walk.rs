@@ -1,4 +1,4 @@
-//! [`PageWalk`]: all pages of a list, one request after the other (2026-07-28, server/utilities/pagination).
+//! [`PageWalk`]: requests all pages of a list (2026-07-28, server/utilities/pagination).
 
 use alloc::string::String;
 use core::fmt;
@@ -13,11 +13,10 @@ use crate::types::{ListParams, Listed, PagedList};
 /// The entries of a paged list.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;
 
-/// Asks for all pages of a list, and puts them together.
+/// Requests all pages of a list one after the other, and joins them.
 ///
-/// Where a cached page leads to a page that the server refuses, the walk begins again with fresh pages (2026-07-28,
-/// server/utilities/caching, "Interaction with Pagination"). The whole walk has the time that one request has
-/// ([`RequestOptions::total_timeout`]).
+/// If the server refuses the cursor of a cached page, the walk begins again without the cache (2026-07-28,
+/// server/utilities/caching, "Interaction with Pagination"). [`RequestOptions::total_timeout`] limits the whole walk.
 ///
 /// ```
 /// use mcpwire_core::{Calls, ListResources, Listed, PageWalk, RequestOptions, Reply, RequestError, RequestKey, Resource, Step};
@@ -44,14 +43,15 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     pages: Pages<Item<M>>,
     /// Whether a page came from the cache.
     has_cached: bool,
-    /// Whether what the server has sent was read before the first request, where that matters.
+    /// Whether the adapter has read what had arrived before the first request. Needed only if pages may come from the cache.
     has_drained: bool,
     state: State<M>,
 }
 
 enum State<M: Method<Result: PagedList>> {
-    /// The page at this cursor is to be asked for.
+    /// The request for the page at this cursor is not sent yet.
     Next(Option<String>),
+    /// The request for a page is pending.
     Waiting(Ticket<M>),
     Ended(Result<(), RequestError>),
 }
@@ -61,7 +61,7 @@ where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    /// Starts a walk. `options` are those of each request.
+    /// Prepares a walk. `options` apply to each request.
     pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
         let time = PagesTime::begin(&options, config, now);
         PageWalk {
@@ -77,7 +77,7 @@ where
     /// Takes the next step.
     pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<Listed<Item<M>>, RequestError>> {
         match &mut self.state {
-            // A change that the server has reported, and nobody has read, makes cached pages stale.
+            // A change that the server has reported may not be read yet. It makes cached pages stale.
             State::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
                 self.has_drained = true;
                 Step::Drain
@@ -101,12 +101,12 @@ where
         }
     }
 
-    /// Reads the reply that [`Self::poll`] waits for.
+    /// Decodes the reply that [`Self::poll`] waits for.
     pub fn receive(&mut self, reply: &mut Reply) {
         self.receive_with(reply, |_| {});
     }
 
-    /// Like [`Self::receive`], and shows the page before it is added to the list.
+    /// Decodes the reply, and calls `look_at` with the page before the page is added to the list.
     pub(super) fn receive_with(&mut self, reply: &mut Reply, look_at: impl FnOnce(&M::Result)) {
         let State::Waiting(ticket) = &self.state else { return };
         self.has_cached |= reply.is_cached();

@@ -1,4 +1,4 @@
-//! Puts together lists that come in pages (2026-07-28, server/utilities/pagination).
+//! [`Pages`]: joins the pages of a list (2026-07-28, server/utilities/pagination).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,22 +8,21 @@ use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
 use crate::types::{Listed, MAX_ENTRIES, PagedList};
 
-/// Maximum number of pages to request. At one entry a page, 1,000 entries are still more than anybody reads.
+/// Maximum number of pages to request. 1,000: with a single entry per page, that is still a long list.
 const MAX_PAGES: usize = 1_000;
 
-/// Maximum size of all pages after the first, as JSON and with their cursors. 64 MiB is the maximum size of one message, and so
-/// of the first page.
+/// Maximum size of all pages after the first, in bytes of JSON, including cursors. 64 MiB: the maximum size of the first page.
 const MAX_BYTES: usize = 64 << 20;
 
-/// A list that is being put together, page by page.
+/// The pages of a list, joined one by one.
 ///
-/// Of a server whose pages never end or lead in a circle, at most 1,000 pages, 100,000 entries, or 64 MiB beyond the first page are
-/// read. [`Listed::is_cut`] tells that the list was truncated.
+/// The list is truncated after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when a cursor repeats.
+/// [`Listed::is_cut`] tells that the list was truncated.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: Listed<T>,
     cursors: Vec<String>,
-    /// Size of all pages but the first, which is bounded as any message is.
+    /// The size of all pages after the first.
     bytes: usize,
 }
 
@@ -71,7 +70,7 @@ pub(super) struct PagesTime {
 }
 
 impl PagesTime {
-    /// Starts the clock. Call it before the first page is requested.
+    /// Creates the time limit of a list whose first page is requested now.
     pub(super) fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
         let timeout = options.timeout.unwrap_or(config.request_timeout);
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }

@@ -1,36 +1,29 @@
-//! What a machine says to its adapter.
+//! [`Step`]: what the adapter of a state machine has to do next. [`RequestError`]: why the machine failed.
 
 use crate::session::{CallError, RequestKey, SendError};
 
-/// What an adapter has to do next.
+/// What the adapter of a state machine has to do next.
 #[derive(Debug)]
-#[must_use = "the machine waits for it"]
+#[must_use = "the state machine waits for this step"]
 pub enum Step<T> {
-    /// Send what the engine has to send, wait for the reply to this request, and hand it in with `receive`.
+    /// Write the engine's pending bytes, wait for the reply to this request, and pass it to the machine with `receive`.
     Wait(RequestKey),
-    /// Read what the server has sent by now, handle its events, and poll again. An adapter that always reads polls again at once.
+    /// Read the bytes that the server has sent already, handle their events, and poll the machine again. An adapter that
+    /// reads in the background polls again at once.
     Drain,
-    /// Take the result. The machine is not polled again.
+    /// Take the result. Do not poll the machine again.
     Done(T),
 }
 
-/// Why a machine ended without its result.
-#[derive(Clone, Debug, PartialEq)]
+/// The error of a machine that ended without its result.
+///
+/// It is exhaustive: a request was either sent or not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// A request was not sent.
-    NotSent(SendError),
-    /// A request was sent and failed, or was known to fail.
-    Failed(CallError),
-}
-
-impl From<SendError> for RequestError {
-    fn from(error: SendError) -> Self {
-        RequestError::NotSent(error)
-    }
-}
-
-impl From<CallError> for RequestError {
-    fn from(error: CallError) -> Self {
-        RequestError::Failed(error)
-    }
+    /// The request was not sent.
+    #[error(transparent)]
+    NotSent(#[from] SendError),
+    /// The request was sent and failed, or was known to fail.
+    #[error(transparent)]
+    Failed(#[from] CallError),
 }

@@ -1,4 +1,4 @@
-//! [`ToolCall`]: the call of a tool, from the name to the result.
+//! [`ToolCall`]: calls a tool, and searches for the tool first if necessary.
 
 use core::fmt;
 use core::mem;
@@ -11,14 +11,14 @@ use crate::method::Method;
 use crate::session::{CallError, Calls, Phase, Reply, RequestKey, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
 
-/// Calls a tool.
+/// A call of a tool, as a state machine.
 ///
-/// - A name that the list of tools does not have is refused without a request, as long as the list holds.
-/// - Where the list says whether the tool can be called as a task (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"),
-///   and it is not known, the tool is looked for first.
-/// - An error that may mean "no such tool" is explained after a look at the list.
+/// - If a fresh list of tools does not contain the tool, the call fails without a request.
+/// - If the tool may require a task and is not known (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"), the machine
+///   searches for the tool before the call.
+/// - If the error of the call may mean that the tool does not exist, the machine searches for the tool afterwards.
 ///
-/// `M` is what the result is read as: [`CallTool`](crate::CallTool), [`CallToolRaw`](crate::CallToolRaw) or
+/// `M` determines the type of the result: [`CallTool`](crate::CallTool), [`CallToolRaw`](crate::CallToolRaw) or
 /// [`CallToolAsTask`](crate::CallToolAsTask).
 pub struct ToolCall<'t, M: Method> {
     tool: &'t str,
@@ -27,39 +27,43 @@ pub struct ToolCall<'t, M: Method> {
 }
 
 enum State<'t, M: Method> {
-    /// The call is to be sent.
+    /// The call is not sent yet.
     New {
+        /// Whether a search before the call has ended.
         has_searched: bool,
+        /// Whether the adapter has read its input since [`KnownTools`] was found not to contain the tool.
         has_drained: bool,
     },
-    /// The tool is looked for before the call.
+    /// A search before the call.
     SearchBefore(Search<'t>),
+    /// The call is pending.
     Waiting(Ticket<M>),
-    /// The call has failed, and what the error means is to be found out.
+    /// The call has failed. A search may follow.
     Failed(CallError),
-    /// The tool is looked for to explain the error.
+    /// A search for the meaning of the error.
     SearchAfter(Search<'t>, CallError),
+    /// The result is ready. `None` after it was taken.
     Ended(Option<Result<M::Result, RequestError>>),
 }
 
-/// A search for the tool, page by page.
+/// A [`ToolSearch`] and its requests.
 struct Search<'t> {
     tool: ToolSearch<'t>,
     time: PagesTime,
-    /// How many changes the server had reported when it began.
+    /// The value of [`KnownTools::changes`] before the first request.
     changes: u64,
-    /// The request that is waited for.
+    /// The pending request.
     key: Option<RequestKey>,
     has_ended: bool,
 }
 
 impl<'t, M: Method> ToolCall<'t, M> {
-    /// Prepares the call of the tool of this name.
+    /// Prepares a call of the tool with this name.
     pub fn new(tool: &'t str, options: RequestOptions) -> Self {
         ToolCall { tool, options, state: State::New { has_searched: false, has_drained: false } }
     }
 
-    /// Takes the next step. `send` sends the call with the options that it is given; it is called once at most.
+    /// Takes the next step. Calls `send` at most once, to send the call with the final options.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
@@ -68,16 +72,15 @@ impl<'t, M: Method> ToolCall<'t, M> {
         send: impl FnOnce(&mut Calls<'_>, &RequestOptions) -> Result<RequestKey, SendError>,
     ) -> Step<Result<M::Result, RequestError>> {
         loop {
-            match &mut self.state {
+            self.state = match mem::replace(&mut self.state, State::Ended(None)) {
                 State::New { has_searched, has_drained } => {
-                    let (has_searched, has_drained) = (*has_searched, *has_drained);
                     let session = calls.session();
                     if !has_searched && tools.must_look_before(self.tool, session.server(), self.options.task_mode()) {
                         self.state = State::SearchBefore(Search::begin(self.tool, tools, calls, now));
                         continue;
                     }
                     if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
-                        // The server may have reported a change that nobody has read.
+                        // A change that the server has reported may not be read yet.
                         if !has_drained {
                             self.state = State::New { has_searched, has_drained: true };
                             return Step::Drain;
@@ -86,39 +89,45 @@ impl<'t, M: Method> ToolCall<'t, M> {
                     }
                     let settled =
                         tools.settle_task_mode(self.tool, session.server(), session.config(), &mut self.options);
-                    return match settled.and_then(|()| send(calls, &self.options)) {
+                    match settled.and_then(|()| send(calls, &self.options)) {
                         Ok(key) => {
                             self.state = State::Waiting(Ticket::new(key));
-                            Step::Wait(key)
+                            return Step::Wait(key);
                         }
-                        Err(error) => Step::Done(Err(error.into())),
-                    };
-                }
-                State::SearchBefore(search) => match search.poll(tools, calls, now) {
-                    Some(key) => return Step::Wait(key),
-                    None => self.state = State::New { has_searched: true, has_drained: false },
-                },
-                State::Waiting(ticket) => return Step::Wait(ticket.key()),
-                State::Failed(error) => {
-                    if !tools.must_look_after(self.tool, error) {
-                        return Step::Done(Err(tools.explain(self.tool, error.clone()).into()));
+                        Err(error) => return Step::Done(Err(error.into())),
                     }
-                    let error = error.clone();
-                    self.state = State::SearchAfter(Search::begin(self.tool, tools, calls, now), error);
                 }
-                State::SearchAfter(search, error) => match search.poll(tools, calls, now) {
-                    Some(key) => return Step::Wait(key),
-                    None => return Step::Done(Err(tools.explain(self.tool, error.clone()).into())),
+                State::SearchBefore(mut search) => match search.poll(tools, calls, now) {
+                    Some(key) => {
+                        self.state = State::SearchBefore(search);
+                        return Step::Wait(key);
+                    }
+                    None => State::New { has_searched: true, has_drained: false },
+                },
+                State::Waiting(ticket) => {
+                    self.state = State::Waiting(ticket);
+                    return Step::Wait(ticket.key());
+                }
+                State::Failed(error) if tools.must_look_after(self.tool, &error) => {
+                    State::SearchAfter(Search::begin(self.tool, tools, calls, now), error)
+                }
+                State::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
+                State::SearchAfter(mut search, error) => match search.poll(tools, calls, now) {
+                    Some(key) => {
+                        self.state = State::SearchAfter(search, error);
+                        return Step::Wait(key);
+                    }
+                    None => return Step::Done(Err(tools.explain(self.tool, error).into())),
                 },
                 State::Ended(result) => {
                     let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
-                    return Step::Done(result.take().unwrap_or_else(lost));
+                    return Step::Done(result.unwrap_or_else(lost));
                 }
             }
         }
     }
 
-    /// Reads the reply that [`Self::poll`] waits for.
+    /// Decodes the reply that [`Self::poll`] waits for.
     pub fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
             State::Waiting(ticket) => {
@@ -132,7 +141,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns the result without another step, if the call has ended well.
+    /// Takes the result without another step, if the call has succeeded.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
             State::Ended(result) if matches!(result, Some(Ok(_))) => result.take().and_then(Result::ok),
@@ -140,7 +149,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Whether the reply that is waited for is that of the call itself, so that reports about it are the caller's.
+    /// Returns whether the pending request is the call itself, and not a search. Then its progress concerns the caller.
     pub fn is_sent(&self) -> bool {
         matches!(self.state, State::Waiting(_))
     }
@@ -152,7 +161,7 @@ impl<'t> Search<'t> {
         Search { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
-    /// Returns the request to wait for, or `None` once what was found is noted. A search that fails finds nothing.
+    /// Returns the pending request, or `None` after the search has ended. A failed request ends the search.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
             if self.key.is_none() {

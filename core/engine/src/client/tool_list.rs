@@ -1,4 +1,4 @@
-//! A server's tools, as far as they are known.
+//! [`ToolList`]: the tools of a server, and whether the list is fresh.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -8,56 +8,59 @@ use core::time::Duration;
 
 use crate::types::{ListToolsResult, Listed, Tool};
 
-/// The tools of a server, and whether the list of them still holds. [`Pages`](crate::Pages) puts one together.
+/// The tools of a server, with an index by name. [`Pages`](crate::internal::Pages) joins the pages of the list.
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: Listed<Tool>,
-    /// Hashes of the names and places in that list, sorted: a call looks its tool up, and lists can be long.
+    /// The hash of each name and the index of its tool, sorted by hash and then by name.
     by_name: Vec<(u32, u32)>,
     hints: CacheHints,
+    /// Whether the list was loaded, and the server has not reported a change since. Atomic, so that the owners of a shared list
+    /// can invalidate it.
     fresh: AtomicBool,
 }
 
-/// What a modern server says of how its list may be kept (2026-07-28, server/utilities/caching, "Cacheable Model"). The
-/// default is what one says that says nothing.
+/// The lifetime and scope that a modern server declares for a list (2026-07-28, server/utilities/caching, "Cacheable Model").
+///
+/// The default applies if the server declares nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheHints {
-    /// For how long the list holds from when it came. Of several pages, the shortest; `None` where no page says so.
+    /// How long the list is fresh after it was received. The shortest lifetime of all pages; `None` if no page declares one.
     pub ttl: Option<Duration>,
-    /// Whether it may be shown to anybody, and not only to those with the same authorisation. All pages must say so.
+    /// Whether clients with another authorization may get the list too. `true` if all pages declare so.
     pub is_public: bool,
 }
 
 impl CacheHints {
-    /// Those of one page of a list.
+    /// Returns the hints of one page of a list.
     pub fn of(page: &ListToolsResult) -> Self {
         let is_public = page.cache_scope.as_deref() == Some("public");
         CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
     }
 
-    /// Those of a list with these pages.
+    /// Combines the hints of a list with those of its next page.
     #[must_use]
     pub fn and(self, page: CacheHints) -> Self {
         let ttl = [self.ttl, page.ttl].into_iter().flatten().min();
         CacheHints { ttl, is_public: self.is_public && page.is_public }
     }
 
-    /// After how long the list should be asked for again, when it is next looked at; `None` if only a word of the server's is
-    /// reason to. `tells` says whether it tells when its tools change.
+    /// Returns the age at which the list should be requested again when it is next used.
     ///
-    /// A list that holds for no time at all may be asked for "every time the result is needed": of a server that tells of
-    /// changes that would be for nothing, and of another, once a minute will do.
+    /// Returns `None` if the list stays fresh until the server reports a change. `tells` says whether the server reports
+    /// changes. A lifetime of zero lets clients request the list "every time the result is needed". That is not necessary if
+    /// the server reports changes, and otherwise once per minute is enough.
     pub fn stale_after(self, tells: bool) -> Option<Duration> {
         match self.ttl {
-            Some(Duration::ZERO) => (!tells).then_some(NO_TIME_AT_ALL),
+            Some(Duration::ZERO) => (!tells).then_some(MIN_LIFETIME),
             ttl => ttl,
         }
     }
 }
 
-/// For how long a list is believed of which its server says that it does not hold, and of which it will not tell more.
-const NO_TIME_AT_ALL: Duration = Duration::from_secs(60);
+/// Lifetime of a list with a declared lifetime of zero, if the server does not report changes.
+const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {
     fn clone(&self) -> Self {
@@ -67,61 +70,60 @@ impl Clone for ToolList {
 }
 
 impl ToolList {
-    /// Takes the place of the old list. Names are unique within a server: a second tool of a name, which could not be called,
-    /// is left out and told.
+    /// Replaces the list. Later tools with the name of an earlier one are removed and listed in [`Listed::rejected`].
     pub fn replace(&mut self, mut tools: Listed<Tool>) {
         let mut names = by_name(&tools.items);
-        let doubles = doubles(&names);
-        if !doubles.is_empty() {
-            leave_out(&mut tools, &doubles);
+        let duplicates = duplicates(&names);
+        if !duplicates.is_empty() {
+            reject_at(&mut tools, &duplicates);
             names = by_name(&tools.items);
         }
         self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
-        // It is kept for as long as the connection, of which a program may have many.
+        // The list lives as long as the connection, and a program may have many connections.
         tools.items.shrink_to_fit();
         self.tools = tools;
         self.hints = CacheHints::default();
         self.fresh = AtomicBool::new(true);
     }
 
-    /// What the server says of how the list may be kept. To be set after [`ToolList::replace`].
+    /// Sets the cache hints of the list. Call this after [`ToolList::replace`], which resets them.
     pub fn set_hints(&mut self, hints: CacheHints) {
         self.hints = hints;
     }
 
-    /// What the server says of how the list may be kept.
+    /// Returns the cache hints of the list.
     pub fn hints(&self) -> CacheHints {
         self.hints
     }
 
-    /// The server says that the list has changed: it is still shown, and no longer believed. Those who share the list need
-    /// no copy of their own for that.
+    /// Marks the list as stale, after the server has reported a change. The tools remain available.
     pub fn invalidate(&self) {
         self.fresh.store(false, Ordering::Relaxed);
     }
 
-    /// Whether the list is there, and the server has not said that it has changed.
+    /// Returns whether the list was loaded, and the server has not reported a change since.
     pub fn is_fresh(&self) -> bool {
         self.fresh.load(Ordering::Relaxed)
     }
 
-    /// The tools, and what was left out.
+    /// Returns the tools, and the rejected entries of the server's list.
     pub fn listed(&self) -> &Listed<Tool> {
         &self.tools
     }
 
-    /// The tool of that name.
+    /// Returns the tool with this name.
     pub fn get(&self, tool: &str) -> Option<&Tool> {
         let wanted = hash(tool);
         let found = self.by_name.binary_search_by(|(hash, place)| {
-            // Equal hashes are rare, unless a server sees to it.
+            // Equal hashes are rare, unless a server chooses the names for that.
             hash.cmp(&wanted).then_with(|| name(&self.tools, *place).cmp(tool))
         });
         self.tools.items.get(self.by_name[found.ok()?].1 as usize)
     }
 
-    /// Whether the server has a tool of that name; `None` if the list is not there or no longer holds, or if it is not in a
-    /// list that is not all ([`Listed::is_cut`]).
+    /// Returns whether the server has a tool of this name.
+    ///
+    /// Returns `None` if the list is not loaded or stale, or if a truncated list ([`Listed::is_cut`]) does not contain the tool.
     pub fn knows(&self, name: &str) -> Option<bool> {
         if !self.is_fresh() {
             return None;
@@ -135,7 +137,7 @@ fn name(tools: &Listed<Tool>, place: u32) -> &str {
     tools.items.get(place as usize).map_or("", |tool| &tool.name)
 }
 
-/// A tool's name and place. In order, hashes come first: they are compared at a tenth of the cost of names.
+/// The name and index of a tool. Sorts by hash first, which costs a tenth of a comparison of names.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<'a> {
     hash: u32,
@@ -143,31 +145,31 @@ struct Entry<'a> {
     place: u32,
 }
 
-/// The names in order; those that are equal in the order in which they came.
+/// Returns the tools sorted by name. Tools with the same name stay in the order of the list.
 fn by_name(tools: &[Tool]) -> Vec<Entry<'_>> {
     let names = tools.iter().zip(0..).map(|(tool, place)| Entry { hash: hash(&tool.name), name: &tool.name, place });
-    // A heap sorts in a tenth of the code that the sorts of slices come with.
+    // A heap needs a tenth of the code size of a slice sort.
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// The places of those whose name is another's before them, in order.
-fn doubles(names: &[Entry<'_>]) -> Vec<u32> {
-    let doubles = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
-    doubles.collect::<BinaryHeap<_>>().into_sorted_vec()
+/// Returns the indexes of the tools with the name of an earlier tool, in order.
+fn duplicates(names: &[Entry<'_>]) -> Vec<u32> {
+    let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
+    duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Rejects the tools at these places.
-fn leave_out(tools: &mut Listed<Tool>, places: &[u32]) {
+/// Rejects the tools at these indexes.
+fn reject_at(tools: &mut Listed<Tool>, places: &[u32]) {
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut place = 0;
     tools.reject(|tool| {
-        let is_double = places.next_if_eq(&place).is_some();
+        let is_duplicate = places.next_if_eq(&place).is_some();
         place += 1;
-        is_double.then(|| (mem::take(&mut tool.name), "a second tool of this name".into()))
+        is_duplicate.then(|| (mem::take(&mut tool.name), "a second tool of this name".into()))
     });
 }
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of a name.
 fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,4 +1,4 @@
-//! [`ToolListing`]: lists the tools of a server, and keeps the list.
+//! [`ToolListing`]: requests the list of tools, and stores it.
 
 use alloc::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::method::ListTools;
 use crate::session::{Calls, Config, Reply, RequestOptions};
 use crate::time::Timestamp;
 
-/// Lists the tools of a server, all pages. The list goes into [`KnownTools`] too.
+/// Requests all pages of the list of tools, and stores the list in [`KnownTools`].
 ///
-/// If the server reports a change while the list is on its way, the list is kept and not relied on.
+/// If the server reports a change in the meantime, the list is stored as stale.
 #[derive(Debug)]
 pub struct ToolListing {
     walk: PageWalk<ListTools>,
     hints: Option<CacheHints>,
-    /// How many changes the server had reported when the first request was sent.
+    /// The value of [`KnownTools::changes`] before the first request.
     changes: Option<u64>,
     has_drained: bool,
 }
 
 impl ToolListing {
-    /// Starts to list the tools.
+    /// Prepares to list the tools. The first request is sent by [`Self::poll`].
     pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
         let walk = PageWalk::new(options, config, now);
         ToolListing { walk, hints: None, changes: None, has_drained: false }
@@ -36,7 +36,7 @@ impl ToolListing {
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<Arc<ToolList>, RequestError>> {
-        // A change that was reported before is in the list that is asked for now.
+        // A change that the server reported before the request is already in the list.
         if !core::mem::replace(&mut self.has_drained, true) {
             return Step::Drain;
         }
@@ -59,7 +59,7 @@ impl ToolListing {
         }
     }
 
-    /// Reads the reply that [`Self::poll`] waits for.
+    /// Decodes the reply that [`Self::poll`] waits for.
     pub fn receive(&mut self, reply: &mut Reply) {
         let hints = &mut self.hints;
         self.walk.receive_with(reply, |page| {

@@ -1,4 +1,4 @@
-//! The search for one tool in a server's list, without the list.
+//! [`ToolSearch`]: searches the server's list for one tool, without storing the list.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,54 +6,56 @@ use alloc::vec::Vec;
 use crate::json::scan;
 use crate::session::{PreparedRequest, Reply};
 
-/// The most tools that are remembered besides the list: more than a server has whose list nobody wants.
+/// Maximum number of search results that a client stores. 1,000: more tools than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;
 
-/// What the server's list says of a tool.
+/// The result of a search for a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The tool is not in the list.
     Absent,
-    /// The tool cannot be called as a task.
+    /// The tool does not allow tasks.
     Forbidden,
-    /// The tool can be called as a task.
+    /// The tool allows tasks.
     Optional,
-    /// The tool can be called as a task only.
+    /// The tool requires a task.
     Required,
 }
 
-/// The most pages that are looked at. 100: lists of tools are that long nowhere.
+/// Maximum number of pages to search. 100: no known list of tools has as many pages.
 const MAX_PAGES: u32 = 100;
 
-/// The search for a tool, page by page, until it is found. It says what an error of its call means, or how it is called,
-/// where nobody has listed the tools: that takes one name of the list, and to read and keep all of it would be for nothing.
+/// A search for one tool, page by page, until the tool is found.
+///
+/// If a client has no list of tools, a search finds out whether a tool exists, and whether the tool requires a task. A search
+/// is cheaper than a list: it reads names only, and ends at the page with the tool.
 #[derive(Clone, Debug)]
 pub struct ToolSearch<'t> {
     pub(super) tool: &'t str,
     cursor: Option<String>,
     pages: u32,
-    /// The tools of the pages that were looked at.
+    /// The tools on the pages so far.
     pub(super) seen: Vec<(String, Found)>,
-    /// All pages were looked at, for nothing.
+    /// Whether the search has ended and the tool was on no page.
     pub(super) lacks: bool,
 }
 
-/// How far a search has come.
+/// The state of a search after a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Searched {
-    /// The next page is to be asked for.
+    /// Request the next page.
     AskForMore,
     /// The server has the tool.
     Has,
-    /// The whole list does not have it.
+    /// The server does not have the tool.
     Lacks,
-    /// The server does not say, or its list does not end.
+    /// A page is missing, or there are too many pages.
     Unknown,
 }
 
 impl<'t> ToolSearch<'t> {
-    /// A search for the tool of this name.
+    /// Creates a search for a tool by name.
     pub fn new(tool: &'t str) -> Self {
         ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }
@@ -63,12 +65,12 @@ impl<'t> ToolSearch<'t> {
         self.tool
     }
 
-    /// The request for the page that is to be looked at.
+    /// Returns the request for the next page.
     pub fn request(&self) -> PreparedRequest {
         PreparedRequest::tools(self.cursor.as_deref())
     }
 
-    /// Looks at what came of that request.
+    /// Searches the page in the reply to [`Self::request`].
     pub fn look_at(&mut self, reply: &Reply) -> Searched {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return Searched::Unknown };
@@ -87,7 +89,7 @@ impl<'t> ToolSearch<'t> {
         Searched::AskForMore
     }
 
-    /// The other tools on the page are noted too: their calls need no search of their own.
+    /// Searches the tools of a page. Also stores the other tools of the page, so that their calls need no search.
     fn find(&mut self, tools: &[u8]) -> bool {
         let (mut at, mut found) = (0, false);
         while let Some(range) = scan::next_element(tools, &mut at) {

@@ -11,6 +11,8 @@ use core::ops::Range;
 
 use memchr::memchr;
 
+use crate::text::BOM;
+
 /// Initial buffer size of an idle connection, in bytes: cheap to allocate, and enough for most responses.
 const INITIAL_SIZE: usize = 1024;
 
@@ -43,19 +45,21 @@ pub(crate) enum Input<'a> {
     },
 }
 
-/// One line without its line break, still in the buffer.
+/// One line without its line break. Its bytes are still in the buffer.
 pub(crate) struct Line<'a> {
     buffer: &'a mut Receive,
     range: Range<usize>,
 }
 
 impl Line<'_> {
+    /// Returns the bytes of the line.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer.data[self.range.clone()]
     }
 
-    /// Returns the line as an owned vector. A large line takes the whole buffer with it, and the bytes after the line
-    /// move to a new buffer.
+    /// Returns the line as an owned vector.
+    ///
+    /// The bytes of a small line are copied. A large line takes the whole buffer, and the bytes after it are copied to a new buffer.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
         if range.len() < LARGE_LINE {
@@ -75,17 +79,21 @@ impl Line<'_> {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each for itself, and none of them a state of another")]
+/// Splits received bytes into lines, and limits their length. The positions are shown at the top of this file.
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
 #[derive(Debug)]
 pub(crate) struct Receive {
     data: Vec<u8>,
+    /// Start of the first line that has not been taken.
     start: usize,
+    /// No line break is between `start` and this position.
     scanned: usize,
+    /// End of the received bytes.
     end: usize,
+    /// Maximum length of a line, in bytes.
     max_message: usize,
     /// Last bytes of the overlong line that is being discarded; `None` otherwise.
     discarding: Option<Vec<u8>>,
-    is_first_line: bool,
     /// Whether a read has filled the initial buffer, so that the next one starts larger.
     has_filled_initial: bool,
     /// Whether a large buffer is kept because the last message was large too.
@@ -103,19 +111,19 @@ impl Receive {
             end: 0,
             max_message,
             discarding: None,
-            is_first_line: true,
             has_filled_initial: false,
             expects_large: false,
             has_no_line: true,
         }
     }
 
-    /// Returns the space for the next read. The space is empty if the buffer is full and lines are waiting: stop
-    /// reading until they are taken.
-    pub(crate) fn space(&mut self) -> &mut [u8] {
+    /// Returns the space for the next read, which is never empty, or `None` if the buffer is full of waiting lines.
+    ///
+    /// After [`Receive::next`] has returned `None`, there is space.
+    pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
-        let end = self.end;
-        &mut self.data[end..]
+        let space = &mut self.data[self.end..];
+        (!space.is_empty()).then_some(space)
     }
 
     /// Frees the small buffer if it is empty.
@@ -125,6 +133,7 @@ impl Receive {
         }
     }
 
+    /// Ensures that there is space for the next read, unless the buffer is full of complete lines.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -142,7 +151,7 @@ impl Receive {
             self.start = 0;
             return;
         }
-        // The buffer grows only for a single long line, never because lines are not taken.
+        // The buffer grows only to hold a single long line, never because complete lines have not been taken.
         if !self.has_no_line && self.data.len() >= MIN_READ {
             return;
         }
@@ -159,12 +168,12 @@ impl Receive {
         self.data.resize(len, 0);
     }
 
-    /// Marks `n` bytes of [`Receive::space`] as filled.
+    /// Marks the first `n` bytes of [`Receive::space`] as received.
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.has_no_line = false;
         if self.end == INITIAL_SIZE && self.data.len() == INITIAL_SIZE {
-            // More data may follow, and many small reads cost more than a larger buffer.
+            // More data probably follows, and many small reads cost more than a larger buffer.
             self.has_filled_initial = true;
             self.data.resize(SMALL_SIZE, 0);
         }
@@ -172,8 +181,8 @@ impl Receive {
 
     /// Reuses the buffer of a large message for later reads.
     ///
-    /// Large messages often follow one another, and allocating a buffer for each costs more than reading it. The next
-    /// small message frees the buffer.
+    /// Large messages often follow one another, and allocating a buffer for each of them costs more than reading it. The next small
+    /// message frees the buffer.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
@@ -206,7 +215,7 @@ impl Receive {
         self.start == self.end && self.discarding.is_none()
     }
 
-    /// Returns the next complete line, or a part of an overlong line.
+    /// Returns the next complete line, or the start or the end of an overlong line.
     pub(crate) fn next(&mut self) -> Option<Input<'_>> {
         loop {
             let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
@@ -215,8 +224,8 @@ impl Receive {
             }
             let Some(newline) = newline else {
                 self.scanned = self.end;
-                // Report the line only once all `HEAD_LEN` bytes have arrived.
-                if self.end - self.start > self.max_message.max(HEAD_LEN) {
+                // The overlong line is reported once enough bytes for its head have been received.
+                if self.end - self.start > self.max_message.max(BOM.len() + HEAD_LEN) {
                     return Some(self.begin_discarding());
                 }
                 self.has_no_line = true;
@@ -227,10 +236,10 @@ impl Receive {
             self.start = newline + 1;
             self.scanned = self.start;
             if range.len() > self.max_message {
-                let head = self.data[range.start..range.start + HEAD_LEN.min(range.len())].to_vec();
+                let head = head(&self.data[range.clone()]);
                 let tail = self.data[range.end - TAIL_LEN.min(range.len())..range.end].to_vec();
                 self.discarding = Some(tail);
-                // The line is complete, so the next call reports its end.
+                // The line has ended, so the next call returns its end.
                 self.start = newline;
                 self.scanned = newline;
                 return Some(Input::Overlong { head });
@@ -254,10 +263,10 @@ impl Receive {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Trims a trailing carriage return and whitespace, and the byte order mark at the start of the stream.
-    fn trim(&mut self, mut range: Range<usize>) -> Range<usize> {
-        if core::mem::take(&mut self.is_first_line) && self.data[range.clone()].starts_with(b"\xef\xbb\xbf") {
-            range.start += 3;
+    /// Trims a byte order mark at the start of a line, and white space and a carriage return at its end.
+    fn trim(&self, mut range: Range<usize>) -> Range<usize> {
+        if self.data[range.clone()].starts_with(BOM) {
+            range.start += BOM.len();
         }
         while range.end > range.start && matches!(self.data[range.end - 1], b'\r' | b' ' | b'\t') {
             range.end -= 1;
@@ -265,14 +274,16 @@ impl Receive {
         range
     }
 
+    /// Discards the received part of an overlong line whose end has not been received.
     fn begin_discarding(&mut self) -> Input<'static> {
-        let head = self.data[self.start..self.end][..HEAD_LEN].to_vec();
+        let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
         self.discarding = Some(tail);
         self.release();
         Input::Overlong { head }
     }
 
+    /// Discards more bytes of an overlong line, up to `newline` if that is known. Returns the end of the line.
     fn discard(&mut self, newline: Option<usize>) -> Option<Input<'_>> {
         let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;
@@ -283,9 +294,14 @@ impl Receive {
         self.scanned = self.start;
         self.has_no_line = newline.is_none();
         newline?;
-        self.is_first_line = false;
         self.discarding.take().map(|tail| Input::OverlongEnd { tail })
     }
+}
+
+/// Returns the first bytes of an overlong line, without a byte order mark.
+fn head(line: &[u8]) -> Vec<u8> {
+    let line = line.strip_prefix(BOM).unwrap_or(line);
+    line[..HEAD_LEN.min(line.len())].to_vec()
 }
 
 #[cfg(test)]
@@ -300,9 +316,8 @@ mod tests {
         let mut seen = Vec::new();
         for mut piece in bytes.chunks(size) {
             while !piece.is_empty() {
-                let space = receive.space();
+                let space = receive.space().expect("every line was taken");
                 let n = space.len().min(piece.len());
-                assert!(n > 0, "no space although every line was taken");
                 space[..n].copy_from_slice(&piece[..n]);
                 receive.filled(n);
                 piece = &piece[n..];
@@ -325,11 +340,13 @@ mod tests {
     #[test]
     fn lines_do_not_depend_on_the_pieces() {
         let big = "x".repeat(200_000);
-        let text = alloc::format!("\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\nrest");
+        let text = alloc::format!(
+            "\u{feff}one\r\n\n  \ntwo\n{big}\nthree\n\u{feff}four\r\n\u{feff}\n\u{feff}\u{feff}five\n\u{feff}rest"
+        );
         for size in [1, 2, 3, 7, 4096, 70_000, text.len()] {
             assert_eq!(
                 run(text.as_bytes(), size, 1 << 20),
-                ["one", "two", &big, "three", "\u{feff}four", "rest"],
+                ["one", "two", &big, "three", "four", "\u{feff}five", "rest"],
                 "{size}"
             );
         }
@@ -366,15 +383,14 @@ mod tests {
         let big = alloc::vec![b'x'; 4 << 20];
         let mut rest = &big[..];
         while !rest.is_empty() {
-            let space = receive.space();
+            let space = receive.space().expect("the line goes on");
             let n = space.len().min(rest.len());
-            assert!(n > 0, "no space for a line that goes on");
             space[..n].copy_from_slice(&rest[..n]);
             receive.filled(n);
             rest = &rest[n..];
             assert!(receive.next().is_none());
         }
-        let space = receive.space();
+        let space = receive.space().expect("the line goes on");
         space[..5].copy_from_slice(b"\nnext");
         receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
@@ -388,8 +404,9 @@ mod tests {
     fn a_large_buffer_is_kept_for_a_large_message_only() {
         let mut receive = Receive::new(64 << 20);
         receive.recycle(alloc::vec![0; 1 << 20]);
-        assert!(receive.space().len() == 1 << 20);
-        receive.space()[..2].copy_from_slice(b"x\n");
+        let space = receive.space().expect("the buffer is empty");
+        assert!(space.len() == 1 << 20);
+        space[..2].copy_from_slice(b"x\n");
         receive.filled(2);
         assert!(matches!(receive.next(), Some(Input::Line(_))));
         assert!(receive.next().is_none());
@@ -402,16 +419,15 @@ mod tests {
     fn a_reader_that_does_not_take_lines_gets_no_space() {
         let mut receive = Receive::new(1000);
         let mut total = 0;
-        loop {
-            let space = receive.space();
-            if space.is_empty() {
-                break;
-            }
+        while let Some(space) = receive.space() {
+            assert!(!space.is_empty(), "a read into no space would look like the end of the stream");
             space.fill(b'\n');
             let n = space.len();
             receive.filled(n);
             total += n;
             assert!(total < 1 << 20);
         }
+        while receive.next().is_some() {}
+        assert!(receive.space().is_some_and(|space| !space.is_empty()), "every line was taken");
     }
 }

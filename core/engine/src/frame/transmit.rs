@@ -9,6 +9,7 @@ const MAX_IDLE_CAPACITY: usize = 8 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Transmit {
     data: Vec<u8>,
+    /// Number of bytes at the start of `data` that have been sent.
     sent: usize,
 }
 
@@ -24,7 +25,7 @@ impl Transmit {
         if self.sent == self.data.len() {
             self.clear();
         } else if self.sent > self.data.len() / 2 {
-            // Compacting now moves fewer bytes than were sent since the last time.
+            // The move copies fewer bytes than were sent since the last move.
             self.data.drain(..self.sent);
             self.sent = 0;
         }
@@ -36,12 +37,13 @@ impl Transmit {
     }
 
     /// Frees the buffer if it is empty.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn release_if_empty(&mut self) {
         if self.data.is_empty() {
             self.data = Vec::new();
         }
     }
 
+    /// Removes all bytes.
     pub(crate) fn clear(&mut self) {
         self.sent = 0;
         self.data.clear();

@@ -1,108 +1,98 @@
-//! The table of exchanges under way, and the commands to the embedder.
+//! [`Exchanges`]: the exchanges under way, and the commands to the embedder.
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::string::String;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
 
-use super::exchange::{Command, Exchange, ExchangeId, Verb};
-use super::incoming::{BodyLimits, Expected, Head, Response};
-use super::outgoing::Headers;
-use super::refresh_tools::ToolRefresh;
-use super::request::Request;
+use super::command::{Command, Exchange, ExchangeId};
+use super::endpoint::{RequestHead, SessionGeneration};
+use super::purpose::Purpose;
+use super::response::{BodyLimits, Response};
+use super::response_head::Head;
 use crate::time::Timestamp;
+use crate::transport_error::{Failure, HttpError};
 
-/// How long a stream may stay open after its answer. 1 s: servers that end the stream do so at once, and closing it first would
-/// cost the connection.
-const CLOSE_AFTER: Duration = Duration::from_secs(1);
+/// How long a server may keep a stream open after the answer to its request. 1 s: servers that end such streams do so at once,
+/// and a stream that the client closes first costs the connection.
+const CLOSE_DELAY: Duration = Duration::from_secs(1);
 
-/// An exchange that is under way.
+/// An exchange that is under way, or whose end has not been handled.
 #[derive(Debug)]
 pub(super) struct OpenExchange {
     pub(super) purpose: Purpose,
     pub(super) response: Response,
-    /// The generation of the legacy session that its headers name.
-    pub(super) session: Option<u32>,
-    /// The length of its body, until the response begins.
+    /// The legacy session that the headers of the exchange name.
+    pub(super) session: Option<SessionGeneration>,
+    /// The length of the body; 0 once the response begins, because the server has read the body then.
     unsent: usize,
-    /// Whether it has ended. What it brought may still have to be handled.
-    is_over: bool,
-    /// Whether its answer is there, and the server has a moment to end the stream.
-    is_closing: bool,
+    stage: Stage,
 }
 
-/// What an exchange is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// The request has its answer. The server may end the stream before the engine aborts it.
+    Closing,
+    /// The embedder has reported the end. Received messages may still wait in the inbox.
+    Ended,
+}
+
+/// How an exchange ended.
 #[derive(Debug)]
-pub(super) enum Purpose {
-    /// Carries a request whose answer is in the response.
-    Request(Request),
-    /// Carries a request whose answer comes by the stream of events (HTTP+SSE).
-    Delivery(Request),
-    /// Carries a notification, with its method, or an answer.
-    Message { method: Option<String> },
-    /// The stream on which legacy servers send what belongs to no request.
-    OwnStream,
-    /// The stream on which HTTP+SSE servers send everything.
-    SseStream,
-    /// Opens a session in place of one that the server has ended, by the request with this id.
-    Renewal { id: u64 },
-    /// Lists tools, because the server did not agree with the headers of a call.
-    RefreshTools(Box<ToolRefresh>),
-    /// Ends a session.
-    Delete,
+pub(super) struct ExchangeEnd {
+    pub(super) response: Response,
+    /// The legacy session that the headers of the exchange named.
+    pub(super) session: Option<SessionGeneration>,
+    /// Why the exchange failed, unless its response is complete.
+    pub(super) failure: Option<Failure>,
 }
 
-impl Purpose {
-    fn expects(&self) -> Expected {
-        match self {
-            Purpose::Request(_) | Purpose::Renewal { .. } | Purpose::RefreshTools(_) => Expected::Messages,
-            Purpose::OwnStream | Purpose::SseStream => Expected::Events,
-            Purpose::Delivery(_) | Purpose::Message { .. } | Purpose::Delete => Expected::Nothing,
+impl ExchangeEnd {
+    /// Returns whether the server accepted the message of the exchange.
+    pub(super) fn is_success(&self) -> bool {
+        self.failure.is_none() && self.response.is_success()
+    }
+
+    /// Returns the status, if a head has arrived.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.response.status()
+    }
+
+    /// Returns the error of a request that got no answer.
+    pub(super) fn into_error(self) -> HttpError {
+        match self.failure {
+            Some(failure) => HttpError::Failed(failure),
+            None => self.response.into_error(),
         }
     }
 
-    /// Whether the exchange stays open for as long as the server likes.
-    fn is_long(&self) -> bool {
-        match self {
-            Purpose::OwnStream | Purpose::SseStream => true,
-            Purpose::Request(request) => &*request.method == "subscriptions/listen",
-            _ => false,
+    /// Returns the error of a notification or an answer that the server did not accept.
+    pub(super) fn into_message_error(self) -> HttpError {
+        match self.response.rpc_error(None) {
+            Some((error, _)) if self.failure.is_none() => {
+                let status = self.status().unwrap_or_default();
+                HttpError::Status { status, excerpt: error.to_string() }
+            }
+            _ => self.into_error(),
         }
     }
 }
 
 impl OpenExchange {
-    /// Returns the id of the session's request that the exchange serves.
-    pub(super) fn request(&self) -> Option<u64> {
-        match &self.purpose {
-            Purpose::Request(request) | Purpose::Delivery(request) => Some(request.id),
-            Purpose::RefreshTools(refresh) => Some(refresh.call().id),
-            _ => None,
-        }
+    /// Splits an exchange that has ended into its purpose and its end.
+    pub(super) fn into_end(self, failure: Option<Failure>) -> (Purpose, ExchangeEnd) {
+        (self.purpose, ExchangeEnd { response: self.response, session: self.session, failure })
     }
 
-    /// Returns the id of the transport's own request that the exchange carries.
-    pub(super) fn own_request(&self) -> Option<u64> {
-        match &self.purpose {
-            Purpose::Renewal { id } => Some(*id),
-            Purpose::RefreshTools(refresh) => Some(refresh.id()),
-            _ => None,
-        }
+    fn has_ended(&self) -> bool {
+        self.stage == Stage::Ended
     }
 
-    /// Whether the server was not told of the request before, in another exchange.
-    fn is_first_attempt(&self) -> bool {
-        match &self.purpose {
-            Purpose::Request(request) | Purpose::Delivery(request) => request.is_first_attempt(),
-            _ => false,
-        }
-    }
-
-    /// Whether the exchange carries a message that may not have reached the server.
+    /// Returns whether the exchange carries a message that may not have reached the server.
     fn is_delivering(&self) -> bool {
-        matches!(self.purpose, Purpose::Message { .. }) && !self.response.has_begun() && !self.is_over
+        matches!(self.purpose, Purpose::Message(_)) && !self.response.has_begun() && !self.has_ended()
     }
 }
 
@@ -114,11 +104,11 @@ pub(super) struct Exchanges {
     by_request: BTreeMap<u64, ExchangeId>,
     commands: VecDeque<Command>,
     next_id: u64,
-    /// The bytes of bodies of exchanges whose response has not begun.
+    /// The sum of [`OpenExchange::unsent`].
     unsent: usize,
-    /// The streams that have served their purpose, and when they are closed, in this order.
+    /// The exchanges in [`Stage::Closing`] and when each is aborted, the earliest first.
     closing: VecDeque<(Timestamp, ExchangeId)>,
-    /// The exchanges that carry notifications and answers, and when each is given up, in this order.
+    /// The exchanges of notifications and answers and when each is aborted, the earliest first.
     messages: VecDeque<(Timestamp, ExchangeId)>,
 }
 
@@ -135,28 +125,20 @@ impl Exchanges {
         }
     }
 
-    pub(super) fn start(
-        &mut self,
-        purpose: Purpose,
-        verb: Verb,
-        uri: String,
-        headers: Headers,
-        body: Vec<u8>,
-        session: Option<u32>,
-    ) -> ExchangeId {
+    /// Adds an exchange, and tells the embedder to start it.
+    pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
         let id = ExchangeId(self.next_id);
         self.next_id += 1;
-        let is_long = purpose.is_long();
-        let is_request = !matches!(purpose, Purpose::Message { .. } | Purpose::Delete);
-        let unsent = body.len();
-        let open =
-            OpenExchange { purpose, response: Response::new(), session, unsent, is_over: false, is_closing: false };
-        if let Some(request) = open.request() {
+        if let Some(request) = purpose.request() {
             self.by_request.insert(request, id);
         }
+        let RequestHead { verb, uri, headers, session } = head;
+        let (is_long, is_request) = (purpose.is_long(), purpose.needs_response());
+        let unsent = body.len();
         self.unsent += unsent;
-        self.table.insert(id, open);
         self.commands.push_back(Command::Start(Exchange { id, verb, uri, headers, body, is_long, is_request }));
+        let response = Response::default();
+        self.table.insert(id, OpenExchange { purpose, response, session, unsent, stage: Stage::Running });
         id
     }
 
@@ -173,7 +155,7 @@ impl Exchanges {
         self.table.len()
     }
 
-    /// Returns the bytes of bodies that may not have been sent.
+    /// Returns the number of body bytes that the server may not have read.
     pub(super) fn unsent(&self) -> usize {
         self.unsent
     }
@@ -182,9 +164,9 @@ impl Exchanges {
         self.table.get(&id)
     }
 
-    /// Returns an exchange that has not ended.
+    /// Returns the exchange if the embedder has not reported its end.
     pub(super) fn get_running(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
-        self.table.get_mut(&id).filter(|open| !open.is_over)
+        self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
     }
 
     /// Returns the exchange that serves a request.
@@ -192,76 +174,91 @@ impl Exchanges {
         self.by_request.get(&request).copied()
     }
 
-    /// Returns the requests that exchanges serve.
+    /// Returns the ids of all requests that exchanges serve.
     pub(super) fn requests(&self) -> Vec<u64> {
         self.by_request.keys().copied().collect()
     }
 
-    /// Returns the exchanges that carry nothing that the server still has to learn.
+    /// Returns the exchanges to abort when the connection ends: all but those that still deliver a message.
     pub(super) fn dispensable(&self) -> Vec<ExchangeId> {
-        self.table.iter().filter(|(_, open)| !open.is_delivering()).map(|(id, _)| *id).collect()
+        self.table.iter().filter(|(_, exchange)| !exchange.is_delivering()).map(|(id, _)| *id).collect()
     }
 
-    /// Handles the head of a response. Returns the exchange if the head counts: interim responses and second heads do not.
+    /// Handles the head of a response. Returns `None` if the head is ignored: an interim response, or a second head.
     pub(super) fn begin_response(&mut self, id: ExchangeId, head: &Head, limits: BodyLimits) -> Option<&OpenExchange> {
-        let open = self.table.get_mut(&id).filter(|open| !open.is_over && !open.response.has_begun())?;
+        let exchange =
+            self.table.get_mut(&id).filter(|exchange| !exchange.has_ended() && !exchange.response.has_begun())?;
         if head.status < 200 {
             return None;
         }
-        self.unsent -= mem::take(&mut open.unsent);
-        let expected = open.purpose.expects();
-        open.response.begin(head, expected, limits);
-        Some(open)
+        self.unsent -= mem::take(&mut exchange.unsent);
+        exchange.response.begin(head, exchange.purpose.expected(), limits);
+        Some(exchange)
     }
 
-    /// Marks an exchange as ended.
+    /// Marks an exchange as ended. Returns `None` if the exchange has ended before.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
-        let open = self.table.get_mut(&id).filter(|open| !open.is_over)?;
-        open.is_over = true;
-        self.unsent -= mem::take(&mut open.unsent);
+        let exchange = self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())?;
+        if exchange.stage == Stage::Closing {
+            self.closing.retain(|(_, other)| *other != id);
+        }
+        exchange.stage = Stage::Ended;
+        self.unsent -= mem::take(&mut exchange.unsent);
         self.messages.retain(|(_, other)| *other != id);
-        Some(open)
+        Some(exchange)
     }
 
-    /// Removes an exchange that has ended, or that is given up with [`Self::tell_aborted`].
+    /// Removes an exchange that has ended.
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
-        let open = self.table.remove(&id)?;
-        self.unsent -= open.unsent;
-        if open.is_closing {
+        let exchange = self.table.remove(&id)?;
+        self.unsent -= exchange.unsent;
+        if exchange.stage == Stage::Closing {
             self.closing.retain(|(_, other)| *other != id);
         }
         self.messages.retain(|(_, other)| *other != id);
-        if let Some(request) = open.request().filter(|request| self.by_request.get(request) == Some(&id)) {
+        if let Some(request) = exchange.purpose.request()
+            && self.of_request(request) == Some(id)
+        {
             self.by_request.remove(&request);
         }
-        Some(open)
+        Some(exchange)
     }
 
-    /// Tells the embedder that a removed exchange is given up. Returns `true` if its request has never been sent: the embedder
-    /// has not heard of the exchange, and need not.
-    pub(super) fn tell_aborted(&mut self, id: ExchangeId, open: &OpenExchange) -> bool {
-        if open.is_over {
-            return false;
+    /// Removes an exchange. Unless the exchange has ended, the embedder gets a command to abort it, or no longer the command
+    /// to start it.
+    pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
+        let exchange = self.remove(id)?;
+        if !exchange.has_ended() {
+            match self.position_of_start(id) {
+                Some(at) => drop(self.commands.remove(at)),
+                None => self.commands.push_back(Command::Abort(id)),
+            }
         }
-        let is_start = |command: &Command| matches!(command, Command::Start(exchange) if exchange.id == id);
-        let Some(at) = self.commands.iter().position(is_start) else {
-            self.commands.push_back(Command::Abort(id));
-            return false;
-        };
-        self.commands.remove(at);
-        open.is_first_attempt()
+        Some(exchange)
     }
 
-    /// Leaves the server a moment to end a stream that has served its purpose, which keeps the connection usable.
+    /// Returns whether the exchange carries a request that the server cannot know of.
+    pub(super) fn is_unsent_request(&self, id: ExchangeId) -> bool {
+        let is_candidate =
+            self.get(id).is_some_and(|exchange| exchange.purpose.is_first_attempt() && !exchange.has_ended());
+        is_candidate && self.position_of_start(id).is_some()
+    }
+
+    /// Returns where the command to start an exchange waits, if the embedder has not taken it.
+    fn position_of_start(&self, id: ExchangeId) -> Option<usize> {
+        self.commands.iter().position(|command| matches!(command, Command::Start(exchange) if exchange.id == id))
+    }
+
+    /// Aborts an answered stream after [`CLOSE_DELAY`]. A stream that the server ends first leaves the connection usable.
     pub(super) fn close_later(&mut self, id: ExchangeId, now: Timestamp) {
-        if let Some(open) = self.table.get_mut(&id).filter(|open| !open.is_over && !open.is_closing) {
-            open.is_closing = true;
-            self.closing.push_back((now + CLOSE_AFTER, id));
+        if let Some(exchange) = self.table.get_mut(&id).filter(|exchange| exchange.stage == Stage::Running) {
+            exchange.stage = Stage::Closing;
+            self.closing.push_back((now + CLOSE_DELAY, id));
         }
     }
 
-    /// Sets when the exchange of a message is given up. The deadlines of messages only grow.
-    pub(super) fn give_up_message_at(&mut self, id: ExchangeId, deadline: Timestamp) {
+    /// Sets when the exchange of a notification or an answer is aborted. Deadlines must be added in ascending order.
+    pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
         self.messages.push_back((deadline, id));
     }
 
@@ -274,12 +271,12 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns a stream that the server has not ended in the moment that it had.
+    /// Returns an answered stream that the server has not ended within [`CLOSE_DELAY`].
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }
 
-    /// Returns an exchange whose message takes too long.
+    /// Returns the exchange of a notification or an answer whose deadline has passed.
     pub(super) fn overdue_message(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.messages, now)
     }
@@ -289,6 +286,7 @@ impl Exchanges {
     }
 }
 
+/// Returns the first exchange of a queue if its time has passed.
 fn overdue(queue: &VecDeque<(Timestamp, ExchangeId)>, now: Timestamp) -> Option<ExchangeId> {
     queue.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

@@ -1,23 +1,23 @@
-//! HTTP without doing HTTP: [`Engine`] is a [`Session`](crate::Session) together with the exchanges that carry its messages.
+//! The client side of a connection over HTTP, without I/O: [`Engine`] is a [`Session`](crate::Session) with the HTTP exchanges
+//! that carry its messages.
 //!
-//! What [`stdio::Engine`](crate::stdio::Engine) is for a stream of bytes, this is for Streamable HTTP (2025-03-26 to 2026-07-28)
-//! and for HTTP+SSE (2024-11-05). It says which requests are to be made, and is told what came of them. Who makes them, over
-//! which connections, with which TLS, is no matter of its: any HTTP client can carry it.
+//! The engine speaks Streamable HTTP (2025-03-26 to 2026-07-28) and HTTP+SSE (2024-11-05). It returns the HTTP requests to make,
+//! and reads their responses. The embedder makes the requests with any HTTP client, and decides about connections and TLS.
 //!
 //! # The loop
 //!
-//! Seven steps, in any order, until nothing is left to do:
+//! Repeat these steps, in any order:
 //!
-//! 1. take commands from [`poll_exchange`](Engine::poll_exchange) until there is none: start exchanges, and give them up;
-//! 2. tell the head of a response with [`response`](Engine::response);
-//! 3. tell what comes of its body with [`body`](Engine::body), in pieces of any size;
-//! 4. tell its end with [`ended`](Engine::ended), or that it failed with [`failed`](Engine::failed);
-//! 5. take events from [`poll_event`](Engine::poll_event) until there is none;
-//! 6. wait for the exchanges, but not beyond [`poll_timeout`](Engine::poll_timeout);
-//! 7. when that has passed, call [`handle_timeout`](Engine::handle_timeout).
+//! 1. Take commands from [`poll_exchange`](Engine::poll_exchange) until it returns `None`. Start and abort exchanges accordingly.
+//! 2. Pass the head of each response to [`response`](Engine::response).
+//! 3. Pass the body to [`body`](Engine::body), in pieces of any size.
+//! 4. Call [`ended`](Engine::ended) at the end of a response, or [`failed`](Engine::failed) if the exchange fails.
+//! 5. Take events from [`poll_event`](Engine::poll_event) until it returns `None`.
+//! 6. Wait for the exchanges, at most until [`poll_timeout`](Engine::poll_timeout).
+//! 7. When that time has passed, call [`handle_timeout`](Engine::handle_timeout).
 //!
-//! Messages are looked at in step 5, so steps 5 and 1 come after each of the others. Here the server answers in JSON and has
-//! one tool:
+//! Step 5 reads the received messages, so steps 5 and 1 must follow each of the others. In this example the server answers in
+//! JSON and has one tool:
 //!
 //! ```
 //! use mcpwire_core::http::{Command, Engine, Settings};
@@ -60,7 +60,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Which way
+//! # Detection of the transport and the version
 //!
 //! ```text
 //! POST server/discover ── answered, or refused with a modern error ─────────────────────▶ 2026-07-28
@@ -72,48 +72,69 @@
 //! GET ─────────────────── an event stream whose first event is `endpoint` ──────────────▶ 2024-11-05 (HTTP+SSE)
 //!          │ otherwise
 //!          ▼
-//!       it fails with what `initialize` was refused with
+//!       the connection fails with the error of `initialize`
 //! ```
 //!
-//! [`Config::negotiate`](crate::Config::negotiate) and [`Settings::flavour`] shorten it; [`Engine::flavour`] and
-//! [`Session::server`](crate::Session::server) tell what was found, to be given the next time.
+//! [`Config::negotiate`](crate::Config::negotiate) and [`Settings::flavour`] skip steps. [`Engine::flavour`] and
+//! [`Session::server`](crate::Session::server) return the result, which embedders can store for the next connection.
+//!
+//! # The parts
+//!
+//! ```text
+//!                                       engine
+//!             ┌──────────────┬─────────────┴┬──────────────┬─────────────┐
+//!      legacy_session   get_stream      http_sse      tool_calls   outgoing, incoming
+//!             └──────────────┴─────────────┬┴──────────────┴─────────────┘
+//!                                       context
+//!             ┌──────────────┬─────────────┴┬──────────────┐
+//!        exchanges      send_queue     broken_streams   endpoint
+//! ```
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `engine` | [`Engine`]: what embedders call; routes between the parts below |
-//! | `exchange` | [`Exchange`] and [`Command`]: what the embedder is to do |
-//! | `settings` | [`Settings`]: the address, headers, limits |
-//! | `send_queue` | the messages that wait to be sent |
-//! | `exchanges` | the exchanges under way, and the commands |
-//! | `request` | a request, as its exchanges need it |
-//! | `outgoing`, `headers` | writes headers |
-//! | `incoming`, `sse_decoder` | reads responses |
-//! | `unanswered` | decides what follows when an exchange ends without its answer |
-//! | `renewal` | the session of a legacy server |
-//! | `streams`, `reopening` | the server's own stream, streams that are resumed; when, and from which event on |
-//! | `sse_2024` | HTTP+SSE |
-//! | `tool_headers`, `refresh_tools` | custom headers from tool parameters |
+//! | `engine` | [`Engine`]: the interface for adapters; routes between the parts |
+//! | `context` | the state that the parts share |
+//! | `command` | [`Command`], [`Exchange`]: the HTTP requests that the embedder makes |
+//! | `settings` | [`Settings`]: the URL, headers, limits |
+//! | `outgoing`, `incoming` | hands messages from the session to exchanges, and from responses to the session |
+//! | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts |
+//! | `exchanges`, `purpose` | the exchanges under way; why each was started |
+//! | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
+//! | `response`, `response_head`, `sse_decoder` | reads responses |
+//! | `recovery` | decides what to do when an exchange ends without an answer |
+//! | `broken_streams`, `resume_point` | requests whose event stream is resumed; when, and after which event |
+//! | `legacy_session` | initializes and renews the session of a legacy server |
+//! | `get_stream` | the event stream for messages that belong to no request |
+//! | `http_sse` | HTTP+SSE |
+//! | `tool_calls`, `tool_headers`, `tool_refresh` | custom headers from tool parameters |
 
+mod broken_streams;
+mod command;
+mod context;
+mod endpoint;
 mod engine;
-mod exchange;
 mod exchanges;
-mod headers;
+mod get_stream;
+mod header_values;
+mod http_sse;
 mod incoming;
+mod legacy_session;
 mod outgoing;
-mod refresh_tools;
-mod renewal;
-mod reopening;
+mod purpose;
+mod recovery;
 mod request;
+mod response;
+mod response_head;
+mod resume_point;
 mod send_queue;
 mod settings;
-mod sse_2024;
 mod sse_decoder;
-mod streams;
+mod tool_calls;
 mod tool_headers;
-mod unanswered;
+mod tool_refresh;
 
 pub use crate::transport_error::{Failure, FailureKind, HttpError};
+pub use command::{Command, Exchange, ExchangeId, Verb};
 pub use engine::Engine;
-pub use exchange::{Command, Exchange, ExchangeId, Verb};
 pub use settings::{Flavour, Settings, SettingsError};
 pub use sse_decoder::{SseDecoder, SseEvent};

@@ -1,102 +1,96 @@
-//! Writes the headers of requests (2026-07-28, basic/transports/streamable-http, "Request Metadata"; 2025-11-25,
-//! basic/transports, "Session Management" and "Protocol Version Header").
+//! Sorts the messages that the session wrote, and starts the exchanges that carry them.
 
 use alloc::borrow::Cow;
-use alloc::string::String;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use memchr::{memchr, memmem};
+use super::context::Context;
+use super::purpose::Purpose;
+use super::request::Request;
+use super::send_queue::MessageKind;
+use crate::json::scan::member;
+use crate::rpc::WireId;
+use crate::rpc::peek::{Peek, peek};
 
-use super::headers::encode_value;
-use super::incoming::EVENT_STREAM;
-use super::settings::Settings;
-use crate::json::scan::{member, text};
-use crate::types::{Era, ProtocolVersion};
+/// Maximum length of a message that is kept to be sent again. 1 MiB: arguments rarely exceed some KiB, and keeping a message
+/// doubles the memory of a large call.
+const MAX_KEPT: usize = 1 << 20;
 
-pub(super) type Headers = Vec<(Cow<'static, str>, String)>;
-
-const SESSION: &str = "Mcp-Session-Id";
-const VERSION: &str = "MCP-Protocol-Version";
-
-/// What the headers of a connection depend on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct HeaderWriter<'a> {
-    pub(super) settings: &'a Settings,
-    /// The negotiated version, once the connection is open.
-    pub(super) version: Option<ProtocolVersion>,
-    /// The id of the legacy session.
-    pub(super) session: Option<&'a str>,
-}
-
-impl HeaderWriter<'_> {
-    /// Returns the headers of a message that is posted.
-    pub(super) fn message(&self, method: &str, message: &[u8]) -> Headers {
-        let mut headers = self.common("application/json, text/event-stream");
-        headers.insert(0, ("Content-Type".into(), "application/json".into()));
-        let modern = self.version.filter(|version| version.era() == Era::Modern);
-        let probed = if method == "server/discover" { version_in(message) } else { None };
-        if let Some(version) = probed.or(modern) {
-            headers.push((VERSION.into(), version.as_str().into()));
-            headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
-            if let Some(name) = name_of(method, message) {
-                headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));
+/// Moves the messages that the session wrote into the queues of their kinds, and stops work on abandoned requests.
+///
+/// Drops the cancellation of a request that was never sent. Modern servers get no cancellations: to them, the end of the exchange
+/// is the cancellation.
+pub(super) fn sort_messages(context: &mut Context) {
+    let mut never_sent = BTreeSet::new();
+    for id in context.session.take_abandoned() {
+        if context.give_up(id) {
+            never_sent.insert(id);
+        }
+    }
+    while let Some(message) = context.queue.next_unsorted() {
+        match peek(&message) {
+            Peek::Request { id, method } => {
+                let Some(id) = id.number() else { continue };
+                if context.session.waits_for(id) {
+                    let method = method.into_owned().into_boxed_str();
+                    let is_repeatable = context.session.is_repeatable(id);
+                    context.queue.add_request(Request::new(id, method, message, is_repeatable));
+                } else {
+                    never_sent.insert(id);
+                }
             }
-        } else if !matches!(method, "initialize" | "server/discover") {
-            self.push_session(&mut headers);
-        }
-        headers
-    }
-
-    /// Returns the headers of a request without a message. `last_event_id` is empty for none.
-    pub(super) fn stream(&self, last_event_id: &str) -> Headers {
-        let mut headers = self.common(EVENT_STREAM);
-        self.push_session(&mut headers);
-        if !last_event_id.is_empty() {
-            headers.push(("Last-Event-ID".into(), last_event_id.into()));
-        }
-        headers
-    }
-
-    fn common(&self, accept: &'static str) -> Headers {
-        let mut headers = Vec::with_capacity(8 + self.settings.headers.len());
-        headers.push((Cow::Borrowed("Accept"), accept.into()));
-        headers.extend(self.settings.headers.iter().map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
-        headers
-    }
-
-    /// Appends the headers of a legacy session. The header with the version exists since 2025-06-18; without it servers assume
-    /// 2025-03-26.
-    fn push_session(&self, headers: &mut Headers) {
-        let version = self.version.map(ProtocolVersion::as_str);
-        if let Some(version) = version.filter(|version| *version >= ProtocolVersion::V2025_06_18.as_str()) {
-            headers.push((VERSION.into(), version.into()));
-        }
-        if let Some(session) = self.session {
-            headers.push((SESSION.into(), session.into()));
+            Peek::Notification { method } => {
+                let method = method.into_owned();
+                if method == "notifications/cancelled"
+                    && let Some(id) = cancelled_request(&message)
+                {
+                    let was_sent = !context.give_up(id) && !never_sent.contains(&id);
+                    if context.endpoint.is_modern() || !was_sent {
+                        continue;
+                    }
+                }
+                context.queue.add_notification(method, message);
+            }
+            _ => context.queue.add_answer(&message),
         }
     }
 }
 
-/// Whether a request names a legacy session.
-pub(super) fn names_session(headers: &Headers) -> bool {
-    headers.iter().any(|(name, _)| name == SESSION)
+/// Starts the exchange of a request.
+pub(super) fn post_request(mut request: Request, context: &mut Context) {
+    let Some(message) = request.message.take() else { return };
+    let mut head = context.endpoint.post(&context.settings, &request.method, &message);
+    let params = request.header_params.iter();
+    head.headers.extend(params.map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
+    let is_modern_call = context.endpoint.is_modern() && request.is_tool_call();
+    let may_be_resent = is_modern_call || context.endpoint.has_session_id();
+    if request.is_initialize() || (may_be_resent && message.len() <= MAX_KEPT) {
+        request.message = Some(message.clone());
+    }
+    let is_http_sse = context.endpoint.is_http_sse();
+    let purpose = if is_http_sse { Purpose::RequestOverSse(request) } else { Purpose::Request(request) };
+    context.start(purpose, head, message);
 }
 
-/// Returns what `Mcp-Name` repeats ("Standard Request Headers"; for tasks, the extension's "Streamable HTTP" section).
-fn name_of(method: &str, message: &[u8]) -> Option<String> {
-    let key = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
-        _ => return None,
-    };
-    member(member(message, "params")?, key).and_then(text)
+/// Starts the exchange of a notification or an answer.
+pub(super) fn post_message(kind: MessageKind, message: Vec<u8>, context: &mut Context) {
+    let head = context.endpoint.post(&context.settings, kind.method(), &message);
+    let id = context.start(Purpose::Message(kind), head, message);
+    let deadline = context.now + context.session.config().request_timeout;
+    context.exchanges.set_message_deadline(id, deadline);
 }
 
-/// Returns the version in the `_meta` of `server/discover`, which is not always the one that is negotiated.
-fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
-    const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
-    let value = &message[memmem::find(message, KEY)? + KEY.len()..];
-    let name = core::str::from_utf8(&value[..memchr(b'"', value)?]).ok()?;
-    name.parse().ok()
+/// Requests the broken event streams whose delay is over.
+pub(super) fn resume_streams(context: &mut Context) {
+    while let Some(request) = context.broken_streams.next_due(context.now) {
+        if context.session.waits_for(request.id) {
+            let head = context.endpoint.get(&context.settings, request.resume.last_event_id());
+            context.start(Purpose::Request(request), head, Vec::new());
+        }
+    }
+}
+
+/// Returns the id of the request that a `notifications/cancelled` message names.
+fn cancelled_request(message: &[u8]) -> Option<u64> {
+    WireId(member(member(message, "params")?, "requestId")?).number()
 }

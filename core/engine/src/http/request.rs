@@ -1,26 +1,26 @@
-//! A request of the client, as its exchanges need it.
+//! [`Request`]: a request of the session, with the state of its attempts.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::reopening::ResumePoint;
+use super::resume_point::ResumePoint;
 
-/// A request that waits for its answer. Several exchanges may serve it in turn.
+/// A request that waits for its answer. Several exchanges may serve it, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// The id on the wire.
+    /// The JSON-RPC id.
     pub(super) id: u64,
     pub(super) method: Box<str>,
-    /// The message. After the request was sent: only where it may have to be sent again.
+    /// The JSON-RPC message. A request that was sent keeps the message only if it may be sent again.
     pub(super) message: Option<Vec<u8>>,
-    /// The custom headers from tool parameters that it was sent with.
+    /// The `Mcp-Param-*` headers of the latest attempt.
     pub(super) header_params: Vec<(String, String)>,
-    /// Whether the server may carry it out twice.
+    /// Whether the server may carry out the request twice.
     pub(super) is_repeatable: bool,
-    /// Whether it was sent a second time. There is no third.
+    /// Whether the request was sent again. A request is sent twice at most.
     pub(super) was_resent: bool,
-    /// Where the stream of its answer is resumed.
+    /// Where the event stream of the answer resumes if it breaks.
     pub(super) resume: ResumePoint,
 }
 
@@ -45,8 +45,9 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Whether no exchange for it was started before the present one.
+    /// Returns whether no earlier exchange served the request in the present session. A request is sent again only if the
+    /// server has not carried it out, or in another session.
     pub(super) fn is_first_attempt(&self) -> bool {
-        !self.was_resent && self.resume.attempts() == 0
+        self.resume.attempts() == 0
     }
 }

@@ -1,56 +1,65 @@
-//! What the embedder decides about HTTP.
+//! [`Settings`]: the URL of the server, headers and limits.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::headers::is_value;
+use super::header_values::is_value;
 use crate::header_params::is_token;
 use crate::url::{is_address, without_fragment, without_query};
 
-/// The two shapes of the transport.
+/// The two HTTP transports of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flavour {
-    /// One address for everything (2025-03-26 and later).
+    /// Streamable HTTP: one URL for all messages (2025-03-26 and later).
     Streamable,
-    /// A stream of events, and another address for what the client sends (2024-11-05).
+    /// HTTP+SSE: one URL for the event stream, and another for messages of the client (2024-11-05).
     Sse,
 }
 
-/// Where a server is, and how it is spoken to. Make one with [`Settings::new`] and change what is to be other than the
-/// default.
+/// The URL of a server, and how the engine uses HTTP.
+///
+/// [`Settings::new`] sets the defaults; change the fields before creating an [`Engine`](super::Engine).
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
     pub(super) uri: String,
     pub(super) headers: Vec<(String, String)>,
 
-    /// The shape of the transport; `None`, the default, to find out. For hosts that remember it.
+    /// The transport that the server uses. `None`, the default, detects it.
+    ///
+    /// Set it to the value that [`Engine::flavour`](super::Engine::flavour) returned for an earlier connection, to save requests.
     pub flavour: Option<Flavour>,
-    /// Whether to open a stream on which legacy servers say what belongs to no request, such as that a list has changed; true
-    /// by default. It is opened once the connection is, and a server that has none is none the worse for it. Where the client can
-    /// be asked something (roots, sampling, elicitation), its first request waits until the stream is there, for a second at most:
-    /// what a server asks before that is lost.
+    /// Whether to open an event stream for messages of legacy servers that belong to no request, such as list changes. Default:
+    /// `true`.
+    ///
+    /// If the client supports roots, sampling or elicitation, the first request waits up to 1 s for the stream: a server's request
+    /// before that would be lost. Servers need not offer the stream.
     pub listen: bool,
-    /// Chance, for waits that shall not be those of all other clients. 0 by default; any number of the embedder's does.
+    /// Seed of the random part of delays. Default: 0. Different seeds keep clients from reconnecting at the same time.
     pub seed: u64,
-    /// How often a stream that was lost is taken up again without anything new coming on it, before the request fails. 5: with
-    /// the doubled waits that is half a minute, in which a server that is busy recovers. Where nobody is there at all, it fails
-    /// sooner, after some 3 s.
+    /// Maximum number of attempts to resume a broken stream without progress, before its request fails. Default: 5.
+    ///
+    /// With doubling delays, 5 attempts take half a minute, in which a busy server recovers. If the server is unreachable, the
+    /// request fails after some 3 s.
     pub max_attempts: u32,
-    /// How much of the body of a refusal is read, in bytes. 64 KiB: errors of the protocol with their data fit, and of pages for
-    /// people only the beginning is shown.
+    /// Maximum number of bytes to read from an error response. Default: 64 KiB.
+    ///
+    /// JSON-RPC errors with their data fit; of HTML pages only the beginning is shown.
     pub max_refusal: usize,
-    /// The most notifications and answers that are posted at the same time; at least one is. 4: servers accept them at once, and
-    /// each is an exchange beside those that the pool of connections limits. The others wait in order, and requests overtake them.
+    /// Maximum number of concurrent exchanges for notifications and answers. Default: 4; 0 counts as 1.
+    ///
+    /// These exchanges do not count against the connection pool, and servers accept them quickly. Further messages wait in order,
+    /// and requests overtake them.
     pub max_posted_messages: usize,
-    /// The number of bytes of waiting answers from which on further requests of the server get no answer. 4 MiB: a hundred
-    /// thousand answers to pings, which only a server that does not accept answers lets wait.
+    /// Maximum number of bytes of answers that wait to be sent. Default: 4 MiB. Above it, the server's requests get no answer.
+    ///
+    /// 4 MiB hold a hundred thousand answers to pings. Only a server that does not accept answers lets so many wait.
     pub max_queued_answers: usize,
 }
 
-/// Headers that the engine sets; and those that belong to the connection, which only the HTTP client knows.
+/// The headers that the engine or the HTTP client sets.
 const RESERVED: [&str; 13] = [
     "accept",
     "connection",
@@ -68,10 +77,10 @@ const RESERVED: [&str; 13] = [
 ];
 
 impl Settings {
-    /// The defaults, for the server at this address: absolute, `http` or `https`.
+    /// Creates the default settings for a server at an absolute `http` or `https` URL.
     ///
     /// # Errors
-    /// If requests cannot be sent to such an address. User and password do not belong into it, but into a header.
+    /// If the URL is not absolute, has another scheme, or contains a user or a password. Use a header for credentials.
     pub fn new(uri: impl Into<String>) -> Result<Self, SettingsError> {
         let uri: String = uri.into();
         let uri = without_fragment(&uri);
@@ -91,10 +100,10 @@ impl Settings {
         })
     }
 
-    /// Adds a header to all requests. One of the same name that was added before goes.
+    /// Adds a header to all requests. Replaces an added header of the same name.
     ///
     /// # Errors
-    /// If it cannot be a header, or is one that the engine sets itself.
+    /// If the name or the value is invalid, or if the engine or the HTTP client sets the header.
     pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
         let (name, value) = (name.into(), value.into());
         let lower = name.to_ascii_lowercase();
@@ -109,14 +118,14 @@ impl Settings {
         Ok(())
     }
 
-    /// The server's address.
+    /// Returns the URL of the server.
     pub fn uri(&self) -> &str {
         &self.uri
     }
 }
 
 impl fmt::Debug for Settings {
-    /// Without the values of headers, and without the query of the address: both may be secrets.
+    /// Omits header values and the query of the URL, which may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("Settings")
@@ -129,37 +138,24 @@ impl fmt::Debug for Settings {
 }
 
 /// What is wrong with an address or a header.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
     /// The address is not absolute, not `http` or `https`, or has user and password in it.
+    #[error(
+        "invalid server address: it must begin with http:// or https://, name a host, and contain no user or password"
+    )]
     Address,
     /// The name is no header's, or one that the engine sets.
+    #[error("the header `{name}` cannot be added: its name is invalid, or the protocol sets it")]
     HeaderName {
         /// The name, printable.
         name: String,
     },
     /// The value has characters that a header cannot have.
+    #[error("the value of the header `{name}` has characters that headers cannot have")]
     HeaderValue {
         /// The header's name.
         name: String,
     },
 }
-
-impl fmt::Display for SettingsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SettingsError::Address => f.write_str(
-                "the address of the server must begin with http:// or https://, name a host, and have no user and password",
-            ),
-            SettingsError::HeaderName { name } => {
-                write!(f, "`{name}` cannot be added: it is no name of a header, or one that is set by the protocol")
-            }
-            SettingsError::HeaderValue { name } => {
-                write!(f, "the value of the header `{name}` has characters that headers cannot have")
-            }
-        }
-    }
-}
-
-impl core::error::Error for SettingsError {}

@@ -1,4 +1,4 @@
-//! Server-sent events, decoded as their bytes come ([HTML, "Interpreting an event
+//! [`SseDecoder`]: decodes server-sent events from pieces of bytes ([HTML, "Interpreting an event
 //! stream"](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)).
 
 use alloc::string::String;
@@ -7,94 +7,100 @@ use core::time::Duration;
 
 use memchr::memchr2;
 
-/// The longest field other than `data` that is taken in. Ids of known servers are below 100 bytes.
+use crate::text::BOM;
+
+/// Maximum length of a line other than `data`. 4 KiB: ids of known servers are below 100 bytes. Longer lines are ignored.
 const MAX_FIELD: usize = 4 * 1024;
 
-/// How much of an event that is too long is kept. Enough to find the id of the message that it carries.
-const HEAD: usize = 1024;
+/// Number of bytes that are kept of data that exceeds the limit. 1 KiB: enough to find the id of a message.
+const CUT_LENGTH: usize = 1024;
 
-/// What a small event needs; a buffer that grew beyond it goes out with its event.
-const SMALL: usize = 8 * 1024;
+/// Maximum length of data that is copied out of the buffer. Larger data takes the buffer along, which keeps idle decoders small.
+const MAX_COPIED: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// An event.
+/// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
-    /// Its `event` field: empty where there was none, which stands for `message`.
+    /// The `event` field. Empty if the field is missing, which means `message`.
     pub name: String,
-    /// Its `data` lines, with a newline between each two. Bytes: it is for the reader to say whether they are UTF-8.
+    /// The `data` lines, joined with newlines. The decoder does not check that they are UTF-8.
     pub data: Vec<u8>,
-    /// Its data exceeded the decoder's limit, and is but the beginning of it.
+    /// Whether the data exceeded the decoder's limit. Then `data` is only its beginning.
     pub is_cut: bool,
 }
 
 impl SseEvent {
-    /// Whether it carries nothing: servers send such events for their id alone.
+    /// Returns whether the data is empty or white space. Servers send such events only for their id.
     pub fn is_blank(&self) -> bool {
         self.data.trim_ascii().is_empty()
     }
 }
 
-/// Decodes one stream of events. However its bytes are cut into pieces, the events are the same.
+/// Decodes one event stream. The events do not depend on how the bytes are split.
 ///
 /// ```
 /// use mcpwire_core::http::SseDecoder;
 ///
 /// let mut decoder = SseDecoder::new(1 << 20);
 /// let mut bytes = &b"id: 7\nretry: 500\ndata: {}\n\n"[..];
-/// let event = decoder.next(&mut bytes).expect("it is whole");
+/// let event = decoder.next(&mut bytes).expect("the event is complete");
 /// assert_eq!(event.data, b"{}");
 /// assert_eq!(decoder.last_event_id(), Some("7"));
 /// assert_eq!(decoder.next(&mut bytes), None);
 /// ```
 #[derive(Clone, Debug)]
 pub struct SseDecoder {
+    /// Maximum length of the data of an event, in bytes.
     limit: usize,
-    /// The beginning of a line, until it is known to be one of data.
+    /// The beginning of a line whose field is not known yet.
     line: Vec<u8>,
     state: State,
-    /// The last byte was a CR: a LF right after it belongs to the same line end.
-    after_cr: bool,
-    /// Nothing but the first line has been seen: a byte order mark may stand before it.
+    /// Whether the last byte was a CR. An LF right after it belongs to the same line end.
+    is_after_cr: bool,
+    /// Whether the first line has not ended. It may begin with a byte order mark.
     is_first_line: bool,
     data: Vec<u8>,
     fill: Fill,
     name: String,
-    /// The `id` of the event that is being read; it counts when that event ends.
+    /// The `id` field of the current event. It becomes `last_id` when the event ends.
     id: Option<String>,
+    /// The id of the last event that had one, or an empty string.
     last_id: String,
     retry: Option<Duration>,
 }
 
+/// What the current line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// A line whose field is not known yet.
     Line,
-    /// In the value of a `data` field.
+    /// The value of a `data` field.
     Data,
-    /// In a line that says nothing.
+    /// A comment, or a line that is too long.
     Skip,
 }
 
-/// What there is of an event's data.
+/// How much of the data of the current event is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fill {
+    /// The event has no `data` line so far.
     None,
+    /// All data so far.
     Some,
-    /// It is too much; its beginning is kept.
+    /// Only the beginning of the data, which exceeds the limit.
     Cut,
 }
 
 impl SseDecoder {
-    /// A decoder at the beginning of a stream, for events whose data is at most `limit` bytes.
+    /// Creates a decoder for a new stream. Data of events beyond `limit` bytes is cut.
     pub fn new(limit: usize) -> Self {
         SseDecoder {
             limit,
             line: Vec::new(),
             state: State::Line,
-            after_cr: false,
+            is_after_cr: false,
             is_first_line: true,
             data: Vec::new(),
             fill: Fill::None,
@@ -105,25 +111,25 @@ impl SseDecoder {
         }
     }
 
-    /// Takes bytes from the front of `bytes` until an event is complete. `None` once all are taken.
+    /// Returns the next event, and removes the bytes read from the front of `bytes`. Returns `None` once `bytes` is empty.
     pub fn next(&mut self, bytes: &mut &[u8]) -> Option<SseEvent> {
-        if self.after_cr && !bytes.is_empty() {
-            self.after_cr = false;
+        if self.is_after_cr && !bytes.is_empty() {
+            self.is_after_cr = false;
             *bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
         while !bytes.is_empty() {
             let Some(end) = memchr2(b'\n', b'\r', bytes) else {
-                self.part(bytes);
+                self.read_part(bytes);
                 *bytes = &[];
                 return None;
             };
             let (part, rest) = bytes.split_at(end);
-            self.part(part);
+            self.read_part(part);
             *bytes = &rest[1..];
             if rest[0] == b'\r' {
                 match bytes.strip_prefix(b"\n") {
                     Some(after) => *bytes = after,
-                    None => self.after_cr = bytes.is_empty(),
+                    None => self.is_after_cr = bytes.is_empty(),
                 }
             }
             if let Some(event) = self.line_end() {
@@ -133,27 +139,28 @@ impl SseDecoder {
         None
     }
 
-    /// What the stream ended in the middle of. By the rules of event streams it counts for nothing; a whole message that
-    /// lacks only its last newline is worth a look.
+    /// Returns the incomplete event at the end of the stream.
+    ///
+    /// The rules of event streams discard such an event. Some servers leave out only the blank line after a complete message.
     pub fn rest(&mut self) -> Option<SseEvent> {
         if self.state == State::Data || !self.line.is_empty() {
             let _ = self.line_end();
         }
-        self.event()
+        self.take_event()
     }
 
-    /// The id of the last event that had one, for the `Last-Event-ID` header.
+    /// Returns the id of the last event that had one, for the `Last-Event-ID` header.
     pub fn last_event_id(&self) -> Option<&str> {
         Some(self.last_id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// How long the server asked to wait before the stream is taken up again.
+    /// Returns the delay that the server asks for before the stream is reopened.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Takes a part of a line, without its end.
-    fn part(&mut self, part: &[u8]) {
+    /// Reads a part of a line, without its end.
+    fn read_part(&mut self, part: &[u8]) {
         match self.state {
             State::Data => self.push_data(part),
             State::Skip => {}
@@ -171,7 +178,7 @@ impl SseDecoder {
         }
     }
 
-    /// Looks whether the line is one of data as soon as its beginning tells, so that long data is copied once.
+    /// Detects comments and `data` lines by their beginning, so that long data is copied only once.
     fn classify(&mut self) {
         if self.is_first_line && self.line.starts_with(BOM) {
             self.line.drain(..BOM.len());
@@ -190,6 +197,7 @@ impl SseDecoder {
         }
     }
 
+    /// Handles the beginning of a `data` line.
     fn begin_data(&mut self) {
         match self.fill {
             Fill::None => self.fill = Fill::Some,
@@ -200,13 +208,14 @@ impl SseDecoder {
     fn push_data(&mut self, bytes: &[u8]) {
         if self.fill != Fill::Cut && self.data.len() + bytes.len() > self.limit {
             self.fill = Fill::Cut;
-            self.data.truncate(HEAD);
-            self.data.shrink_to(HEAD);
+            self.data.truncate(CUT_LENGTH);
+            self.data.shrink_to(CUT_LENGTH);
         }
-        let room = if self.fill == Fill::Cut { HEAD.saturating_sub(self.data.len()) } else { bytes.len() };
+        let room = if self.fill == Fill::Cut { CUT_LENGTH.saturating_sub(self.data.len()) } else { bytes.len() };
         self.data.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
+    /// Handles the end of a line. Returns the event that an empty line completes.
     fn line_end(&mut self) -> Option<SseEvent> {
         let state = core::mem::replace(&mut self.state, State::Line);
         self.is_first_line = false;
@@ -222,13 +231,13 @@ impl SseDecoder {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (&line[..], &b""[..]),
         };
-        self.field(field, value.strip_prefix(b" ").unwrap_or(value));
+        self.read_field(field, value.strip_prefix(b" ").unwrap_or(value));
         self.line = line;
         self.line.clear();
         None
     }
 
-    fn field(&mut self, field: &[u8], value: &[u8]) {
+    fn read_field(&mut self, field: &[u8], value: &[u8]) {
         match field {
             b"data" => {
                 self.begin_data();
@@ -244,20 +253,22 @@ impl SseDecoder {
         }
     }
 
+    /// Handles the end of an event.
     fn dispatch(&mut self) -> Option<SseEvent> {
         if let Some(id) = self.id.take() {
             self.last_id = id;
         }
-        self.event()
+        self.take_event()
     }
 
-    fn event(&mut self) -> Option<SseEvent> {
+    /// Returns the current event if it has data, and begins the next one.
+    fn take_event(&mut self) -> Option<SseEvent> {
         let name = core::mem::take(&mut self.name);
         let fill = core::mem::replace(&mut self.fill, Fill::None);
         if fill == Fill::None {
             return None;
         }
-        let data = if self.data.len() > SMALL {
+        let data = if self.data.len() > MAX_COPIED {
             core::mem::take(&mut self.data)
         } else {
             let data = self.data.clone();
@@ -298,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_of_all_kinds() {
+    fn lines_end_in_lf_cr_or_crlf() {
         for end in ["\n", "\r", "\r\n"] {
             let stream = ["event: x", "data: a", "data:b", "", "data", "", ": comment", "data:  c", "", ""].join(end);
             check(stream.as_bytes(), &[("x", "a\nb"), ("", ""), ("", " c")], None, None);
@@ -308,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_only_at_the_start() {
+    fn a_byte_order_mark_is_skipped_only_at_the_start() {
         check(b"\xef\xbb\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n", &[("", "a")], None, None);
         check(b"\xef\xbb\xbf\n\ndata: a\n\n", &[("", "a")], None, None);
         check(b"\xef\xbbdata: a\n\ndata: b\n\n", &[("", "b")], None, None);
@@ -331,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_says_nothing() {
+    fn unknown_fields_are_ignored() {
         check(b"dat: a\nDATA: b\ndata : c\ndatax\n x\n\ndata:y\n\n", &[("", "y")], None, None);
     }
 
@@ -344,13 +355,13 @@ mod tests {
             let (seen, _) = events(&stream, piece);
             assert_eq!(seen.len(), 2);
             assert!(seen[0].1.starts_with("cut:xxxx"), "{seen:?}");
-            assert!(seen[0].1.len() <= "cut:".len() + HEAD);
+            assert!(seen[0].1.len() <= "cut:".len() + CUT_LENGTH);
             assert_eq!(seen[1].1, "ok");
         }
     }
 
     #[test]
-    fn long_fields_are_left_aside() {
+    fn long_fields_are_ignored() {
         let stream = alloc::format!("id: {}\nevent: a\ndata: b\n\n", "x".repeat(MAX_FIELD));
         let (seen, decoder) = events(stream.as_bytes(), 1000);
         assert_eq!(seen, [("a".to_string(), "b".to_string())]);
@@ -358,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_a_stream() {
+    fn an_incomplete_event_is_the_rest_of_the_stream() {
         for (stream, rest) in [
             ("data: a", Some("a")),
             ("data: a\n", Some("a")),

@@ -1,5 +1,4 @@
-//! What the transport remembers of a server's tools: which arguments are also sent in headers, and which tools may be called
-//! twice.
+//! [`ToolHeaders`]: the tools whose arguments are also sent in headers, and the tools that may be called twice.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -8,15 +7,15 @@ use alloc::vec::Vec;
 
 use memchr::memmem;
 
-use super::headers::encode_value;
+use super::header_values::encode_value;
 use crate::header_params::{self, HeaderParam, header_params};
 use crate::json::scan::{self, key_text, last_member, member, text};
 use crate::json::string::unescape_lossy;
 
-/// The most tools to remember. 10,000: ten times what the largest servers have.
+/// Maximum number of tools to remember. 10,000: ten times what the largest servers have.
 const MAX_TOOLS: usize = 10_000;
 
-/// The tools that have header parameters or are idempotent. Other tools are not kept.
+/// The tools that have header parameters or are idempotent, by name.
 #[derive(Debug, Default)]
 pub(super) struct ToolHeaders {
     tools: BTreeMap<String, KnownTool>,
@@ -29,25 +28,33 @@ struct KnownTool {
 }
 
 impl ToolHeaders {
-    /// Reads a page of the tool list. Returns whether `wanted` is among its tools.
-    pub(super) fn read_page(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
-        if wanted.is_none() && self.tools.is_empty() && !may_matter(message) {
-            return false;
+    /// Reads a page of the tool list.
+    pub(super) fn read_page(&mut self, message: &[u8]) {
+        if !self.tools.is_empty() || may_matter(message) {
+            for_each_tool(message, |name, tool| self.read_tool(name, tool));
         }
+    }
+
+    /// Reads a page of the tool list. Returns whether the page contains the tool `wanted`.
+    pub(super) fn read_page_with(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
         let mut is_found = false;
         for_each_tool(message, |name, tool| {
-            let known = read_tool(tool);
             is_found |= wanted == Some(name.as_str());
-            if known.params.is_empty() && !known.is_idempotent {
-                self.tools.remove(&name);
-            } else if self.tools.len() < MAX_TOOLS || self.tools.contains_key(&name) {
-                self.tools.insert(name, known);
-            }
+            self.read_tool(name, tool);
         });
         is_found
     }
 
-    /// Returns the headers that a `tools/call` needs for its arguments.
+    fn read_tool(&mut self, name: String, tool: &[u8]) {
+        let known = read_tool(tool);
+        if known.params.is_empty() && !known.is_idempotent {
+            self.tools.remove(&name);
+        } else if self.tools.len() < MAX_TOOLS || self.tools.contains_key(&name) {
+            self.tools.insert(name, known);
+        }
+    }
+
+    /// Returns the headers that a `tools/call` message needs for its arguments.
     pub(super) fn headers_of(&self, call: &[u8]) -> Vec<(String, String)> {
         if self.tools.is_empty() {
             return Vec::new();
@@ -60,7 +67,7 @@ impl ToolHeaders {
         }
     }
 
-    /// Whether a request may be carried out twice: it only reads, or calls a tool that the server declares idempotent.
+    /// Returns whether a request only reads, or calls a tool that the server declares idempotent.
     pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
         match method {
             "tools/call" if self.tools.is_empty() => false,
@@ -74,6 +81,7 @@ impl ToolHeaders {
     }
 }
 
+/// Returns whether a page may contain a tool to remember. Most pages contain none, and are not parsed.
 fn may_matter(message: &[u8]) -> bool {
     header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
 }
@@ -93,13 +101,13 @@ fn read_tool(tool: &[u8]) -> KnownTool {
     let schema = member(tool, "inputSchema").unwrap_or_default();
     let annotations = member(tool, "annotations").unwrap_or_default();
     KnownTool {
-        // A tool with invalid annotations is rejected from the list. If it is called all the same, it has no headers.
+        // Tool lists leave out tools with invalid annotations. A call of such a tool has no headers.
         params: header_params(schema).unwrap_or_default(),
         is_idempotent: member(annotations, "idempotentHint") == Some(b"true"),
     }
 }
 
-/// Returns the headers of the arguments that are neither absent nor `null`.
+/// Returns the headers of those parameters whose argument is neither absent nor `null`.
 fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
     let header = |param: &HeaderParam| {
         let value = param.path.iter().try_fold(arguments, |object, name| last_member(object, name))?;
@@ -108,7 +116,8 @@ fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
     params.iter().filter_map(header).collect()
 }
 
-/// Returns the text of a JSON value as a header carries it, before it is encoded ("Value Encoding"). Lists and objects have none.
+/// Converts a JSON value to the text of a header, before encoding ("Value Encoding"). Returns `None` for arrays, objects and
+/// `null`.
 fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
     let text = core::str::from_utf8(json).ok()?;
     match json.first()? {
@@ -119,7 +128,8 @@ fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Writes `1e3` and `42.0` in decimal. A number beyond what JavaScript counts exactly stays as it is.
+/// Converts whole numbers such as `1e3` and `42.0` to decimal digits. Numbers that JavaScript cannot represent exactly stay as they
+/// are.
 fn decimal(text: &str) -> Cow<'_, str> {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     if !text.contains(['.', 'e', 'E']) {

@@ -1,17 +1,19 @@
-//! The small pieces of JSON text, appended to a buffer.
+//! Functions that append numbers, strings and raw JSON to a buffer.
 
 use alloc::vec::Vec;
 
 use super::string::{is_plain, plain_run};
 
-/// What is being appended to a buffer. Unless it is finished it is taken back, also where a value of the caller's panics
-/// while it serialises: half a message would spoil the one that comes after it.
+/// A message that is being appended to a buffer.
+///
+/// Unless [`Draft::finish`] is called, dropping the draft removes the message from the buffer, also if a value panics while it is
+/// serialized. Half a message would corrupt the next one.
 pub(crate) struct Draft<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-/// The room that a buffer may keep when a draft is taken back.
+/// Maximum capacity that the buffer keeps when a draft is removed, in bytes.
 const SMALL: usize = 8 * 1024;
 
 impl<'a> Draft<'a> {
@@ -20,10 +22,12 @@ impl<'a> Draft<'a> {
         Draft { out, start }
     }
 
+    /// Returns the buffer to append to.
     pub(crate) fn text(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
+    /// Keeps the message in the buffer.
     pub(crate) fn finish(self) {
         core::mem::forget(self);
     }
@@ -36,19 +40,19 @@ impl Drop for Draft<'_> {
     }
 }
 
-/// Text as it is, where size counts more than speed: the growing of the buffer is not compiled in place.
+/// Appends bytes. Not inlined: callers of this function prefer small code to speed.
 #[inline(never)]
 pub(crate) fn push(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// A decimal number; the formatting machinery would cost more than the rest of an envelope.
+/// Appends a decimal number. `core::fmt` would cost more instructions than the rest of an envelope.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
         at -= 1;
-        // The remainder is below ten.
+        // The remainder is less than ten, so the conversion cannot fail.
         digits[at] = b'0' + u8::try_from(number % 10).unwrap_or(0);
         number /= 10;
         if number == 0 {
@@ -58,6 +62,7 @@ pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
+/// Appends a decimal number that may be negative.
 pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');
@@ -65,7 +70,7 @@ pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
     push_number(out, number.unsigned_abs());
 }
 
-/// A string with its quotes.
+/// Appends a string with quotes and escapes.
 pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
@@ -78,7 +83,7 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// What needs no escape is copied in runs.
+/// Appends the contents of a string. Copies the runs between escapes.
 #[inline(never)]
 fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut from = 0;
@@ -91,6 +96,7 @@ fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
+/// Appends the escape of one byte.
 fn push_escape(out: &mut Vec<u8>, byte: u8) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let letter = match byte {
@@ -109,8 +115,9 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
-/// JSON of someone else's, on one line, as the framing demands: outside of strings a line break is only space, and inside
-/// of one it cannot stand.
+/// Appends JSON text, with each line break replaced by a space: a message must be one line.
+///
+/// The value stays the same, because JSON allows line breaks between tokens only.
 pub(crate) fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
     let mut from = out.len();
     out.extend_from_slice(json.as_ref());

@@ -1,4 +1,4 @@
-//! The reader as serde wants it: any type that can be deserialised is read from the text directly.
+//! Implements `serde::Deserializer` for [`Reader`].
 
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
@@ -7,7 +7,7 @@ use super::numeral;
 use super::read::{ReadError, Reader, Result, Text};
 use super::serde_names::SERDE_RAW;
 
-/// Reads a complete text into any type that serde knows.
+/// Deserializes a value from a complete text.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
     let mut reader = Reader::new(text);
     let value = T::deserialize(&mut reader).map_err(|error| reader.locate(error))?;
@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// A scalar, or the beginning of an array or object.
+/// A scalar, or the start of an array or object.
 pub(super) enum Token<'de> {
     Null,
     Bool(bool),
@@ -103,7 +103,7 @@ pub(super) enum Token<'de> {
 }
 
 impl<'de> Reader<'de> {
-    /// Reads a scalar, or enters an array or object. Compiled once, where `deserialize_any` is compiled for each visitor.
+    /// Reads a scalar, or enters an array or object. Not generic, so it is compiled once, not once for each visitor.
     pub(super) fn token(&mut self) -> Result<Token<'de>> {
         match self.next_byte() {
             Some(b'"') => self.string().map(Token::Text),
@@ -112,17 +112,17 @@ impl<'de> Reader<'de> {
             Some(b'-' | b'0'..=b'9') => {
                 let start = self.at;
                 let (text, whole) = self.number()?;
-                // Minus zero is no whole number of Rust's.
+                // Only a float can represent -0.
                 if whole && text != "-0" {
-                    if let Some(value) = numeral::whole(text.as_bytes()) {
+                    if let Some(value) = numeral::parse_unsigned(text.as_bytes()) {
                         return Ok(Token::Unsigned(value));
                     }
-                    if let Some(value) = numeral::signed(text.as_bytes()) {
+                    if let Some(value) = numeral::parse_signed(text.as_bytes()) {
                         return Ok(Token::Signed(value));
                     }
                 }
                 let value =
-                    numeral::finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
+                    numeral::parse_finite(text).ok_or_else(|| ReadError::at("a number that is out of range", start))?;
                 Ok(Token::Float(value))
             }
             Some(b't') => self.literal("true").map(|()| Token::Bool(true)),
@@ -133,7 +133,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the next key of an object. Returns `None` at its end.
+    /// Reads the next key of an object. Returns `None` at the end of the object.
     pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
         if !self.has_next(first, b'}')? {
             return Ok(None);
@@ -143,7 +143,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// The elements of an array, or the members of an object.
+/// Iterates over the elements of an array or the members of an object for a visitor.
 struct Elements<'r, 'de> {
     reader: &'r mut Reader<'de>,
     first: bool,
@@ -177,7 +177,7 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// A variant with contents: `{"name": contents}`.
+/// An enum variant with data, written `{"name": data}`.
 struct Variant<'r, 'de> {
     reader: &'r mut Reader<'de>,
 }
@@ -213,7 +213,7 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// The text of a value, in the form in which `serde_json::value::RawValue` takes it: an object of one member.
+/// Passes the text of a value to `serde_json::value::RawValue`, which expects an object with one member of a private name.
 struct RawText<'de> {
     text: Option<&'de str>,
 }

@@ -6,11 +6,12 @@ use core::fmt;
 
 use serde::de;
 
-/// What is wrong with a token, and at which byte.
-pub(crate) type Fault = (&'static str, usize);
+/// A syntax error: the reason and its byte offset.
+pub(crate) type TokenError = (&'static str, usize);
 
-/// Why a text could not be read, and at which byte. It is one pointer large, because it is part of many results.
-#[derive(Debug)]
+/// Why a text could not be read, and at which byte offset. The contents are boxed to keep results small.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.reason())]
 pub struct ReadError(Box<Inner>);
 
 #[derive(Debug)]
@@ -19,75 +20,67 @@ struct Inner {
     offset: Option<usize>,
 }
 
-/// What the reader returns: a value, or where and why the text is not one.
+/// The result of reading: a value or a [`ReadError`].
 pub type Result<T> = core::result::Result<T, ReadError>;
 
 impl ReadError {
-    /// An error whose place is not known. [`ReadError::located`] adds it.
+    /// Creates an error without an offset. [`ReadError::located`] adds one.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         ReadError(Box::new(Inner { reason: reason.into(), offset: None }))
     }
 
-    /// An error at byte `offset`.
+    /// Creates an error at byte `offset`.
     #[cold]
     pub(super) fn at(reason: &str, offset: usize) -> Self {
         ReadError(Box::new(Inner { reason: reason.into(), offset: Some(offset) }))
     }
 
-    /// Sets the place of an error that has none.
+    /// Sets the offset, unless the error has one.
     pub(crate) fn located(mut self, offset: usize) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// What is wrong.
+    /// Returns the reason, without the offset.
     pub(crate) fn reason(&self) -> &str {
         &self.0.reason
     }
 
-    /// The byte at which the text is wrong; 0 if it is not known.
+    /// Returns the byte offset of the error, or 0 if it is unknown.
     pub(crate) fn offset(&self) -> usize {
         self.0.offset.unwrap_or(0)
     }
 }
 
-impl From<Fault> for ReadError {
+impl From<TokenError> for ReadError {
     #[cold]
-    fn from((reason, offset): Fault) -> Self {
+    fn from((reason, offset): TokenError) -> Self {
         ReadError::at(reason, offset)
     }
 }
 
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.reason())
-    }
-}
-
-impl core::error::Error for ReadError {}
-
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        // `to_string` would be compiled again for each type of message.
+        // `to_string` would be compiled for each type of message.
         ReadError::new(alloc::format!("{message}"))
     }
 
-    /// Says the same as serde's own text, except for the value of a float: to write it takes code that nothing else needs.
+    /// Writes the same text as serde does, except that the value of a float is left out: formatting floats takes much code.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        ReadError::new(alloc::format!("invalid type: {}, expected {expected}", Found(found)))
+        ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
     }
 
     #[cold]
     fn invalid_value(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        ReadError::new(alloc::format!("invalid value: {}, expected {expected}", Found(found)))
+        ReadError::new(alloc::format!("invalid value: {}, expected {expected}", FoundValue(found)))
     }
 }
 
-/// Displays the value that was found.
-struct Found<'a>(de::Unexpected<'a>);
+/// Displays the unexpected value.
+struct FoundValue<'a>(de::Unexpected<'a>);
 
-impl fmt::Display for Found<'_> {
+impl fmt::Display for FoundValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use de::Unexpected;
         match self.0 {

@@ -1,8 +1,7 @@
-//! Reads values that may be of any type, in one pass, so that one bad value spoils only itself.
+//! [`FromJson`]: reads the protocol's types, and tolerates values of the wrong type.
 //!
-//! A type that implements [`FromJson`] accepts any JSON value. A value that is not of the type is skipped and reported as a
-//! [`Mismatch`]. Good values cost nothing extra: no error is built and nothing is read twice. Text that is not JSON is an
-//! error of the whole message.
+//! The reader skips a value of the wrong type and reports a [`Mismatch`]; the rest of the message can still be read. Correct
+//! values cost nothing extra: no error is built, and nothing is read twice. A syntax error fails the whole message.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -17,14 +16,21 @@ use super::{Json, numeral, transcode};
 /// Why a value is not of the expected type.
 #[derive(Debug)]
 pub(crate) enum Mismatch {
-    /// The value is of another JSON type: this one.
+    /// The value has another JSON type, which is named here.
     Type(&'static str),
-    /// The value is an object that breaks a rule of its type.
+    /// The object violates a rule of its type.
     Object {
         /// What is wrong with the object.
         reason: Cow<'static, str>,
         /// The name of the object, if it has one.
         name: Option<String>,
+    },
+    /// A member of the object has a value that is not allowed.
+    Member {
+        /// What is wrong with the member.
+        reason: Cow<'static, str>,
+        /// The key of the member.
+        key: &'static str,
     },
 }
 
@@ -33,26 +39,27 @@ impl Mismatch {
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
-            Mismatch::Object { reason, .. } => reason,
+            Mismatch::Object { reason, .. } | Mismatch::Member { reason, .. } => reason,
         }
     }
 }
 
 /// A type that a [`Reader`] reads directly, without serde.
 pub(crate) trait FromJson: Sized {
-    /// What a value of this type is, in words. Used in error messages.
+    /// The type in words for error messages, such as "a string".
     const EXPECTED: &'static str;
 
-    /// Reads one value. Fails only if the text is not JSON; a value of another type is a [`Mismatch`].
+    /// Reads one value. Fails on a syntax error only; a value of another type gives a [`Mismatch`].
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
 }
 
 /// Reads a value and fails if it is not a `T`.
 pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
-    T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED))
+    let start = reader.position();
+    T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
 }
 
-/// Reads a value that must be a `T` from any deserializer of a self-describing format.
+/// Reads a `T` from any deserializer of a self-describing format.
 pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let text = transcode::text_of(deserializer)?;
     strict(&mut Reader::new(&text)).map_err(D::Error::custom)
@@ -70,30 +77,54 @@ macro_rules! impl_deserialize {
 }
 pub(crate) use impl_deserialize;
 
+/// Converts a mismatch to an error. `text` is the value that was read, and `start` its byte offset.
 #[cold]
 #[inline(never)]
-fn mismatch_error(mismatch: Mismatch, expected: &str) -> ReadError {
-    ReadError::new(mismatch.reason(expected))
+fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
+    let place = match mismatch {
+        Mismatch::Member { key, .. } => last_member_end(text, key),
+        _ => None,
+    };
+    let error = ReadError::new(mismatch.reason(expected));
+    match place {
+        Some(place) => error.located(start + place),
+        None => error,
+    }
 }
 
-/// Reads a complete text. Returns `None` if it is not JSON or not a `T`.
+/// Returns the position after the last member called `key` of an object.
+fn last_member_end(object: &str, key: &str) -> Option<usize> {
+    let mut end = None;
+    let mut reader = Reader::new(object);
+    reader.next_byte();
+    let members = reader.members(&mut |name, reader| {
+        reader.skip()?;
+        if name == key {
+            end = Some(reader.position());
+        }
+        Ok(())
+    });
+    members.ok().and(end)
+}
+
+/// Reads a `T` from a complete text. Returns `None` if the text is not JSON or the value is not a `T`.
 pub(crate) fn from_str<T: FromJson>(text: &str) -> Option<T> {
     let mut reader = Reader::new(text);
     let value = T::from_json(&mut reader).ok()?.ok()?;
     reader.end().ok().map(|()| value)
 }
 
-/// Skips a value that is not of the expected type, and says of which type it is.
+/// Skips a value that is not of the expected type, and returns the mismatch.
 pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
     Ok(type_mismatch(reader.raw()?))
 }
 
-/// The mismatch of a value whose text is `raw`.
+/// Returns the mismatch for a value, given as its text.
 pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
 }
 
-/// Names the JSON type of a value by the first byte of its text.
+/// Names the JSON type of a value, given as its text.
 pub(crate) fn type_name(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "an object",
@@ -112,14 +143,14 @@ pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut R
     Ok(())
 }
 
-/// Reads a member whose absence its default stands for. `null` and values of another type count as absent.
+/// Reads a member that has a default. `null` and values of another type give the default.
 #[inline(never)]
 pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.unwrap_or_default();
     Ok(())
 }
 
-/// What is known of a required member: `None` if it has not come, otherwise whether its value was good.
+/// Whether a required member has been read: `None` before it is found, then whether its value was of the expected type.
 pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
 
 /// Reads a member that an object must have.
@@ -136,12 +167,16 @@ pub(crate) fn required_member<T: FromJson>(
 /// Returns why an object is rejected if its required member `key` is absent or not of the expected type.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
-    if matches!(member, Some(Ok(()))) { None } else { Some(lacks(key, expected, member.and_then(Result::err))) }
+    if matches!(member, Some(Ok(()))) {
+        None
+    } else {
+        Some(missing_member(key, expected, member.and_then(Result::err)))
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn lacks(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
+fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatch {
     let reason = match found {
         Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
         None => alloc::format!("`{key}` is missing"),
@@ -173,7 +208,7 @@ impl FromJson for bool {
     }
 }
 
-/// Numbers are parsed from their text, so that features of `serde_json` which other crates turn on do not change them.
+/// Parsed without `serde_json`, whose cargo features may change how it reads numbers.
 impl FromJson for f64 {
     const EXPECTED: &'static str = "a number";
 
@@ -182,7 +217,7 @@ impl FromJson for f64 {
         if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(numeral::finite(raw).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::parse_finite(raw).ok_or(Mismatch::Type("another number")))
     }
 }
 
@@ -194,11 +229,11 @@ impl FromJson for u64 {
         if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(numeral::whole(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::parse_unsigned(raw.as_bytes()).ok_or(Mismatch::Type("another number")))
     }
 }
 
-/// Any value but `null`, which stands for an absent one.
+/// Reads any value except `null`, which counts as absent.
 impl FromJson for Json {
     const EXPECTED: &'static str = "a value";
 
@@ -216,7 +251,7 @@ impl<T: FromJson> FromJson for Box<T> {
     }
 }
 
-/// Leaves out the elements that are not a `T`. A list that reports them is a [`Listed`](crate::Listed).
+/// Skips elements that are not a `T`. [`Listed`](crate::Listed) also reports them.
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = "an array";
 

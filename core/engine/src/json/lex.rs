@@ -1,20 +1,19 @@
 //! The lexer: finds where the tokens of JSON text (RFC 8259) end.
 //!
-//! Everything that walks JSON text finds its tokens here, so there is one definition of white space, strings, numbers and
-//! literals:
+//! All code that walks JSON text uses this module, so white space, strings, numbers and literals are defined once:
 //!
 //! | user | what it does |
 //! |---|---|
-//! | [`Reader`](super::read::Reader) | builds values, or skips and checks them; a malformed token is an error |
-//! | [`scan`](super::scan) | finds members of a message that may be broken or cut off; passes over malformed tokens |
-//! | [`path`](super::path) | names the place of an error in words |
+//! | [`Reader`](super::read::Reader) | builds values, or checks and skips them; a malformed token is an error |
+//! | [`scan`](super::scan) | finds members in a message that may be malformed or truncated; skips malformed tokens |
+//! | [`path`](super::path) | converts the byte offset of an error to a path |
 //!
-//! The functions take the text as bytes and the position of a token's first byte. They allocate nothing and do not recurse.
+//! The functions take the text as bytes and the offset of a token. They do not allocate and do not recurse.
 
-use super::error::Fault;
+use super::error::TokenError;
 use super::string::{self, plain_end};
 
-/// Returns the position of the first byte from `at` on that is not white space.
+/// Returns the offset of the first byte at or after `at` that is not white space.
 #[inline]
 pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\t' | b'\r') = bytes.get(at) {
@@ -23,17 +22,17 @@ pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the position after the string whose opening quote is at `at`.
+/// Returns the offset after the string whose opening quote is at `at`.
 #[inline]
-pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, Fault> {
+pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
     match plain_end(bytes, at + 1) {
         Ok(end) => Ok(end + 1),
         Err(special) => string::skip_escaped(bytes, special),
     }
 }
 
-/// Returns the position after the number at `at`, and whether it is written without point and exponent.
-pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), Fault> {
+/// Returns the offset after the number at `at`, and whether the number has neither a decimal point nor an exponent.
+pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenError> {
     let digits = |from: usize| {
         let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
         (from + count, count > 0)
@@ -54,9 +53,9 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), Fault> {
     if is_good { Ok((end, is_whole)) } else { Err(("not a number", at)) }
 }
 
-/// Returns the position after `word`, which is `true`, `false` or `null`.
+/// Returns the offset after `word`, which is `true`, `false` or `null`.
 #[inline]
-pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Fault> {
+pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, TokenError> {
     if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
         Ok(at + word.len())
     } else {
@@ -64,11 +63,10 @@ pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Faul
     }
 }
 
-/// Walks over text that may not be JSON. Calls `visit` for each byte outside of strings, and for each string as a whole, with
-/// the first byte, the position and the end of what it visits.
+/// Walks over text that may be malformed. Calls `visit` for each string and for each byte outside of strings, with the first
+/// byte, the offset and the end offset of the string or byte.
 ///
-/// Stops when `visit` returns `false`, and returns the end of what was visited last. Returns `None` at the end of the text, or if
-/// a string is not closed.
+/// Stops when `visit` returns `false`, and returns that end offset. Returns `None` if the text ends first.
 #[inline]
 pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
     loop {
@@ -81,7 +79,7 @@ pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize,
     }
 }
 
-/// Returns the position after the number or literal at `at`, in text that may not be JSON. Returns `None` if none is there.
+/// Returns the offset after the number or literal at `at`, in text that may be malformed. Returns `None` if there is none.
 pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
@@ -89,8 +87,8 @@ pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     (length > 0).then_some(at + length)
 }
 
-/// Returns the position after the string at `at`, in text that may not be JSON: escapes are not checked, and control characters
-/// pass. Returns `None` if the string is not closed.
+/// Returns the offset after the string at `at`, in text that may be malformed: invalid escapes and control characters are
+/// skipped. Returns `None` if the string has no closing quote.
 #[inline]
 pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
     match string(bytes, at) {
@@ -102,7 +100,7 @@ pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
 #[cold]
 fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
     loop {
-        // A backslash takes the byte behind it with it, also where the two are no escape.
+        // A backslash and the byte after it belong together, also in an invalid escape.
         let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
         match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
             Ok(end) => return Some(end),

@@ -1,4 +1,5 @@
-//! JSON: the reader, the writer, the opaque parts of messages, and the scanner that finds its way in a message without parsing it.
+//! JSON: the reader, the writer, [`Json`] for values that are kept as text, and the scanner, which finds members without
+//! parsing.
 
 pub(crate) mod append;
 mod de;
@@ -32,10 +33,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::excerpt;
 
-/// One JSON value, kept as the text it came in.
+/// One JSON value, kept as its original text.
 ///
-/// The parts of the protocol that belong to others (a tool's schema, structured content, `_meta`, unknown blocks) are
-/// checked to be JSON once, when the message is read, and parsed only when someone asks.
+/// A `Json` holds what the protocol leaves to servers and programs: the schema of a tool, structured content, `_meta`, content of
+/// unknown types. Its syntax is checked once, when the message is read. [`Json::decode`] parses it.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -49,8 +50,7 @@ use crate::text::excerpt;
 #[derive(Clone)]
 pub struct Json(ManuallyDrop<Box<str>>);
 
-/// Most types of the protocol have some. Dropped by one function, they make the drops of those, of which a program has many
-/// copies, small.
+/// Frees the text through one function that is not inlined: the drop code of most protocol types contains this one.
 impl Drop for Json {
     #[inline]
     fn drop(&mut self) {
@@ -58,64 +58,62 @@ impl Drop for Json {
     }
 }
 
-/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
+/// An `extern "C"` function never unwinds, so its callers need no cleanup code.
 #[inline(never)]
 extern "C" fn free(json: &mut Json) {
     drop(mem::take(&mut *json.0));
 }
 
 impl Json {
-    /// The text. It has no line breaks unless the text given to [`Json::parse`] had some.
+    /// Returns the text. It may contain line breaks between tokens, if the body of an HTTP response or the text given to
+    /// [`Json::parse`] did. When the value is sent, each of them is replaced by a space.
     pub fn get(&self) -> &str {
         if self.0.is_empty() { "null" } else { &self.0 }
     }
 
-    fn of(text: impl Into<Box<str>>) -> Json {
-        Json(ManuallyDrop::new(text.into()))
-    }
-
-    /// Takes a text that must be one JSON value.
+    /// Checks that a text is one JSON value, and keeps the text without white space around the value.
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
         let raw = reader.raw().and_then(|raw| reader.end().map(|()| raw)).map_err(JsonError::new)?;
-        if raw.len() == text.len() { Ok(Json::of(text)) } else { Ok(Json::of(raw)) }
+        if raw.len() == text.len() { Ok(Json::trusted(text)) } else { Ok(Json::trusted(raw)) }
     }
 
-    /// The JSON text of any value that serialises, on one line.
+    /// Serializes a value to JSON text on one line.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
-        serialize::to_string(value).map(Json::of).map_err(JsonError::new)
+        serialize::to_string(value).map(Json::trusted).map_err(JsonError::new)
     }
 
-    /// Reads the text into a type of the caller's.
+    /// Deserializes the value.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
         from_str(self.get()).map_err(JsonError::new)
     }
 
-    /// Reads a value of any type, `null` included.
+    /// Reads a value of any type, including `null`.
     pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
         reader.raw().map(Json::trusted)
     }
 
-    /// Whether the value is an object.
+    /// Returns whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.get().starts_with('{')
     }
 
-    /// The member `name` of an object, if this is one and has it.
+    /// Deserializes the member `name`. Returns `None` if the value is not an object, has no such member, or the member is of
+    /// another type.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.member_text(name).and_then(|text| from_str(text).ok())
     }
 
-    /// The text of that member.
+    /// Returns the text of the member `name`.
     pub(crate) fn member_text(&self, name: &str) -> Option<&str> {
         let found = scan::members(self.get().as_bytes()).find(|m| m.is(name))?;
         core::str::from_utf8(found.value).ok()
     }
 
-    /// For text that is JSON by construction.
+    /// Keeps a text that is known to be JSON.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
-        Json::of(text)
+        Json(ManuallyDrop::new(text.into()))
     }
 }
 
@@ -127,14 +125,14 @@ impl scan::Member<'_> {
 }
 
 impl Default for Json {
-    /// `null`. It needs no memory: no text stands for it.
+    /// Returns `null`. An empty text stands for `null`, so no memory is allocated.
     fn default() -> Json {
-        Json::of("")
+        Json::trusted("")
     }
 }
 
 impl PartialEq for Json {
-    /// Compares the text: `1.0` and `1` differ, and so do objects whose members stand in another order.
+    /// Compares the texts: `1.0` differs from `1`, and objects with the same members in another order differ.
     fn eq(&self, other: &Json) -> bool {
         self.get() == other.get()
     }
@@ -155,7 +153,7 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// Writes the text as it is with `serde_json`, and value by value with any other serializer.
+    /// Copies the text if the serializer is that of `serde_json`. Any other serializer gets the value part by part.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !transcode::takes_raw::<S>() {
             return transcode::serialize(self.get(), serializer);
@@ -167,25 +165,19 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Takes the text as it is from `serde_json`, and writes it anew from any other deserializer of a self-describing format.
+    /// Copies the text if the deserializer is that of `serde_json`. Any other deserializer must be of a self-describing format;
+    /// its value is written as JSON text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        transcode::text_of(deserializer).map(Json::of)
+        transcode::text_of(deserializer).map(Json::trusted)
     }
 }
 
-/// Why a text is not the JSON that was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a text could not be parsed, or why a value could not be serialized.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct JsonError {
     message: String,
 }
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl core::error::Error for JsonError {}
 
 impl JsonError {
     pub(crate) fn new(error: impl fmt::Display) -> Self {

@@ -1,4 +1,4 @@
-//! [`Number`]: a JSON number, kept as it was written.
+//! [`Number`]: a JSON number, kept as its text.
 
 use core::fmt;
 
@@ -9,9 +9,9 @@ use super::from_json::{FromJson, Mismatch, type_mismatch};
 use super::numeral::is_number;
 use super::read::{self, Reader};
 
-/// A JSON number, kept as it was written.
+/// A JSON number, kept as its original text.
 ///
-/// Parsing floats takes much code. A program that never calls [`Number::as_f64`] does not contain it.
+/// The code that parses floats is large. A program that never calls [`Number::as_f64`] does not contain it.
 ///
 /// ```
 /// use mcpwire_core::Number;
@@ -23,9 +23,9 @@ use super::read::{self, Reader};
 pub struct Number(Json);
 
 impl Number {
-    /// Returns the nearest float, which is infinite for a number beyond [`f64::MAX`].
+    /// Returns the nearest float. A number beyond [`f64::MAX`] is infinite.
     ///
-    /// A `Number` made from a NaN or an infinity is `null` in JSON, and NaN here.
+    /// A `Number` that was created from NaN or infinity is `null` in JSON, and gives NaN.
     pub fn as_f64(&self) -> f64 {
         self.0.get().parse().unwrap_or(f64::NAN)
     }

@@ -1,14 +1,14 @@
-//! Parses the text of JSON numbers.
+//! Parses JSON numbers.
 
-/// Whether the text of a JSON value is a number.
+/// Returns whether a JSON value, given as its text, is a number.
 pub(crate) fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
 /// Parses a whole number that is not negative.
 ///
-/// Zeros may follow a decimal point: a server whose JSON library has only floats writes 1 as `1.0`.
-pub(crate) fn whole(text: &[u8]) -> Option<u64> {
+/// Accepts zeros after a decimal point: servers whose JSON library has only floats write 1 as `1.0`.
+pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let mut value = text.first().map(|_| 0u64)?;
     for (at, byte) in text.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -23,15 +23,15 @@ pub(crate) fn whole(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses a whole number that may be negative.
-pub(crate) fn signed(text: &[u8]) -> Option<i64> {
+pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
-        Some(magnitude) => 0i64.checked_sub_unsigned(whole(magnitude)?),
-        None => i64::try_from(whole(text)?).ok(),
+        Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),
+        None => i64::try_from(parse_unsigned(text)?).ok(),
     }
 }
 
-/// Parses a number as the nearest float. Returns `None` if it is out of range.
-pub(crate) fn finite(text: &str) -> Option<f64> {
+/// Parses a number as the nearest float. Returns `None` if the number is out of range.
+pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
@@ -56,7 +56,7 @@ mod tests {
             ("x", None),
             ("", None),
         ] {
-            assert_eq!(whole(text.as_bytes()), value, "{text}");
+            assert_eq!(parse_unsigned(text.as_bytes()), value, "{text}");
         }
     }
 
@@ -72,7 +72,7 @@ mod tests {
             ("-", None),
             ("--1", None),
         ] {
-            assert_eq!(signed(text.as_bytes()), value, "{text}");
+            assert_eq!(parse_signed(text.as_bytes()), value, "{text}");
         }
     }
 }

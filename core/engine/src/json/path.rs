@@ -1,4 +1,4 @@
-//! Names the place of a byte in a JSON text: `result.content[2].text`. Used for errors only.
+//! Converts a byte offset in a JSON text to a path, such as `result.content[2].text`, for error messages.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,18 +7,19 @@ use core::fmt::Write;
 use super::lex::walk;
 use super::scan::key_text;
 
-/// Maximum number of steps in a path. A longer path helps nobody, and only a hostile message has one.
+/// Maximum number of steps in a path. Only hostile messages are nested deeper.
 const MAX_DEPTH: usize = 32;
 
-/// Length from which on the rest of a path is left out, in bytes. A server may choose keys of any length.
+/// Length after which the rest of a path is replaced by an ellipsis, in bytes. Servers choose the keys.
 const MAX_LENGTH: usize = 200;
 
+/// One step of a path: the key of a member, or the index of an element.
 enum Step<'a> {
     Key(&'a [u8]),
     Index(usize),
 }
 
-/// Returns the path of the value at byte `offset`. The path is empty at the top, and where the text is not JSON.
+/// Returns the path of the value at byte `offset`. Returns an empty path for the outermost value and for text that is not JSON.
 pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
     let text = &text[..offset.min(text.len())];
     let mut steps: Vec<Step<'_>> = Vec::new();
@@ -50,6 +51,7 @@ pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
     render(&steps)
 }
 
+/// Joins the steps of a path to a text.
 fn render(steps: &[Step<'_>]) -> String {
     let mut out = String::new();
     for step in steps {

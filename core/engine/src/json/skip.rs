@@ -1,11 +1,10 @@
-//! Skipping values, and checking them on the way: text that is kept is JSON.
+//! Skips values and checks their syntax.
 
 use super::lex;
 use super::read::{MAX_DEPTH, Reader, Result};
 
 impl Reader<'_> {
-    /// Skips one value and checks it. Does not recurse: for each level it keeps one bit, which says whether the level is an
-    /// object.
+    /// Skips one value and checks its syntax. Does not recurse: `objects` has one bit for each level, set if the level is an object.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut objects = 0u128;
         let mut depth = 0;

@@ -1,18 +1,21 @@
-//! JSON strings: finding what is special in them, and undoing their escapes, eight bytes at a time and more.
+//! JSON strings: finds their ends and replaces their escapes, eight or more bytes at a time.
+//!
+//! A byte is *special* if it is a quote, a backslash or a control character. All other bytes are *plain*.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::error::Fault;
+use super::error::TokenError;
 
 const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";
 const ESCAPE: &str = "no such escape";
 
-/// The end of the string whose inside starts at `start`, if it has no escapes and nothing is wrong with it: the common case.
+/// Returns the offset of the closing quote of a string whose contents start at `start` and are all plain. Returns the offset of
+/// the first other special byte, or of the end of the text, as `Err`.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
-    // Most keys end within a word.
+    // Most keys are shorter than eight bytes.
     let end = match bytes.get(start..).and_then(|rest| rest.first_chunk().copied()).and_then(first_special) {
         Some(special) => start + special,
         None => long_run(bytes, start),
@@ -20,14 +23,15 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
+/// Calls [`plain_run`], and is not inlined.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
 }
 
-/// Reads the string whose inside starts at `start`, and which is plain up to `special` only; gives the position after it.
+/// Reads a string whose contents start at `start` and are plain up to `special`. Returns the text and the offset after the string.
 #[inline(never)]
-pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), Fault> {
+pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
         Some(b'\\') => unescape(bytes, start, special),
         Some(_) => Err((CONTROL, special)),
@@ -35,9 +39,9 @@ pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result
     }
 }
 
-/// Passes over the string of which everything before `at` has been passed, and checks it; gives the position after it.
+/// Checks the rest of a string from the special byte at `at` on. Returns the offset after the string.
 #[inline(never)]
-pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, Fault> {
+pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenError> {
     loop {
         match bytes.get(at) {
             Some(b'"') => return Ok(at + 1),
@@ -53,7 +57,7 @@ pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, Fault> 
     }
 }
 
-/// Undoes the escapes of a text that is known to be the inside of a string, or nearly: what is no escape becomes U+FFFD.
+/// Returns the contents of a string with escapes replaced. Returns U+FFFD if an escape is invalid.
 pub(crate) fn unescape_lossy(body: &str) -> String {
     let mut quoted = String::with_capacity(body.len() + 1);
     quoted.push_str(body);
@@ -68,18 +72,19 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// From this length on a text gets all the room that it can need at once.
+/// Length from which on a buffer is reserved for the whole rest of a text, in bytes.
 const LONG: usize = 64 * 1024;
 
-/// Reads the rest of a string from its first escape on, straight into its final place.
-fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), Fault> {
+/// Reads a string whose contents start at `start` and whose first escape is at `first_escape`, into its final buffer.
+fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), TokenError> {
     let mut out = Vec::with_capacity((first_escape - start) + 64);
     let mut from = start;
     let mut at = first_escape;
     loop {
         let run = &bytes[from..at];
         if out.capacity() - out.len() < run.len() && out.len() > LONG {
-            // Moving a long text to grow it would have it in memory twice. What is reserved and not used is never touched.
+            // Growing a long text step by step would copy it and hold it in memory twice. Reserved memory that is not used is
+            // never touched.
             out.reserve_exact(bytes.len() - from);
         }
         out.extend_from_slice(run);
@@ -99,15 +104,15 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
         };
         at = plain_run(bytes, from);
     }
-    // A string that is kept is not to hold the room that it was read in.
+    // The program may keep the string, so unused capacity is freed.
     if out.capacity() - out.len() > out.len() / 4 {
         out.shrink_to_fit();
     }
-    // Runs end at ASCII bytes and escapes make whole characters, so this is UTF-8 if the text was.
+    // Runs end at ASCII bytes and escapes give whole characters, so the result is UTF-8 if the input was.
     String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
 }
 
-/// The byte that an escape of one letter stands for; 0 where there is no such escape.
+/// The byte that each one-letter escape stands for; 0 if there is no such escape.
 const PLAIN_ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'n' as usize] = b'\n';
@@ -121,9 +126,9 @@ const PLAIN_ESCAPES: [u8; 256] = {
     table
 };
 
-/// Appends the character whose escape starts at `at`; gives the position after it. Half of a surrogate pair makes no
-/// character and becomes U+FFFD: one bad character is not to cost the message.
-fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Fault> {
+/// Appends the character of the `\u` escape at `at`, and returns the offset after the escape. Replaces a lone surrogate by U+FFFD, so
+/// that one bad character does not fail the message.
+fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, TokenError> {
     let code = hex4(bytes, at + 2).ok_or((ESCAPE, at))?;
     let mut after = at + 6;
     let mut found = char::from_u32(code);
@@ -138,14 +143,15 @@ fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Fau
     Ok(after)
 }
 
+/// Parses four hexadecimal digits at `at`.
 fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// How far a run is looked at word by word. Most strings are shorter; a longer one is likely to be long.
+/// Number of bytes that are examined in words of eight before blocks of 64 are used. Most strings are shorter.
 const NEAR: usize = 64;
 
-/// The position of the first byte from `at` on that is a quote, a backslash or a control character, or of the end.
+/// Returns the offset of the first special byte at or after `at`, or of the end of the text.
 #[inline]
 pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     let far = at + NEAR;
@@ -161,7 +167,8 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     block_run(bytes, at)
 }
 
-/// As [`plain_run`], by blocks. What is behind the byte that it finds is hardly looked at: a text may have many of them.
+/// Does the same as [`plain_run`], in blocks of 64 bytes. Stops at the block with the first special byte, because a text may have
+/// many of them.
 #[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
@@ -169,7 +176,7 @@ fn block_run(bytes: &[u8], start: usize) -> usize {
     start + plain + rest[plain..].iter().position(|b| is_special(*b)).unwrap_or(rest.len() - plain)
 }
 
-/// Whether a text has nothing special. The last piece overlaps the one before it, so that none is looked at byte by byte.
+/// Returns whether all bytes are plain. The last block overlaps the one before it, so that no rest is examined byte by byte.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
         return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
@@ -183,28 +190,30 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
     !bytes.iter().any(|b| is_special(*b))
 }
 
+/// Returns the index of the first special byte of a word.
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
     let marks = specials(u64::from_le_bytes(word));
     (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
 }
 
-/// Compares without a branch, which the compiler makes vectors of.
+/// Returns whether all bytes of a block are plain. Has no branches, so that the compiler can vectorize it.
 #[inline]
 fn is_plain_block(block: &[u8]) -> bool {
     block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
 }
 
-/// With this bit turned, a quote is a space, and both are what lies below `!`: one comparison for two questions.
+/// The bit in which a quote differs from a space. With the bit flipped, quotes and control characters are both less than `!`, so one
+/// comparison finds both.
 const QUOTE_IS_SPACE: u8 = 0x02;
 
+/// Returns whether a byte is special. Flipping the bit maps a space to a quote, so a space stays plain.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
 }
 
-/// Marks the bytes of a word that are a quote, a backslash or a control character (after Mycroft). The lowest mark is
-/// exact, those above it may be wrong.
+/// Sets the high bit of each special byte of a word (Mycroft's method). The lowest set bit is exact; higher ones may be wrong.
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

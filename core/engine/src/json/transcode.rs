@@ -1,11 +1,11 @@
-//! JSON text from any deserializer, and to any serializer.
+//! Converts between JSON text and the serializers and deserializers of other formats.
 //!
-//! The types of the protocol are read from JSON text. `serde_json` and this crate's own reader hand the text over as it is.
-//! Any other deserializer of a self-describing format (a `serde_json::Value`, YAML, `MessagePack`, the buffers of
-//! `#[serde(flatten)]` and `#[serde(untagged)]`) has its value written as JSON text first.
+//! The protocol's types are read from JSON text. The deserializers of `serde_json` and of this crate pass on the text unchanged. The
+//! value of any other deserializer of a self-describing format is written as JSON text first. Examples are `serde_json::Value`,
+//! YAML, `MessagePack`, and the buffers of `#[serde(flatten)]` and `#[serde(untagged)]`.
 //!
-//! In the other direction, [`Json`](super::Json) is written as it is by `serde_json` and by this crate's own writer, and value by
-//! value by any other serializer.
+//! In the other direction, the serializers of `serde_json` and of this crate copy the text of a [`Json`](super::Json). Any other
+//! serializer gets the value part by part.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -23,15 +23,15 @@ use super::lex;
 use super::read::{MAX_DEPTH, Reader, is_json};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
-/// Reads a value from any deserializer as JSON text.
+/// Returns the value of any deserializer as JSON text.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     deserializer.deserialize_newtype_struct(SERDE_RAW, TextVisitor)
 }
 
-/// Returns whether a serializer takes raw text in the way of `serde_json::value::RawValue`.
+/// Returns whether a serializer accepts raw text as `serde_json::value::RawValue` writes it.
 ///
-/// No trait tells, so the type's name is compared. The name of a type may change with the compiler or with `serde_json`. In that
-/// case text is written value by value, which says the same, except for numbers that no integer and no float can hold.
+/// No trait offers this, so the name of the type is compared. If a later compiler or `serde_json` changes the name, the value is
+/// written part by part. The result is the same, except for numbers that fit no integer and no float.
 pub(super) fn takes_raw<S: Serializer>() -> bool {
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
@@ -40,12 +40,12 @@ pub(super) fn takes_raw<S: Serializer>() -> bool {
         .any(|known| name.starts_with(known))
 }
 
-/// Writes JSON text with any serializer, value by value.
+/// Serializes the value of a JSON text part by part.
 pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     Value(RefCell::new(&mut Reader::new(text))).serialize(serializer)
 }
 
-/// The value that a reader is at. It can be serialised once.
+/// The value that a reader reads next. It can be serialized once.
 struct Value<'r, 'de>(RefCell<&'r mut Reader<'de>>);
 
 impl Serialize for Value<'_, '_> {
@@ -80,10 +80,10 @@ impl Serialize for Value<'_, '_> {
     }
 }
 
-/// Takes the text of a value, or writes it.
+/// Returns the text of a value: copied if the deserializer has it, written otherwise.
 struct TextVisitor;
 
-/// Methods of a visitor that write the value as JSON text.
+/// Implements methods of a visitor that write the value as JSON text.
 macro_rules! written {
     ($( $method:ident($from:ty) )*) => { $(
         fn $method<E: de::Error>(self, value: $from) -> Result<Self::Value, E> {
@@ -99,19 +99,19 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Raw text comes as an object of one member of a special name. Any other object comes from a deserializer that does not
-    /// know newtype structs.
+    /// Raw text is passed as an object with one member of a private name. Any other object is from a deserializer that does not
+    /// distinguish newtype structs.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
             return written(|writer| writer.members(key, map));
         }
         let text = map.next_value_seed(Key)?;
-        // The object may be one that only looks like raw text.
+        // A server may have sent an object that only looks like raw text.
         if is_json(text.as_bytes()) { Ok(text) } else { Err(de::Error::custom("raw text that is not JSON")) }
     }
 
-    /// The deserializer is not one of `serde_json`.
+    /// Called by deserializers other than those of `serde_json` and this crate.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         written(|writer| deserializer.deserialize_any(writer))
     }
@@ -137,24 +137,26 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Returns the text that `write` writes.
+/// Calls `write` with a writer, and returns the JSON text that was written.
 fn written<E: de::Error>(write: impl FnOnce(ValueWriter<'_>) -> Result<(), E>) -> Result<Cow<'static, str>, E> {
     let mut out = Vec::new();
     write(ValueWriter { out: &mut out, depth: 0 })?;
     String::from_utf8(out).map(Cow::Owned).map_err(E::custom)
 }
 
-/// Writes the value that a deserializer shows it as JSON text.
+/// A visitor that writes the value of a deserializer as JSON text.
 struct ValueWriter<'a> {
     out: &'a mut Vec<u8>,
     depth: u32,
 }
 
 impl ValueWriter<'_> {
+    /// Returns the writer for an element or member.
     fn inner(&mut self) -> ValueWriter<'_> {
         ValueWriter { out: self.out, depth: self.depth + 1 }
     }
 
+    /// Writes an opening bracket.
     fn enter<E: de::Error>(&mut self, open: u8) -> Result<(), E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom("nested deeper than 128 levels"));
@@ -163,7 +165,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Writes the members of an object, of which the first key has been read.
+    /// Writes an object whose first key has been read already.
     fn members<'de, A: MapAccess<'de>>(mut self, first: Cow<'de, str>, mut map: A) -> Result<(), A::Error> {
         self.enter(b'{')?;
         let start = self.out.len() - 1;
@@ -187,8 +189,9 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// With the feature `arbitrary_precision`, `serde_json` shows a number as an object whose only member is its text. Puts the
-    /// number in the place of such an object, which starts at `start` and is not closed.
+    /// Replaces an object that stands for a number by the number. The object starts at `start`, and is not closed yet.
+    ///
+    /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object whose only member is the number's text.
     fn unwrap_number(&mut self, start: usize) -> bool {
         let before = 2 * 2 + 1 + SERDE_NUMBER.len();
         let Some([b'"', number @ .., b'"']) = self.out.get(start + before - 1..) else { return false };
@@ -209,7 +212,7 @@ impl<'de> DeserializeSeed<'de> for ValueWriter<'_> {
     }
 }
 
-/// Methods of a visitor for values whose JSON text is what they display.
+/// Implements methods of a visitor for values whose `Display` output is their JSON text.
 macro_rules! displayed {
     ($( $method:ident($from:ty) )*) => { $(
         fn $method<E>(self, value: $from) -> Result<(), E> {
@@ -228,7 +231,7 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
 
     displayed! { visit_bool(bool) visit_i64(i64) visit_u64(u64) visit_i128(i128) visit_u128(u128) }
 
-    /// What is not finite becomes `null`, as `serde_json` writes it.
+    /// Writes NaN and infinities as `null`, as `serde_json` does.
     fn visit_f64<E>(self, value: f64) -> Result<(), E> {
         self.out.extend_from_slice(&serde_json::to_vec(&value).unwrap_or_default());
         Ok(())
@@ -264,7 +267,7 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
             end = self.out.len();
             self.out.push(b',');
         }
-        // The comma behind the last element.
+        // Removes the comma after the last element.
         self.out.truncate(end);
         self.out.push(b']');
         Ok(())
@@ -279,7 +282,7 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
     }
 }
 
-/// Reads a string, or the key of a map. Keys of other formats may be numbers or booleans: their text is the key.
+/// Reads a string or the key of a map. Other formats have numbers and booleans as keys, which are converted to text.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

@@ -1,4 +1,4 @@
-//! The one pass over a message that builds something: straight into the type that was asked for.
+//! Decodes messages in one pass, directly into the requested type.
 
 use alloc::string::String;
 
@@ -9,28 +9,28 @@ use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::key_text;
 use crate::json::{Json, numeral};
 
-/// A response, read.
+/// The outcome of a request: a result, or an error of the server.
 #[derive(Debug)]
 pub(crate) enum Answer<R> {
     Result(R),
     Error(RpcError),
 }
 
-/// Reads a part of a message, with the reader at its value. Behind a pointer, so that the envelope is read by code that is
-/// compiled once, whatever the part is.
+/// A function that reads the value of one member, such as `result`. A trait object, so that the code for the rest of the message is
+/// compiled once, not once for each type.
 type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
-/// Reads the response to this client's request `id`, with its result as an `R`.
+/// Decodes the response to the request `id`, with its result as an `R`.
 pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
-/// Checks the response to this client's request `id`. The result is skipped.
+/// Decodes the response to the request `id`, and discards the result.
 pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<Answer<()>, PeerError> {
     answer_with(message, id, Reader::skip)
 }
 
-/// Reads the response to this client's request `id`, with its result as `read` reads it.
+/// Decodes the response to the request `id`. `read` reads the result.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
@@ -47,7 +47,8 @@ pub(crate) fn answer_with<'de, R>(
     }
 }
 
-/// Reads the `params` of a notification or request; absent ones as `null`. `None` if the message is no object of JSON's.
+/// Decodes the `params` of a notification or request. Absent parameters count as `null`. Returns `None` if the message is not a JSON
+/// object.
 pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
     let mut params = Err(Mismatch::Type("null"));
     notification(message, &mut |reader: &mut Reader<'_>| {
@@ -57,18 +58,18 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-/// Reads the envelope of a response. If it has no error, its result has been read.
+/// Reads a response to the request `id`. Returns its error; if there is none, `result` has read the result.
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
     let text = utf8(message)?;
-    // Most messages are built in one of two ways, and then the result is all that is left to read. Whatever does not fit
-    // is read again as a whole, which then says what is wrong.
-    let ours = |found: &[u8]| WireId(found).number() == Some(id);
-    if let Some((_, start)) = usual_start(message).filter(|(found, _)| ours(found)) {
+    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole message is read
+    // again, which finds the error.
+    let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
+    if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, start);
         if result(&mut reader).is_ok() && reader.ends_object() {
             return Ok(None);
         }
-    } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| ours(found)) {
+    } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, range.start);
         if result(&mut reader).is_ok() && reader.position() == range.end {
             return Ok(None);
@@ -77,6 +78,7 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
     unusual_response(text, Some(id), result)
 }
 
+/// Reads a response with any order of keys.
 #[cold]
 fn unusual_response<'de>(
     text: &'de str,
@@ -89,12 +91,13 @@ fn unusual_response<'de>(
         .map_err(|error| PeerError::from_read(&reader.locate(error), text.as_bytes()))
 }
 
-/// Reads an error response that names no request.
+/// Reads an error response without an id. Returns `None` if the message is malformed or not an error response.
 pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
+/// Reads a notification or request. `params` reads its parameters.
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
@@ -104,10 +107,12 @@ fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()
     members.and_then(|()| reader.end()).ok()
 }
 
+/// Checks that a message is UTF-8.
 fn utf8(message: &[u8]) -> Result<&str, PeerError> {
     core::str::from_utf8(message).map_err(|error| PeerError::not_utf8(message, error.valid_up_to()))
 }
 
+/// Returns the reader if an object is next, and fails otherwise.
 fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'de>> {
     match reader.next_byte() {
         Some(b'{') => Ok(reader),
@@ -115,25 +120,29 @@ fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'
     }
 }
 
-/// The members of a response, as far as they have been read.
+/// The members of a response that have been read so far.
 #[derive(Default)]
 struct Envelope<'de> {
     id: Option<WireId<'de>>,
-    result: Slot,
+    result: ResultMember,
+    /// The text of `error`.
     error: Option<&'de str>,
 }
 
+/// Whether the member `result` has been found.
 #[derive(Default, PartialEq, Eq)]
-enum Slot {
+enum ResultMember {
     #[default]
     Absent,
-    /// Not read until it is known that no error comes with it: servers of JSON-RPC 1.0 habit send both.
+    /// `null`. It counts as a result only if there is no error: some servers send both, as JSON-RPC 1.0 requires.
     Null,
+    /// It has been read.
     Read,
 }
 
 impl<'de> Envelope<'de> {
-    /// Reads a response; `id` is the one that it must carry, if one is known.
+    /// Reads a response, which must have the id `id` if that is given. Returns its error; if there is none, `result` has read the
+    /// result.
     fn read(reader: &mut Reader<'de>, id: Option<u64>, result: ReadPart<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
@@ -141,30 +150,31 @@ impl<'de> Envelope<'de> {
             return Err(ReadError::new("the id is not that of the request"));
         }
         match (envelope.result, envelope.error.filter(|raw| *raw != "null")) {
-            (Slot::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
+            (ResultMember::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
-            (Slot::Read, None) => Ok(None),
-            (Slot::Null, None) => match result(&mut Reader::new("null")) {
+            (ResultMember::Read, None) => Ok(None),
+            (ResultMember::Null, None) => match result(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
-            (Slot::Absent, None) => Err(ReadError::new("neither a `result` nor an `error`")),
+            (ResultMember::Absent, None) => Err(ReadError::new("neither a `result` nor an `error`")),
         }
     }
 
+    /// Reads the value of the member `key`.
     fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: ReadPart<'_, 'de>) -> read::Result<()> {
         let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
         match key {
             "id" if self.id.is_some() => return twice(key),
             "id" => self.id = Some(WireId(reader.raw()?.as_bytes())),
-            "result" if self.result != Slot::Absent => return twice(key),
+            "result" if self.result != ResultMember::Absent => return twice(key),
             "result" if reader.next_byte() == Some(b'n') => {
                 reader.literal("null")?;
-                self.result = Slot::Null;
+                self.result = ResultMember::Null;
             }
             "result" => {
                 result(reader)?;
-                self.result = Slot::Read;
+                self.result = ResultMember::Read;
             }
             "error" if self.error.is_some() => return twice(key),
             "error" => self.error = Some(reader.raw()?),
@@ -174,7 +184,7 @@ impl<'de> Envelope<'de> {
     }
 }
 
-/// Reads an error object, as far as it is one: the code and the message may be missing, or of another type.
+/// Reads an error object. Its code and its message may be missing or of another type, and a string counts as the message.
 fn rpc_error(raw: &str) -> read::Result<RpcError> {
     let mut error = RpcError::new(0, "");
     let mut reader = Reader::new(raw);
@@ -195,7 +205,7 @@ fn rpc_error(raw: &str) -> read::Result<RpcError> {
     Ok(error)
 }
 
-/// A string's text, or that of another value as it is.
+/// Returns the contents of a string, or the JSON text of any other value.
 fn string(raw: &str) -> String {
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inside) => key_text(inside.as_bytes()).into_owned(),
@@ -203,9 +213,10 @@ fn string(raw: &str) -> String {
     }
 }
 
-/// Reads an error code, which may be a float such as `-32601.0` or a string. Returns 0 for anything else.
+/// Reads an error code, which may be an integer, a float such as `-32601.0`, or either of these as a string. Returns 0 for any other
+/// value.
 fn code(raw: &str) -> i64 {
-    numeral::signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
+    numeral::parse_signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,29 +1,29 @@
-//! Request ids as they stand on the wire.
+//! [`WireId`]: the id of a JSON-RPC message, as its text.
 
 use crate::json::{is_json, numeral};
 
-/// An id as the JSON text that carries it: a number or a string, or whatever a server put there.
+/// The JSON text of an id: a number, a string, or any other value that a server sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
 
 impl<'a> WireId<'a> {
-    /// Returns the id as a number, if it can be one of this client's requests.
+    /// Returns the id as a number, or `None` if it cannot be the id of a request of this client.
     ///
-    /// A server whose JSON library has only floats echoes `1` as `1.0`, and others keep every id as a string. Both are
+    /// Servers whose JSON library has only floats echo `1` as `1.0`, and others return every id as a string. Both forms are
     /// accepted.
     pub(crate) fn number(self) -> Option<u64> {
-        numeral::whole(match self.0 {
+        numeral::parse_unsigned(match self.0 {
             [b'"', inner @ .., b'"'] => inner,
             text => text,
         })
     }
 
-    /// The id's text, to be echoed in an answer. Only numbers and strings may be.
+    /// Returns the text to send back in a response, or `None` if the id is not a valid number or string.
     pub(crate) fn echo(self) -> Option<&'a str> {
         let text = core::str::from_utf8(self.0).ok()?;
         let good = match text.as_bytes().first()? {
             b'"' => is_json(self.0),
-            // A number that is out of range may not come back as it was.
+            // A server could not parse its own id again if the number is out of range.
             b'-' | b'0'..=b'9' => is_json(self.0) && is_in_range(text),
             _ => false,
         };
@@ -35,13 +35,13 @@ impl<'a> WireId<'a> {
     }
 }
 
-/// Whether a number is one that any reader of JSON takes: of 300 digits before the point at most, its exponent counted.
+/// Returns whether any JSON parser accepts a number: it has at most 300 digits before the decimal point, exponent included.
 fn is_in_range(number: &str) -> bool {
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let digits = digits.split('.').next().map_or(0, str::len);
     match exponent.trim_start_matches('+').parse::<i32>() {
         Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
-        // Too many digits for an exponent: what is that small is nothing, and what is that large is out of range.
+        // The exponent does not fit an integer: a negative one makes the number zero, a positive one puts it out of range.
         Err(_) => exponent.starts_with('-'),
     }
 }

@@ -1,7 +1,7 @@
-//! JSON-RPC 2.0: what kind a message is ([`peek`]), what it holds ([`decode`]), how ours are written ([`mod@write`]).
+//! JSON-RPC 2.0: classifies messages ([`peek`]), decodes them ([`decode`]) and writes messages of the client ([`mod@write`]).
 //!
-//! A message is looked at twice and parsed once: the peek reads keys until it knows the id and the kind, and builds
-//! nothing; the decode, done where the result is wanted, reads the whole text in one pass into the type that was asked for.
+//! [`peek`] reads only as many keys of a message as it needs to find the kind and the id, and builds nothing. [`decode`] parses the
+//! whole message in one pass, directly into the requested type. It runs where the result is needed, such as the caller's thread.
 
 pub(crate) mod decode;
 mod id;

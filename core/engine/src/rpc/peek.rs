@@ -1,4 +1,4 @@
-//! The first look at a message: which kind, which id, which method. Nothing is built.
+//! [`peek`]: finds the kind, the id and the method of a message without parsing it.
 
 use alloc::borrow::Cow;
 use core::ops::Range;
@@ -6,33 +6,27 @@ use core::ops::Range;
 use super::WireId;
 use crate::json::scan::{key_text, members, skip_space};
 
-/// What a message looks to be. The decode has the last word.
+/// The kind of a message, as far as its keys show. The message may still be malformed; decoding it finds out.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Peek<'a> {
-    /// An answer, or something with an id that can be nothing else: whoever asked is told.
-    Response {
-        id: WireId<'a>,
-    },
-    /// An error that names no request: the peer could not read what it answers.
+    /// A response, or another object with an `id` but no `method`. It ends the request with this id.
+    Response { id: WireId<'a> },
+    /// An error response without an id: the server could not parse the message that it responds to.
     OrphanError,
-    Request {
-        id: WireId<'a>,
-        method: Cow<'a, str>,
-    },
-    Notification {
-        method: Cow<'a, str>,
-    },
-    /// An array: messages, each to be looked at on its own.
+    /// A request of the server.
+    Request { id: WireId<'a>, method: Cow<'a, str> },
+    /// A notification of the server.
+    Notification { method: Cow<'a, str> },
+    /// An array of messages.
     Batch,
-    /// Not a message.
+    /// The bytes are not a JSON-RPC message.
     Noise,
 }
 
-/// Looks at one message.
+/// Classifies one message.
 ///
-/// A response is recognised as soon as its id and its `result` or `error` key are known: with the usual order of keys that
-/// is within the first fifty bytes, whatever the size. Where `result` comes first, the end of the line is looked at before
-/// the value is scanned.
+/// A response is recognized by its `id` and its `result` or `error` key. With the usual order of keys, both are within the first
+/// fifty bytes. If `result` is the first key, the end of the message is searched for the `id` before the value is scanned.
 pub(crate) fn peek(bytes: &[u8]) -> Peek<'_> {
     if let Some((id, _)) = usual_start(bytes) {
         return Peek::Response { id: WireId(id) };
@@ -43,6 +37,7 @@ pub(crate) fn peek(bytes: &[u8]) -> Peek<'_> {
     peek_slowly(bytes)
 }
 
+/// Classifies a message whose keys are not in one of the usual orders.
 fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
@@ -50,28 +45,28 @@ fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
         _ => return Peek::Noise,
     }
     let mut list = members(bytes);
-    let mut seen = Seen::default();
+    let mut seen = SeenMembers::default();
     while let Some(key) = list.next_key() {
-        match name(key) {
-            Name::Id => match list.value() {
+        match classify_key(key) {
+            Key::Id => match list.value() {
                 Some(id) => seen.id = Some(WireId(id)),
                 None => break,
             },
-            Name::Method => match list.value() {
+            Key::Method => match list.value() {
                 Some([b'"', inner @ .., b'"']) => seen.method = Some(inner),
                 Some(_) => {}
                 None => break,
             },
-            Name::Answer if seen.method.is_none() => {
+            Key::Outcome if seen.method.is_none() => {
                 if let Some(id) = seen.id.or_else(|| last_id(bytes)) {
                     return response(id);
                 }
-                seen.answer = true;
+                seen.has_outcome = true;
                 if list.value().is_none() {
                     break;
                 }
             }
-            Name::Answer | Name::Other => {
+            Key::Outcome | Key::Other => {
                 if list.value().is_none() {
                     break;
                 }
@@ -81,10 +76,10 @@ fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
             return Peek::Request { id, method: key_text(method) };
         }
     }
-    seen.verdict()
+    seen.kind()
 }
 
-/// The id of a response that begins as most do, and where its result starts.
+/// Returns the id and the offset of the result of a response that starts with `jsonrpc`, `id` and `result`, as most do.
 #[inline]
 pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
@@ -95,7 +90,8 @@ pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
 }
 
-/// The id of a response that is built the way of the TypeScript servers, and where its result starts and ends.
+/// Returns the id and the range of the result of a response that consists of `result`, `jsonrpc` and `id`, as TypeScript servers send
+/// it.
 #[inline]
 pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     const BEFORE: &[u8] = br#"{"result":"#;
@@ -107,55 +103,63 @@ pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     (digits > 0).then_some((id, BEFORE.len()..BEFORE.len() + result.len()))
 }
 
+/// The members that [`peek_slowly`] has found so far.
 #[derive(Default)]
-struct Seen<'a> {
+struct SeenMembers<'a> {
     id: Option<WireId<'a>>,
+    /// The method, still escaped.
     method: Option<&'a [u8]>,
-    answer: bool,
+    /// Whether there is a `result` or an `error`.
+    has_outcome: bool,
 }
 
-impl<'a> Seen<'a> {
-    fn verdict(self) -> Peek<'a> {
+impl<'a> SeenMembers<'a> {
+    /// Returns the kind of the message after its last member.
+    fn kind(self) -> Peek<'a> {
         match self {
-            Seen { id: None, method: Some(method), .. } => Peek::Notification { method: key_text(method) },
-            // Neither method nor answer: the request that it names can only learn that from us.
-            Seen { id: Some(id), .. } => response(id),
-            Seen { answer: true, .. } => Peek::OrphanError,
+            SeenMembers { id: None, method: Some(method), .. } => Peek::Notification { method: key_text(method) },
+            // An object with an id alone counts as a response, so that the request with this id fails now, not by its timeout.
+            SeenMembers { id: Some(id), .. } => response(id),
+            SeenMembers { has_outcome: true, .. } => Peek::OrphanError,
             _ => Peek::Noise,
         }
     }
 }
 
+/// Returns the kind of a response with this id.
 fn response(id: WireId<'_>) -> Peek<'_> {
     if id.is_null() { Peek::OrphanError } else { Peek::Response { id } }
 }
 
-enum Name {
+/// The keys of a message that decide its kind.
+enum Key {
     Id,
     Method,
-    Answer,
+    /// `result` or `error`.
+    Outcome,
     Other,
 }
 
-fn name(key: &[u8]) -> Name {
+/// Returns which key this is, given still escaped.
+fn classify_key(key: &[u8]) -> Key {
     match key {
-        b"id" => Name::Id,
-        b"method" => Name::Method,
-        b"result" | b"error" => Name::Answer,
+        b"id" => Key::Id,
+        b"method" => Key::Method,
+        b"result" | b"error" => Key::Outcome,
         key if key.contains(&b'\\') => match &*key_text(key) {
-            "id" => Name::Id,
-            "method" => Name::Method,
-            "result" | "error" => Name::Answer,
-            _ => Name::Other,
+            "id" => Key::Id,
+            "method" => Key::Method,
+            "result" | "error" => Key::Outcome,
+            _ => Key::Other,
         },
-        _ => Name::Other,
+        _ => Key::Other,
     }
 }
 
-/// The `id` among the last two members, read backwards from the end of the text.
+/// Returns the `id` if it is one of the last two members. Reads backwards from the end of the text.
 ///
-/// If the text is JSON this is exact: the last `}` closes the message, so a member that ends right before it belongs to
-/// the message, and a quote followed by `:` outside of any string closes a key.
+/// The result is exact if the text is JSON. The last `}` closes the message, so a member that ends right before it belongs to the
+/// message; and a quote that is followed by `:` outside of strings ends a key.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
@@ -172,6 +176,7 @@ fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     None
 }
 
+/// Splits off the number, literal or string at the end. Returns the text before it, and its text.
 fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if bytes.last() == Some(&b'"') {
         let (before, inner) = split_last_string(bytes)?;
@@ -182,7 +187,7 @@ fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (start < bytes.len()).then(|| bytes.split_at(start))
 }
 
-/// Splits off a string without escapes; gives what comes before it, and its inside.
+/// Splits off the string at the end, if it has no escapes and is at most 63 bytes long. Returns the text before it, and its contents.
 fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = bytes.strip_suffix(b"\"")?;
     let near = &inner[inner.len().saturating_sub(64)..];

@@ -1,56 +1,60 @@
-//! The type of a result (2026-07-28, basic, "`ResultType`"), found before the result is read.
+//! Finds the type of a result before the result is decoded (2026-07-28, basic, "`ResultType`").
 
 use memchr::memchr;
 
 use super::peek::{usual_end, usual_start};
 use crate::json::scan::{key_text, members};
 
-/// What a response holds, as far as that decides who it is for. The decode has the last word.
+/// The type of a result, as far as it decides which part of the session handles the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultType {
-    /// What was asked for, an error, or what only the caller can judge.
+    /// The requested result, an error, or a type that the session does not know.
     Complete,
-    /// The server wants input first.
+    /// The server needs input before it can answer.
     InputRequired,
-    /// The server has made a task of it.
+    /// The server has created a task for the request.
     Task,
 }
 
-/// Up to here, looking at the members costs less than searching; what follows a long one is found within as many bytes.
+/// Length up to which a message is scanned member by member instead of searched, in bytes. In a longer message, as many bytes at its
+/// end are searched first, for a type that follows a long member.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
 
-/// The key, and where in it the letter is that texts have least of.
+/// The key with its quotes.
 const KEY: &[u8] = br#""resultType""#;
+
+/// Index of the `T` in [`KEY`]. It is searched for because it is rarer in most texts than the other letters.
 const RARE: usize = 7;
 
-/// Looks at the type of the result that a response holds.
+/// Returns the type of the result in a response.
 ///
-/// Servers write the type as the first or the last member of a result, and then a comparison of a few bytes is all it takes,
-/// whatever the size. Elsewhere the key is searched for, near the end first, at a tenth of what reading the message costs, and
-/// the members are looked at one by one only if it stands there with another value than `complete`. It cannot stand in a
-/// text: there its quotes have backslashes before them.
+/// Most servers write the type as the first or the last member of the result, where a comparison of a few bytes finds it. Otherwise
+/// the message is searched for the key, its end first. The search costs a tenth of decoding the message. Only if the key is there
+/// with a value other than `complete`, the message is scanned member by member. A string cannot contain the key by accident,
+/// because its quotes would be escaped.
 pub(crate) fn result_type(message: &[u8]) -> ResultType {
     let result = match usual_start(message) {
         Some((_, start)) => &message[start..],
         None => match usual_end(message) {
             Some((_, range)) => &message[range],
-            None => return searched(message),
+            None => return search(message),
         },
     };
     let is_first = result.get(1..).is_some_and(|members| members.starts_with(COMPLETE));
-    if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { searched(message) }
+    if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// What stands before the brace that ends the result, and before the one that ends the message, where that is there too.
+/// Returns a result without its closing brace, and without that of the message if it is included.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)
 }
 
+/// Searches a message for the type of its result.
 #[inline(never)]
-fn searched(message: &[u8]) -> ResultType {
+fn search(message: &[u8]) -> ResultType {
     if message.len() > SHORT {
         let mut end = &message[message.len() - SHORT..];
         while let Some(found) = from_key(end) {
@@ -77,7 +81,7 @@ fn searched(message: &[u8]) -> ResultType {
     }
 }
 
-/// What begins with the key.
+/// Returns the part of a message that starts with the first [`KEY`] in it.
 fn from_key(message: &[u8]) -> Option<&[u8]> {
     let mut rest = message.get(RARE..)?;
     while let Some(at) = memchr(KEY[RARE], rest) {

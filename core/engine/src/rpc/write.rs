@@ -1,4 +1,4 @@
-//! Our messages, written straight into the transmit buffer: no tree, no copy.
+//! Writes the client's messages into the transmit buffer, without an intermediate tree or copy.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,13 +11,14 @@ use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_
 use crate::json::scan::{members, skip_space};
 use crate::json::serialize::append;
 
-/// The `_meta` of a request, merged into its parameters while they are written.
+/// The members of the `_meta` of a request, which are merged while the parameters are written.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
-    /// Members that the era demands, as JSON text without braces.
+    /// Members that the protocol's revision requires, as JSON text without braces.
     pub(crate) protocol: &'a str,
+    /// The progress token, if the caller wants progress notifications.
     pub(crate) progress_token: Option<u64>,
-    /// An object of the caller's.
+    /// Members that the caller adds, as an object. Members that the session writes take precedence.
     pub(crate) caller: Option<&'a Json>,
 }
 
@@ -30,14 +31,18 @@ impl Meta<'_> {
 /// Why parameters could not be written.
 #[derive(Debug)]
 pub(crate) enum ParamsError {
+    /// Serialization failed, for this reason.
     Serialize(String),
+    /// The parameters are not a JSON object.
     NotAnObject,
 }
 
-/// Appends parameters: the text of an object.
+/// A function that appends parameters, as the text of an object.
 pub(crate) type Push<'a> = &'a dyn Pushes;
 
-/// It stands for the closures that do so: behind a pointer of `dyn Fn`, each would come in two more forms that nobody calls.
+/// Implemented by closures that append parameters.
+///
+/// With `dyn Fn` instead of this trait, the vtable of each closure would also contain `call_mut` and `call_once`, which nobody calls.
 pub(crate) trait Pushes {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
 }
@@ -48,8 +53,10 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> Pushes for F {
     }
 }
 
-/// Appends a request and its newline. On failure `out` is as it was. Gives where in it the parameters lie, if there are any:
-/// from their brace to the end of their last member, before `_meta`.
+/// Appends a request and a newline. On failure `out` is unchanged.
+///
+/// Returns the range of the parameters in `out`: from their opening brace to the end of the last member before `_meta`. If there are
+/// no parameters, the range is meaningless.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -66,7 +73,7 @@ pub(crate) fn request(
     Ok(params)
 }
 
-/// Appends a notification and its newline. On failure `out` is as it was.
+/// Appends a notification and a newline. On failure `out` is unchanged.
 pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: Push<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","#);
@@ -75,7 +82,7 @@ pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: Push<'_>) ->
     Ok(())
 }
 
-/// Appends parameters as an object, on one line. None are an empty object.
+/// Appends parameters as an object on one line. `null` becomes an empty object.
 pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     let start = out.len();
     match append(out, params) {
@@ -84,6 +91,7 @@ pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) 
     }
 }
 
+/// Checks that the text from `start` on is an object, or replaces `null` by an empty one.
 fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
     match out.get(start..).unwrap_or_default() {
         b"null" => {
@@ -96,14 +104,14 @@ fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
     }
 }
 
-/// Appends the answer to a request of the server's. `id` is the JSON text of its id.
+/// Appends an empty result for a request of the server. `id` is the JSON text of the request's id.
 pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
     push(out, br#"{"jsonrpc":"2.0","id":"#);
     push(out, id.as_bytes());
     push(out, b",\"result\":{}}\n");
 }
 
-/// Appends the answer to a request of the server's: an object. On failure `out` is as it was.
+/// Appends a result for a request of the server. `result` must append an object. On failure `out` is unchanged.
 pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: Push<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
@@ -115,7 +123,7 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: Push<'_>) -> Result<()
     Ok(())
 }
 
-/// Appends the refusal of a request of the server's. `id` is the JSON text of its id.
+/// Appends an error for a request of the server. `id` is the JSON text of the request's id.
 pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data: Option<&Json>) {
     push(out, br#"{"jsonrpc":"2.0","id":"#);
     push(out, id.as_bytes());
@@ -130,6 +138,7 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
     push(out, b"}}\n");
 }
 
+/// Appends the method, the parameters and the end of a message. Returns the range of the parameters.
 fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) -> Result<Range<usize>, ParamsError> {
     out.extend_from_slice(b"\"method\":");
     push_string(out, method);
@@ -142,14 +151,14 @@ fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) 
     if !meta.is_empty() {
         push_meta(out, has_members, meta);
     } else if !has_members {
-        // No parameters at all: the member is left out.
+        // Without parameters, the member `params` is left out.
         out.truncate(before);
     }
     out.extend_from_slice(b"}\n");
     Ok(start..end)
 }
 
-/// Puts `_meta` at the end of the object that `out` ends with.
+/// Adds `_meta` to the object at the end of `out`.
 fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     out.pop();
     if has_members {
@@ -166,7 +175,7 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     if let Some(caller) = meta.caller {
         for member in members(caller.get().as_bytes()) {
             let key = member.key();
-            if !is_ours(&key, meta) {
+            if !is_reserved(&key, meta) {
                 separate(out, first);
                 push_string(out, &key);
                 out.push(b':');
@@ -177,8 +186,8 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     push(out, b"}}");
 }
 
-/// Whether a member of `_meta` is written by us already.
-fn is_ours(key: &str, meta: Meta<'_>) -> bool {
+/// Returns whether the session writes this member of `_meta` itself.
+fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     match key {
         "progressToken" => meta.progress_token.is_some(),
         "io.modelcontextprotocol/protocolVersion"
@@ -189,6 +198,7 @@ fn is_ours(key: &str, meta: Meta<'_>) -> bool {
     }
 }
 
+/// Appends a comma, except before the first member, which starts at `first`.
 fn separate(out: &mut Vec<u8>, first: usize) {
     if out.len() > first {
         out.push(b',');

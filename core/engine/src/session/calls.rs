@@ -1,4 +1,4 @@
-//! [`Calls`]: everything that an embedder asks of a connection, whatever carries it.
+//! [`Calls`]: everything that an embedder asks of a connection, over any transport.
 
 use alloc::borrow::Cow;
 use alloc::string::ToString;
@@ -6,35 +6,40 @@ use alloc::vec::Vec;
 
 use serde::Serialize;
 
+use super::caller_requests::NewRequest;
 use super::config::RequestOptions;
+use super::connection::Phase;
+use super::context::Context;
 use super::error::SendError;
-use super::keys::{AskKey, RequestKey, SubscriptionKey};
-use super::objects::{merged, without};
-use super::prepared::{self, Caching, Prepared, PreparedRequest};
-use super::server::Phase;
-use super::server_requests::Refusal;
+use super::json_objects::{merged, without};
+use super::parts::Parts;
+use super::prepared::{self, Caching, Prepared, PreparedRequest, send_error};
+use super::request_keys::{AskKey, RequestKey, SubscriptionKey};
+use super::requests::TaskUse;
+use super::router::Session;
+use super::server_requests::{Answered, Refusal};
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
-use super::{NewRequest, Session};
 use crate::json::Json;
 use crate::method::{CallTool, GetTask, Method, Notice, Params, Raw, SetLevel};
 use crate::revisions::{self, Need};
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, Push};
 use crate::time::Timestamp;
-use crate::types::{LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
+use crate::types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
-/// The calls of a connection, as [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` hand them out.
+/// The requests, notifications and answers that an embedder can send over a connection.
 ///
-/// Nothing is sent at once: an adapter sends what the engine gives it afterwards.
+/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` return this handle. The calls only write to
+/// the buffers of the engine: afterwards, the adapter sends what the engine wants to send.
 #[derive(Debug)]
 pub struct Calls<'e> {
     session: &'e mut Session,
-    /// The messages to send, one a line.
+    /// The messages to send, one per line.
     out: &'e mut Vec<u8>,
-    /// The time of the engine, which never goes back.
+    /// The latest time that the engine knows. It never goes back.
     now: &'e mut Timestamp,
-    /// The bytes that wait to be sent besides those in `out`.
+    /// The number of bytes that wait to be sent in addition to `out`.
     queued: usize,
 }
 
@@ -43,22 +48,24 @@ impl<'e> Calls<'e> {
         Calls { session, out, now, queued }
     }
 
-    /// Returns what is known of the connection.
+    /// Returns the state of the connection.
     pub fn session(&self) -> &Session {
         self.session
     }
 
-    /// Begins to open the connection. It ends in [`Event::Connected`](crate::Event::Connected),
-    /// [`Event::Restart`](crate::Event::Restart) or [`Event::Closed`](crate::Event::Closed).
+    /// Starts to open the connection.
+    ///
+    /// The opening ends with [`Event::Connected`](crate::Event::Connected), [`Event::Restart`](crate::Event::Restart) or
+    /// [`Event::Closed`](crate::Event::Closed).
     ///
     /// # Errors
-    /// If the connection was opened before, or has ended.
+    /// If the connection was opened before.
     pub fn initialize(&mut self, now: Timestamp) -> Result<(), SendError> {
-        let now = self.at(now);
-        self.session.initialize(now, self.out)
+        self.advance(now);
+        self.session.initialize(*self.now, self.out)
     }
 
-    /// Sends a request. It ends in an [`Event::Reply`](crate::Event::Reply) that the ticket decodes.
+    /// Sends a request. The request ends with an [`Event::Reply`](crate::Event::Reply), which the ticket decodes.
     ///
     /// # Errors
     /// If nothing is sent: the connection is not open, a limit is reached, the parameters are not a JSON object, or the protocol
@@ -69,13 +76,13 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Ticket<M>, SendError> {
-        self.session.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
+        self.context().connection.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let params: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
         let caching = const { Caching::of(M::NAME) };
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are serialised already. See [`Self::request`].
+    /// Sends a request whose parameters are already serialized. See [`Self::request`].
     ///
     /// # Errors
     /// As [`Self::request`].
@@ -88,8 +95,7 @@ impl<'e> Calls<'e> {
         self.send_prepared(params.request(), options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are serialised already, whatever its method. [`Prepared::ticket`] makes a ticket of the
-    /// key.
+    /// Sends a request of any method whose parameters are already serialized. [`Prepared::ticket`] turns the key into a ticket.
     ///
     /// # Errors
     /// As [`Self::request`].
@@ -99,7 +105,7 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
-        self.session.check_allowed(request.method, request.bit)?;
+        self.context().connection.check_allowed(request.method, request.bit)?;
         let params: Push<'_> = &|out: &mut Vec<u8>| {
             out.extend_from_slice(request.text());
             Ok(())
@@ -107,11 +113,12 @@ impl<'e> Calls<'e> {
         self.send(Cow::Borrowed(request.method), request.caching, params, options, now)
     }
 
-    /// Sends a request of any method, even if the protocol version or the server does not have it. A `_meta` among the parameters
-    /// is merged with the protocol fields of the era.
+    /// Sends a request of any method, even if the protocol version or the server does not have the method.
+    ///
+    /// A member `_meta` of the parameters is merged with the protocol fields.
     ///
     /// # Errors
-    /// As [`Self::request`], without those of [`revisions`].
+    /// As [`Self::request`], except those of [`revisions`].
     pub fn request_raw(
         &mut self,
         method: &str,
@@ -148,8 +155,8 @@ impl<'e> Calls<'e> {
     /// As [`Self::request`].
     pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
-        self.session.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
-        self.session.notify(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params), self.out)
+        self.context().connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
+        self.send_notification(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
     }
 
     /// Sends a notification of any method.
@@ -162,34 +169,40 @@ impl<'e> Calls<'e> {
             Some(params) => write::push_object(out, params),
             None => write::push_object(out, &()),
         };
-        self.session.notify(method, push, self.out)
+        self.send_notification(method, push)
     }
 
-    /// Cancels a request: it ends with [`CallError::Cancelled`](crate::CallError::Cancelled), and the server is told, with the
-    /// reason if there is one. Returns `false` if it had ended already.
+    /// Cancels a request, which ends with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if the request
+    /// had ended already.
+    ///
+    /// Sends `notifications/cancelled` with the reason, if one is given. Servers write the reason to their logs, and may show
+    /// it to people. Over HTTP, modern servers get no reason: the response stream of the request is closed instead.
+    /// Specification: basic/patterns/cancellation.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
-        let now = self.at(now);
-        self.session.cancel(key, reason, now, self.out)
+        let Parts { callers, server_requests, mut context, .. } = self.parts(now);
+        callers.cancel(key, reason, server_requests, &mut context)
     }
 
-    /// Sets the lowest level of log messages that the server sends. A legacy server is told by a request, which the ticket is
-    /// for; to a modern server each later request says it.
+    /// Sets the minimum level of the log messages that the server sends.
+    ///
+    /// In the legacy era this sends a request, and returns its ticket. In the modern era each later request contains the level.
     ///
     /// # Errors
-    /// As [`Self::request`], in both eras. Also for a level that the specification does not have, if the server is modern: it
-    /// would refuse all requests.
+    /// As [`Self::request`], in both eras. In the modern era also for [`LoggingLevel::Other`]: the server would refuse every
+    /// later request.
     pub fn set_log_level(
         &mut self,
         level: &LoggingLevel,
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Option<Ticket<SetLevel>>, SendError> {
-        if !self.session.is_modern() {
+        if !self.context().connection.is_era(Era::Modern) {
             return self.request(&SetLevelParams { level }, options, now).map(Some);
         }
         self.check_room(now)?;
-        self.session.check_open(self.out)?;
-        if self.session.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
+        let context = self.context();
+        context.check_open()?;
+        if context.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
             return Err(SendError::NotOffered { method: SetLevel::NAME, needs: Need::Logging });
         }
         if matches!(level, LoggingLevel::Other(_)) {
@@ -200,34 +213,40 @@ impl<'e> Calls<'e> {
         Ok(None)
     }
 
-    /// Follows a task that was created earlier, in this connection or another one. It ends as its call would have, in an
-    /// [`Event::Reply`](crate::Event::Reply) that the ticket decodes. The server is polled at once, and then in the intervals
-    /// that it wishes.
+    /// Follows a task that was created earlier, over this connection or another.
     ///
-    /// [`RequestOptions::timeout`] is that of each poll, [`RequestOptions::total_timeout`] that of all of them. To cancel, or to
-    /// run out of time, ends the polling only: whoever has the handle may come back for the task.
+    /// Ends with the [`Event::Reply`](crate::Event::Reply) that the call of the task would have got. Polls the server at once,
+    /// and then in the intervals that the server suggests.
+    ///
+    /// [`RequestOptions::timeout`] limits each poll, [`RequestOptions::total_timeout`] all polls together. A cancel or a timeout
+    /// ends the polling only: the task continues, and its handle remains valid.
     ///
     /// # Errors
-    /// If the connection is not open, a limit is reached, or the revision that is spoken has no tasks.
+    /// If the connection is not open, a limit is reached, or the protocol version has no tasks.
     pub fn follow_task(
         &mut self,
         handle: &TaskHandle,
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Ticket<CallTool>, SendError> {
-        let now = self.check_room(now)?;
-        self.session.check_open(self.out)?;
-        self.session.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
-        self.session.follow_task(handle, options, now, self.out).map(Ticket::new)
+        self.check_room(now)?;
+        let context = self.context();
+        context.check_open()?;
+        context.connection.check_allowed(GetTask::NAME, const { revisions::bit(GetTask::NAME) })?;
+        self.session.declare_tasks();
+        let Parts { callers, server_requests, mut context, .. } = self.parts(now);
+        callers.follow_task(handle, options, server_requests, &mut context).map(Ticket::new)
     }
 
-    /// Subscribes to changes until [`Self::unsubscribe`], the server's end of it, or that of the connection.
-    /// [`Event::Subscription`](crate::Event::Subscription) says that there is something to take by
-    /// [`Self::poll_subscription`]: first that the server has acknowledged it, or that it is over.
+    /// Subscribes to changes, until [`Self::unsubscribe`] or until the server or the connection ends the subscription.
     ///
-    /// A subscription is not counted by [`Session::in_flight`], and its only deadline is that of the acknowledgment. Up to
-    /// 2025-11-25 it consists of `resources/subscribe` and the list changes that the server declares; what the server does not
-    /// declare or refuses is not acknowledged. Two subscriptions to a resource are one for the server.
+    /// After each [`Event::Subscription`](crate::Event::Subscription), call [`Self::poll_subscription`]. The first event of a
+    /// subscription is the acknowledgment of the server, or the end of the subscription.
+    ///
+    /// [`Session::in_flight`] does not count subscriptions, and the only deadline of a subscription is that of the
+    /// acknowledgment. Up to 2025-11-25, a subscription is a `resources/subscribe` for each resource, and the list changes in
+    /// the server's capabilities. The acknowledgment contains what the server has declared and not refused. Several
+    /// subscriptions to one resource share one `resources/subscribe`.
     ///
     /// # Errors
     /// If nothing is sent: the connection is not open, or a limit is reached.
@@ -237,51 +256,70 @@ impl<'e> Calls<'e> {
         options: &SubscribeOptions,
         now: Timestamp,
     ) -> Result<SubscriptionKey, SendError> {
-        let now = self.check_room(now)?;
-        self.session.subscribe(wanted, options, now, self.out)
+        self.check_room(now)?;
+        let Parts { subscriptions, mut context, .. } = self.parts(now);
+        subscriptions.subscribe(wanted, options, &mut context)
     }
 
-    /// Ends a subscription and drops its changes. The server is told. Returns `false` if it was over already.
+    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended already.
     pub fn unsubscribe(&mut self, key: SubscriptionKey, now: Timestamp) -> bool {
-        let now = self.at(now);
-        self.session.unsubscribe(key, now, self.out)
+        let Parts { subscriptions, mut context, .. } = self.parts(now);
+        subscriptions.unsubscribe(key, &mut context)
     }
 
-    /// Returns the next change of a subscription. After [`SubscriptionEvent::Ended`] the subscription is forgotten.
+    /// Returns the next event of a subscription. [`SubscriptionEvent::Ended`] is the last one.
     pub fn poll_subscription(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
-        self.session.poll_subscription(key)
+        self.session.parts(*self.now, self.out).subscriptions.poll(key)
     }
 
-    /// Answers a request of the server with an object. Returns `false` if nobody waits for the answer any more: the server has
-    /// cancelled it, the request that it was for has ended, or the connection has.
+    /// Answers a request of the server with an object. Returns `false` if the answer is not needed any more.
+    ///
+    /// An answer is not needed if the server has cancelled its request, or if the client's request that needs the input or the
+    /// connection has ended.
     ///
     /// # Errors
-    /// If the result does not serialise as an object; the server still waits then.
+    /// If the result does not serialize as an object. Then the request of the server is still pending.
     pub fn answer(
         &mut self,
         key: AskKey,
         result: &(impl Serialize + ?Sized),
         now: Timestamp,
     ) -> Result<bool, SendError> {
-        let now = self.at(now);
-        self.session.answer(key, &|out: &mut Vec<u8>| write::push_object(out, result), now, self.out)
+        let result: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, result);
+        let Parts { server_requests, mut context, .. } = self.parts(now);
+        let answered = server_requests.answer(key, result, &mut context)?;
+        Ok(self.input_answered(answered))
     }
 
     /// Refuses a request of the server. Returns `false` as [`Self::answer`] does.
     pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp) -> bool {
-        let now = self.at(now);
-        self.session.refuse(key, &Refusal::Error(error), now, self.out)
+        self.refuse_with(key, &Refusal::Error(error), now)
     }
 
-    /// Refuses a request of the server, because the program's handler panicked with this message. Returns `false` as
-    /// [`Self::answer`] does.
+    /// Refuses a request of the server because the program's handler panicked. Returns `false` as [`Self::answer`] does.
     ///
-    /// A legacy server is answered with an internal error that does not contain the message. In the modern era, the request
-    /// that the server wanted the input for fails with [`InputError::Panicked`](crate::InputError::Panicked), and the server is
-    /// not told.
+    /// A legacy server gets an internal error, without the message of the panic. In the modern era, the client's request that
+    /// needs the input fails with [`InputError::Panicked`](crate::InputError::Panicked), and nothing is sent.
     pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
-        let now = self.at(now);
-        self.session.refuse(key, &Refusal::Panicked(message), now, self.out)
+        self.refuse_with(key, &Refusal::Panicked(message), now)
+    }
+
+    fn refuse_with(&mut self, key: AskKey, refusal: &Refusal<'_>, now: Timestamp) -> bool {
+        let Parts { server_requests, mut context, .. } = self.parts(now);
+        let answered = server_requests.refuse(key, refusal, &mut context);
+        self.input_answered(answered)
+    }
+
+    /// Passes an answer on to the client's request that needs it.
+    fn input_answered(&mut self, answered: Answered) -> bool {
+        let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
+        callers.input_answered(answered, server_requests, &mut context)
+    }
+
+    fn send_notification(&mut self, method: &str, params: Push<'_>) -> Result<(), SendError> {
+        let context = self.context();
+        context.check_open()?;
+        write::notification(context.out, method, params).map_err(|error| send_error(method, error))
     }
 
     fn send(
@@ -292,22 +330,38 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
-        let now = self.check_room(now)?;
-        self.session.send(NewRequest { method, params, caching }, options, now, self.out)
+        self.check_room(now)?;
+        let Parts { callers, context, .. } = self.parts(now);
+        context.check_open()?;
+        let (tasks, task_param) = callers.task_use(&method, options, &context);
+        if tasks != TaskUse::None {
+            self.session.declare_tasks();
+        }
+        let Parts { callers, mut context, .. } = self.parts(now);
+        callers.send(NewRequest { method, params, caching, tasks, task_param }, options, &mut context)
     }
 
-    /// Fails if more waits to be sent than the limit. Returns the time of the engine.
-    fn check_room(&mut self, now: Timestamp) -> Result<Timestamp, SendError> {
-        let now = self.at(now);
+    /// Checks that the bytes that wait to be sent are within [`Config::max_transmit`](super::Config::max_transmit).
+    fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {
+        self.advance(now);
         let limit = self.session.config().max_transmit;
         if self.queued > limit && self.session.phase() == Phase::Ready {
             return Err(SendError::TransmitFull { limit });
         }
-        Ok(now)
+        Ok(())
     }
 
-    fn at(&mut self, now: Timestamp) -> Timestamp {
+    /// Advances the time of the engine, and borrows the parts of the session.
+    fn parts(&mut self, now: Timestamp) -> Parts<'_> {
+        self.advance(now);
+        self.session.parts(*self.now, self.out)
+    }
+
+    fn context(&mut self) -> Context<'_> {
+        self.session.parts(*self.now, self.out).context
+    }
+
+    fn advance(&mut self, now: Timestamp) {
         *self.now = now.max(*self.now);
-        *self.now
     }
 }

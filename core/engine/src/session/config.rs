@@ -1,31 +1,31 @@
-//! What the embedder decides. Every limit has a default, and each default its reason.
+//! [`Config`] and [`RequestOptions`]. Each limit has a default, and a comment gives the reason for the default.
 
 use core::time::Duration;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::objects::merged;
+use super::json_objects::merged;
 use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
-/// Which era to speak.
+/// Which protocol versions a client accepts, and how it finds out what the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiate {
-    /// Find out: ask with `server/discover`, and fall back to `initialize`.
+    /// Accept every version. Probe the server with `server/discover`, and fall back to `initialize`.
     #[default]
     Auto,
-    /// Modern only, whatever version the server has.
+    /// Accept modern versions only.
     Modern,
-    /// Legacy only: `initialize` at once. Also the way to hand in an earlier verdict.
+    /// Accept legacy versions only, and send `initialize` without a probe.
     Legacy,
-    /// This version and no other.
+    /// Accept only this version.
     Version(ProtocolVersion),
 }
 
-/// The configuration of a session. Make one with [`Config::new`] and change what is to be other than the default.
+/// The configuration of a session. Create one with [`Config::new`], and change the fields that need another value.
 ///
 /// ```
 /// use core::time::Duration;
@@ -38,69 +38,85 @@ pub enum Negotiate {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Who the client is, as servers are told.
+    /// Name and version of the client, which servers get.
     pub client_info: Implementation,
-    /// What the client can do, as servers are told. Empty by default: nothing that servers could ask for.
+    /// Capabilities of the client, which servers get. Empty by default.
     pub capabilities: ClientCapabilities,
     /// See [`Config::answers`].
     pub(super) answers: Vec<String>,
     /// See [`Config::follow_tasks`].
     follows_tasks: bool,
-    /// Which era to speak.
+    /// Which protocol versions to accept.
     pub negotiate: Negotiate,
-    /// The lowest level of log messages to ask modern servers for; `None`, the default, asks for none. (Legacy servers
-    /// decide for themselves until they are told.) [`Calls::set_log_level`](crate::Calls::set_log_level) changes it
-    /// later, in both eras.
+    /// Minimum level of the log messages that modern servers send. `None`, the default, requests no log messages.
+    ///
+    /// Legacy servers choose a level themselves. [`Calls::set_log_level`](crate::Calls::set_log_level) sets the level later,
+    /// in both eras.
     pub log_level: Option<LoggingLevel>,
 
-    /// How long an answer may take, counted from the request or from the last progress of it. 30 s: what the official
-    /// clients' users are used to for tools, and short enough to notice a dead server.
+    /// Maximum time without progress before a request fails. Default: 30 s.
     ///
-    /// While the server waits for an answer of ours, be it from a person, this time does not run, and it begins anew after
-    /// that: for a modern server, for the request that the answer is for; for a legacy one, which does not say that, for all
-    /// requests.
+    /// The time begins with the request, and again with each progress notification. 30 s is usual for tool calls in the
+    /// official clients, and short enough to notice a dead server.
+    ///
+    /// The timeout is paused while the server waits for an answer of the client, and begins again afterwards. A modern server
+    /// names the request that needs the answer, so the pause concerns that request. With a legacy server, the pause concerns
+    /// all requests.
     pub request_timeout: Duration,
-    /// How long an answer may take at all, progress or not, with all that the server asks for meanwhile. 1 h: a bound for
-    /// servers that report progress for ever, above what tools are known to take.
+    /// Maximum time for a request in all, with progress and with answers to the server. Default: 1 h.
+    ///
+    /// The timeout bounds requests whose server reports progress for ever. Tools are not known to take longer than 1 h.
     pub total_timeout: Duration,
-    /// How long a silent server is waited for before `initialize` is sent as well. 5 s: a modern server that is running has
-    /// answered long before, and one that is still being installed answers whatever came first.
+    /// Maximum time for the response to the probe, after which the session sends `initialize` too. Default: 5 s.
+    ///
+    /// A modern server that is running responds much sooner. A server that is still being installed responds to the first
+    /// request that it can read.
     pub probe_timeout: Duration,
-    /// How long the opening may take. 60 s: package runners download the server first.
+    /// Maximum time for opening the connection. Default: 60 s, as package runners first download the server.
     pub connect_timeout: Duration,
 
-    /// How much is kept of the answers of a modern server, for as long as it says that they hold
-    /// (2026-07-28, server/utilities/caching). 4 MiB: ten times the longest list of tools seen in the field. 512 answers: an agent
-    /// reads fewer documents in a sitting. A day at most: what a server says by mistake is not for ever.
-    /// [`CacheLimits::NONE`] asks the server each time.
+    /// Limits of the cache for responses of a modern server (2026-07-28, server/utilities/caching).
+    ///
+    /// Defaults: 4 MiB, ten times the longest list of tools known; 512 responses, more documents than an agent reads in a
+    /// session; 1 day, to bound a mistaken lifetime. [`CacheLimits::NONE`] disables the cache.
     pub cache: CacheLimits,
-    /// The longest message that is taken in, in bytes. 64 MiB: ten times the largest results seen in the field, and what a
-    /// small machine can hold twice. A longer one fails its own request only.
+    /// Maximum size of a received message, in bytes. Default: 64 MiB.
+    ///
+    /// The default is ten times the largest results known, and a small machine can hold two such messages. A larger message
+    /// fails only the request that it responds to.
     pub max_message: usize,
-    /// The most bytes that may wait to be sent before a request is refused. 64 MiB: one message of the greatest length. A
-    /// single message may exceed it if nothing else waits.
+    /// Maximum number of bytes that wait to be sent. Default: 64 MiB, the maximum size of one message.
+    ///
+    /// Above the limit, new requests fail. A single message may exceed the limit if nothing else waits.
     pub max_transmit: usize,
-    /// The most requests that may wait for an answer. 65 536: beyond any use, below what costs memory that matters.
+    /// Maximum number of pending requests. Default: 65,536, far more than programs need at a small cost of memory.
     pub max_in_flight: usize,
-    /// The most subscriptions at a time. 256: a program has a few, and each may hold some hundred KiB of what nobody takes.
+    /// Maximum number of subscriptions. Default: 256.
+    ///
+    /// A program needs a few. Each may hold some hundred KiB of events that nobody polls.
     pub max_subscriptions: usize,
-    /// The most that the server may ask for at a time: further requests of its are refused, and a request of ours whose
-    /// server wants more for it fails. 64: a person is asked one at a time.
+    /// Maximum number of pending requests and inputs of the server. Default: 64, as a person answers one at a time.
+    ///
+    /// Above the limit, the session refuses further requests, and fails a request of the client that needs more inputs.
     pub max_asks: usize,
-    /// How often a request may be sent again because the server wants input, or asks for patience, before it answers. 10: a
-    /// dialogue of ten steps, and few enough for a server that never has enough.
+    /// Maximum number of times that a request is sent again because the server requires input. Default: 10.
+    ///
+    /// Ten rounds suffice for a long dialogue, and stop a server that never has enough.
     pub max_rounds: u32,
-    /// The most bytes that may be kept for sending requests again: the parameters of what is on its way, and what servers
-    /// want to have back. Modern servers only. 64 MiB: one message of the greatest length. A request beyond it is sent all
-    /// the same, and fails if the server wants input for it.
+    /// Maximum number of bytes that the session keeps for sending requests again. Default: 64 MiB.
+    ///
+    /// With a modern server, the session keeps the parameters of pending requests and the state that the server gets back. A
+    /// request above the limit is sent, but fails if the server requires input. The default is the maximum size of one message.
     pub max_kept: usize,
-    /// The most tasks that may be followed at once. 1,024: each is asked for now and then, and a program that has more under
-    /// way keeps their handles. One that comes on top is cancelled, and its call fails.
+    /// Maximum number of tasks that the session follows at once. Default: 1,024.
+    ///
+    /// Each task is polled, so a program with more tasks should keep their handles instead. The session cancels a task above
+    /// the limit, and the call fails.
     pub max_tasks: usize,
 }
 
 impl Config {
-    /// The defaults, for a client of this name and version.
+    /// Creates a configuration with the default values, for a client of this name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Config {
             client_info: Implementation::new(name, version),
@@ -125,29 +141,34 @@ impl Config {
         }
     }
 
-    /// Calls a tool as a task where the tool can be called in no other way (2025-11-25, basic/utilities/tasks, "Tool-Level
-    /// Negotiation"). The call ends with the task's result. Without this, such a call is refused before anything is sent
-    /// ([`SendError::TaskRequired`](crate::SendError::TaskRequired)), unless it asks for a task itself
-    /// ([`RequestOptions::task`]): a task may run for longer than its caller expects of a call.
+    /// Lets the session call a tool as a task if the tool requires that (2025-11-25, basic/utilities/tasks, "Tool-Level
+    /// Negotiation").
+    ///
+    /// The call ends with the result of the task. By default, such a call fails before anything is sent, with
+    /// [`SendError::TaskRequired`](crate::SendError::TaskRequired), because a task may take longer than its caller expects of a
+    /// call. A call that requests a task with [`RequestOptions::task`] does not need this setting.
     pub fn follow_tasks(&mut self) {
         self.follows_tasks = true;
     }
 
-    /// The same, and declares that any call may be answered with a task, which the session follows: servers from 2026-07-28
-    /// on decide for each call (the extension `io.modelcontextprotocol/tasks`, "Capability Negotiation"). Those of
-    /// 2025-11-25 need no such word.
+    /// Declares that servers may answer any call with a task, which the session follows. Includes [`Config::follow_tasks`].
+    ///
+    /// Servers from 2026-07-28 on need the declaration (the extension `io.modelcontextprotocol/tasks`, "Capability
+    /// Negotiation"), and decide for each call. Servers of 2025-11-25 do not need it.
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
         self.capabilities.declare_tasks();
     }
 
-    /// Whether tasks are followed unasked.
+    /// Returns whether [`Config::follow_tasks`] was called.
     pub(crate) fn follows_tasks(&self) -> bool {
         self.follows_tasks
     }
 
-    /// What is left of it for a server that is started once more after [`Event::Restart`](crate::Event::Restart), when
-    /// `spent` has passed since the opening began.
+    /// Returns the configuration for a restarted server, after [`Event::Restart`](crate::Event::Restart).
+    ///
+    /// The new configuration accepts legacy versions only. `spent` is the time since the opening began; it is subtracted from
+    /// the connect timeout.
     pub fn for_restart(&self, spent: Duration) -> Self {
         self.clone().after_restart(spent)
     }
@@ -160,120 +181,122 @@ impl Config {
 }
 
 impl Default for Config {
-    /// A client that gives the library's name as its own.
+    /// Creates a configuration with the name and version of this library.
     fn default() -> Self {
         Config::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
     }
 }
 
-/// What one request may have of its own.
+/// The options of one request.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct RequestOptions {
-    /// In place of [`Config::request_timeout`].
+    /// Maximum time without progress, instead of [`Config::request_timeout`].
     pub timeout: Option<Duration>,
-    /// In place of [`Config::total_timeout`].
+    /// Maximum time in all, instead of [`Config::total_timeout`].
     pub total_timeout: Option<Duration>,
-    /// Whether the server is asked to report progress.
+    /// Whether the request asks for progress notifications.
     pub(crate) progress: bool,
-    /// Members to put into the request's `_meta`: an object.
+    /// Members for the `_meta` of the request, as a JSON object.
     pub meta: Option<Json>,
-    /// Ask the server, also if an earlier answer still holds.
+    /// Whether to send the request even if a fresh response is cached.
     pub fresh: bool,
-    /// If no answer comes, or an error does, take an earlier answer that holds no more, where there is one.
+    /// Whether to return a stale cached response if the request fails.
     pub stale_if_error: bool,
-    /// Whether the request may become a task, and what of it then. Calls of tools only.
+    /// Whether the call may become a task. Concerns `tools/call` only.
     pub(crate) task: TaskMode,
-    /// For how long from its creation on a server of 2025-11-25 is to keep such a task. Later ones decide for themselves.
+    /// How long a server of 2025-11-25 should keep the task after its creation. Later servers ignore this.
     pub task_ttl: Option<Duration>,
-    /// It does no harm if the server carries the request out twice: it may be sent again when the session was lost before the
-    /// answer came. Only HTTP knows of such sessions.
+    /// Whether the server may carry out the request twice.
+    ///
+    /// Then the engine sends the request again if the session of the server was lost before the response. Only HTTP has such
+    /// sessions.
     pub repeatable: bool,
 }
 
-/// What is to become of a call of a tool that the server answers with a task.
+/// Whether a `tools/call` may become a task, and who polls the task.
 ///
-/// | | servers from 2026-07-28 on decide for each call | servers of 2025-11-25 are asked for a task |
+/// | | from 2026-07-28 on, a server may answer with a task | in 2025-11-25, the client requests a task |
 /// |---|---|---|
-/// | `Session` | if the client's capabilities declare tasks, they may, and the task is followed | where a tool can be called in no other way and the session is to follow tasks |
-/// | `Follow` | they may, and the task is followed | where they take such requests, and the task is followed |
-/// | `Handle` | they may, and the caller gets the task | where they take such requests, and the caller gets the task |
+/// | `Session` | if the client declares tasks; the session polls | if the tool requires it and [`Config::follow_tasks`] was called; the session polls |
+/// | `Follow` | always; the session polls | if server and tool allow it; the session polls |
+/// | `Handle` | always; the caller gets the task | if server and tool allow it; the caller gets the task |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// As the session is configured: see [`Config::follow_tasks`] and [`Config::declare_tasks`].
+    /// The configuration decides: see [`Config::follow_tasks`] and [`Config::declare_tasks`].
     #[default]
     Session,
-    /// The call ends with the result of the task, which the session asks for in the meantime.
+    /// The session polls the task, and the call ends with the result of the task.
     Follow,
-    /// The call ends with the task: for [`CallToolAsTask`](crate::CallToolAsTask).
+    /// The call ends with the task. For [`CallToolAsTask`](crate::CallToolAsTask).
     Handle,
 }
 
 impl RequestOptions {
-    /// The defaults of the session.
+    /// Creates options with the defaults of the session.
     pub fn new() -> Self {
         RequestOptions::default()
     }
 
-    /// Sets how long the answer may take, counted from the request or from its last progress.
+    /// Sets the maximum time without progress.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets how long the answer may take at all.
+    /// Sets the maximum time in all.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.total_timeout = Some(timeout);
         self
     }
 
-    /// Whether the server is asked to report progress.
+    /// Returns whether the request asks for progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.progress
     }
 
-    /// Asks the server to report progress. Its reports put off the timeout, not the total one.
+    /// Asks the server for progress notifications. Each of them restarts the timeout, but not the total timeout.
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Asks the server, also if an earlier answer still holds.
+    /// Sends the request even if a fresh response is cached.
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Takes an earlier answer that holds no more, rather than an error.
+    /// Returns a stale cached response if the request fails.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
         self
     }
 
-    /// Sets whether the call may become a task, and what of it then.
+    /// Sets whether the call may become a task.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
         self
     }
 
-    /// Whether the call may become a task, and what of it then.
+    /// Returns whether the call may become a task.
     pub fn task_mode(&self) -> TaskMode {
         self.task
     }
 
-    /// Sets for how long a server of 2025-11-25 is to keep a task.
+    /// Sets how long a server of 2025-11-25 should keep the task.
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.task_ttl = Some(ttl);
         self
     }
 
-    /// Says where the request belongs in a trace: adds to `_meta`, in place of what stands there under the same names.
+    /// Adds a trace context to `_meta`. Replaces members of the same names.
     pub fn trace_context(mut self, context: &TraceContext) -> Self {
         let context = context.to_json();
         self.meta = Some(match &self.meta {
-            // What is no object stays what it is, and is refused when it is sent.
+            // The session refuses a `_meta` that is not an object when the request is sent.
             Some(meta) if !meta.is_object() => return self,
             Some(meta) => merged(&context, meta),
             None => context,
@@ -281,19 +304,21 @@ impl RequestOptions {
         self
     }
 
-    /// The same options within a trace, unless they name one themselves: for adapters, which ask the program's own tracing.
+    /// Returns a copy with a trace context, unless `_meta` has one already.
+    ///
+    /// For adapters, which get the context from the program's tracing library.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
         let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
     }
 
-    /// Says that it does no harm if the server carries the request out twice.
+    /// Allows the server to carry out the request twice.
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }
 
-    /// Sets members of `_meta`.
+    /// Sets the members of `_meta`.
     pub fn meta(mut self, meta: Json) -> Self {
         self.meta = Some(meta);
         self

@@ -1,4 +1,4 @@
-//! The state of the connection, and what was negotiated when it opened.
+//! [`Connection`]: the state of the connection, and what client and server have negotiated.
 
 use alloc::string::String;
 
@@ -6,39 +6,49 @@ use super::config::Config;
 use super::error::SendError;
 use super::opening::Opening;
 use super::protocol_fields::{protocol_fields, task_fields};
-use super::server::{Phase, ServerInfo};
-use crate::revisions::{self, Barred};
+use super::server_info::ServerInfo;
+use crate::revisions::{self, UnavailableMethods};
 use crate::types::{Era, ProtocolVersion};
 
-/// How far the connection has come.
-#[derive(Debug)]
-pub(super) enum Connection {
-    /// Nothing was sent.
+/// The phase of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// The session has not sent anything.
     New,
-    /// The handshake is under way.
-    Opening(Opening),
-    /// Requests can be sent.
-    Ready(Negotiated),
-    /// It has ended, or could not be opened.
+    /// The connection is being opened.
+    Connecting,
+    /// The connection is open: the session can send requests.
+    Ready,
+    /// The connection has ended, or could not be opened.
     Closed,
 }
 
-/// What client and server agreed on.
+/// The state of a connection. Each variant is a [`Phase`].
+#[derive(Debug)]
+pub(super) enum Connection {
+    New,
+    Opening(Opening),
+    Ready(Negotiated),
+    Closed,
+}
+
+/// The result of the handshake.
 #[derive(Debug)]
 pub(super) struct Negotiated {
     version: ProtocolVersion,
     /// The methods that the version or the server does not have.
-    barred: Barred,
+    barred: UnavailableMethods,
     /// `None` in the legacy era, whose requests carry no protocol fields.
     fields: Option<ProtocolFields>,
 }
 
-/// The protocol fields in the `_meta` of each request of the modern era, as members of a JSON object without its braces.
+/// The protocol fields in the `_meta` of each modern request, as members of a JSON object without its braces.
 #[derive(Debug)]
 struct ProtocolFields {
     members: String,
-    /// The same with the declaration of the tasks extension, for requests that have to do with tasks. Made on first use, and
-    /// only if the configuration does not declare the extension anyway.
+    /// The same fields with the tasks extension declared, for requests that may become or concern tasks. `None` before the
+    /// first such request, and always if the configuration declares the extension.
     with_tasks: Option<String>,
 }
 
@@ -60,28 +70,29 @@ impl Connection {
         matches!(self, Connection::Closed)
     }
 
-    /// Returns the version that is spoken while the connection is open.
+    /// Returns the protocol version, or `None` if the connection is not open.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.negotiated().map(|negotiated| negotiated.version)
     }
 
-    /// Whether the connection is open in this era.
+    /// Returns whether the connection is open and has a version of this era.
     pub(super) fn is_era(&self, era: Era) -> bool {
         self.version().is_some_and(|version| version.era() == era)
     }
 
-    /// Returns the protocol fields of a request; empty where there are none.
+    /// Returns the protocol fields of a request, or an empty string in the legacy era.
     pub(super) fn request_meta(&self) -> &str {
         self.fields().map_or("", |fields| &fields.members)
     }
 
-    /// Returns the protocol fields of a request that has to do with tasks: servers refuse such requests to clients that do not
-    /// declare the extension in them. Call [`Self::declare_tasks`] before.
+    /// Returns the protocol fields of a request that may become or concern a task. Call [`Self::declare_tasks`] before.
+    ///
+    /// Servers refuse such requests if they do not declare the extension.
     pub(super) fn task_meta(&self) -> &str {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Makes the text for [`Self::task_meta`].
+    /// Prepares the fields for [`Self::task_meta`].
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
@@ -89,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// Takes over a change of the configuration into the protocol fields.
+    /// Updates the protocol fields after a change of the configuration.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         fields.members = protocol_fields(config, *version);
@@ -98,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// Fails if requests cannot be sent: the connection is not open, or the server does not read.
+    /// Checks that the connection is open and the transmit buffer is not full.
     pub(super) fn check_open(&self, out: &[u8], config: &Config) -> Result<(), SendError> {
         match self {
             Connection::Ready(_) if out.len() > config.max_transmit => {
@@ -110,7 +121,7 @@ impl Connection {
         }
     }
 
-    /// Fails if the version or the server does not have a method, which is named by its bit in the table of revisions.
+    /// Checks that the version and the server have a method. `bit` is the method's bit in the table of revisions.
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
             Some(negotiated) if negotiated.barred.all & bit != 0 => Err(negotiated.refusal(method, bit)),
@@ -118,7 +129,7 @@ impl Connection {
         }
     }
 
-    /// Whether the server's capabilities lack what a method needs, which is named by its bit in the table of revisions.
+    /// Returns whether the server lacks a capability that a method needs. `bit` is the method's bit in the table of revisions.
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.barred.undeclared & bit != 0)
     }
@@ -141,7 +152,7 @@ impl Negotiated {
         let is_modern = server.era == Era::Modern;
         Negotiated {
             version,
-            barred: Barred::of(version, server.capabilities.as_ref()),
+            barred: UnavailableMethods::new(version, server.capabilities.as_ref()),
             fields: is_modern.then(|| ProtocolFields { members: protocol_fields(config, version), with_tasks: None }),
         }
     }

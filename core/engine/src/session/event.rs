@@ -1,100 +1,105 @@
-//! What a session tells its embedder.
+//! [`Event`]: what a session reports to its embedder.
 
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::Closed;
-use super::keys::{AskKey, RequestKey, SubscriptionKey};
+use super::error::Closed;
+use super::request_keys::{AskKey, RequestKey, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;
 use crate::rpc::RpcError;
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
-/// Something that happened, in the order in which the server sent it.
+/// An event of a connection. Events come in the order in which the server caused them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The connection is open: [`Session::server`](super::Session::server) says to whom.
+    /// The connection is open. [`Session::server`](super::Session::server) describes the server.
     Connected,
-    /// A request has ended. Each request has exactly one of these.
+    /// A request has ended. Each request has exactly one reply.
     Reply(Reply),
-    /// The server told something.
+    /// The server sent a notification.
     Notification(Notification),
-    /// There is something to take from a subscription, with
-    /// [`Calls::poll_subscription`](super::Calls::poll_subscription), until there is nothing left. Not told again before.
+    /// A subscription has events.
+    ///
+    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. This event is not repeated
+    /// before that.
     Subscription(SubscriptionKey),
-    /// The server asks for something that is in [`Config::answers`](super::Config::answers): it is to be answered or refused.
+    /// The server requests something of the client. Answer or refuse the request.
     Ask(Ask),
-    /// The server gives up what it asked for: an answer is not expected any more, and would not be sent.
+    /// The server has cancelled its request. An answer would not be sent any more.
     AskCancelled(AskKey),
-    /// The server asked for something that this client does not offer, and was told so.
+    /// The server requested something that the client does not offer. The session has refused the request.
     Refused {
-        /// What it asked for.
+        /// The method of the request, printable.
         method: String,
     },
-    /// A line that is no message, or an answer that no request waits for. It was left aside and counted.
+    /// The server sent a message that is not JSON-RPC or cannot be read. The session has ignored the message.
     Noise {
-        /// The beginning of it, printable.
+        /// The beginning of the message, printable.
         excerpt: String,
     },
-    /// An error of the server's that names no request.
+    /// The server sent an error response without the id of a request.
     OrphanError(RpcError),
-    /// Something that expects no answer (a notification, or the answer to the server's request) was not taken by the server.
+    /// The server did not accept a notification or an answer.
     #[cfg(feature = "http")]
     Undelivered {
-        /// The notification's method; `None` for an answer.
+        /// The method of the notification. `None` for an answer.
         method: Option<String>,
-        /// What happened.
+        /// Why the exchange failed.
         error: crate::transport_error::HttpError,
     },
-    /// The server had ended the session, and a new one has begun: what was set up in the old one (log level, subscriptions) is
-    /// gone.
+    /// The server had ended the session, and the engine has begun a new one. The server has lost the state of the old session,
+    /// such as the log level.
     #[cfg(feature = "http")]
     Renewed,
-    /// The server ended when it was asked which era it speaks. Start it once more, and open the connection with
-    /// [`Negotiate::Legacy`](super::Negotiate::Legacy). This session has ended.
+    /// The server ended the stream during the probe, as some legacy servers do.
+    ///
+    /// This session has ended. Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
     Restart,
-    /// The connection has ended. All requests have had their reply; nothing comes after this.
+    /// The connection has ended. All requests have had their reply, and no event follows.
     Closed(Closed),
 }
 
-/// A request of the server, which waits for [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse). Only methods in
-/// [`Config::answers`](super::Config::answers) become one; all others are refused at once.
+/// A request of the server that waits for [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse).
 ///
-/// Legacy servers send a request. Modern ones want inputs before they answer a request of the client (2026-07-28,
-/// basic/patterns/mrtr): once all inputs are answered, that request is sent again. If one of them is refused, the request fails
-/// with [`CallError::Input`](super::CallError::Input), and the other inputs are withdrawn.
+/// The session reports only methods in [`Config::answers`](super::Config::answers), and refuses other requests itself.
+///
+/// A legacy server sends a request. A modern server requires inputs before it responds to a request of the client (2026-07-28,
+/// basic/patterns/mrtr). When all inputs are answered, the session sends the client's request again. If an input is refused,
+/// the client's request fails with [`CallError::Input`](super::CallError::Input), and its other inputs are withdrawn.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ask {
-    /// Names the request in the answer to it.
+    /// Identifies the request in the answer.
     pub key: AskKey,
     /// The method, such as `roots/list`.
     pub method: String,
-    /// The parameters, as the server sent them.
+    /// The parameters as the server sent them.
     pub params: Option<Json>,
-    /// The request of the client that the server needs it for; `None` if the server did not say.
+    /// The client's request that needs the answer. `None` if the server did not say.
     pub during: Option<RequestKey>,
 }
 
-/// What servers tell unasked.
+/// A notification of the server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notification {
-    /// A request has come further.
+    /// The progress of a request.
     Progress {
-        /// Which request.
+        /// The request.
         key: RequestKey,
-        /// How far.
+        /// The progress.
         progress: Progress,
     },
-    /// The status of a task. For a call that the session follows, when the status has changed; for any other task, each time
-    /// that the server sends it.
+    /// The status of a task.
+    ///
+    /// The session reports the task of a call when its status changes. It reports each status of another task.
     TaskStatus {
-        /// The call that waits for it, if one does.
+        /// The call that waits for the task, if there is one.
         key: Option<RequestKey>,
-        /// How it stands.
+        /// The task with its status.
         task: Arc<Task>,
     },
     /// A log message.
@@ -105,25 +110,25 @@ pub enum Notification {
     PromptsChanged,
     /// The list of resources has changed.
     ResourcesChanged,
-    /// What a person was sent to an address for is done (2025-11-25).
+    /// An elicitation by URL is complete (2025-11-25).
     ElicitationComplete(ElicitationComplete),
-    /// A resource that is watched has changed.
+    /// A resource that the client has subscribed to has changed.
     ResourceUpdated(ResourceUpdated),
-    /// Anything else.
+    /// A notification of another method.
     Other {
-        /// Its method.
+        /// The method.
         method: String,
-        /// What it carries.
+        /// The parameters.
         params: Option<Json>,
     },
 }
 
-/// A message as it lies in the embedder's buffer: looked at there, and taken out only if someone waits for it.
+/// A received message in a buffer. The session takes the message out of the buffer only if it responds to a request.
 pub(crate) trait Message {
-    /// Its bytes.
+    /// Returns the bytes of the message.
     fn bytes(&self) -> &[u8];
 
-    /// Its bytes, owned.
+    /// Takes the bytes out of the buffer, without a copy if possible.
     fn into_bytes(self) -> Vec<u8>;
 }
 

@@ -1,63 +1,62 @@
-//! The opening of a connection, in both eras, as one table (specification 2026-07-28, basic/transports/stdio, "Backward
+//! The handshake of both eras, as one state table (2026-07-28, basic/versioning and basic/transports/stdio, "Backward
 //! Compatibility"; 2025-11-25, basic/lifecycle).
 //!
+//! A version counts as common if the server names it and [`Negotiate`] allows it.
+//!
 //! ```text
-//! state         what happens                                 next            what is done
+//! state         input                                        next            action
 //! ───────────── ──────────────────────────────────────────── ─────────────── ─────────────────────────────
-//! New           start, any era                               Probing         send server/discover
-//!               start, modern only                           Discovering     send server/discover
-//!               start, legacy only                           Initializing    send initialize
-//! Probing       discovered, a modern version in common       Ready
-//!               discovered, only a legacy one in common      Initializing    send initialize with it
-//!               discovered, or -32022: nothing in common     Failed
-//!               -32020, -32021: modern, and it refuses       Failed
-//! Probing,      -32022 with a modern version in common,      Discovering,    send server/discover with it
-//! Racing,       for the first time                           Racing
-//! Discovering
-//! Probing       -32022 with a legacy version in common       Initializing    send initialize with it
+//! New           start: any era                               Probing         send server/discover
+//!               start: a modern version, or modern only      Discovering     send server/discover
+//!               start: a legacy version, or legacy only      Initializing    send initialize
+//! Probing       result: a modern version in common           Ready
+//!               result: only a legacy version in common      Initializing    send initialize with it
+//!               result, or -32022: no version in common      Failed
+//!               -32022: only a legacy version in common      Initializing    send initialize with it
+//!               -32020 or -32021, with data                  Failed
+//!               HTTP error that any request would get        Failed
 //!               any other answer                             Initializing    send initialize
-//!               silence for the probe time                   Racing          send initialize
-//! Racing        discovered                                   Ready
-//!               discover fails                               Initializing
-//!               initialized                                  Ready           send notifications/initialized
+//!               no answer within the probe timeout           Racing          send initialize
+//! Racing        result: a modern version in common           Ready
+//!               result: only a legacy version in common      Initializing
+//!               result: no version in common                 Failed
+//!               any other answer to server/discover          Initializing
+//!               initialize succeeds                          Ready           send notifications/initialized
 //!               initialize fails                             Discovering
-//! Discovering   discovered, a modern version in common       Ready
-//!               anything else                                Failed
-//! Initializing  initialized, a version that we speak         Ready           send notifications/initialized
-//!               anything else                                Failed
-//! Probing,      end of the stream                            Failed          Event::Restart: start the server
-//! Racing,                                                                    again and speak legacy
-//! Initializing
-//! after a probe
-//! any           the deadline, a cancel                       Failed
+//! Discovering   result: a modern version in common           Ready
+//!               result: only a legacy version in common      Initializing    send initialize with it
+//!               any other answer                             Failed
+//! Initializing  initialize succeeds                          Ready           send notifications/initialized
+//!               initialize fails                             Failed
+//! Probing,      -32022 with a modern version in common,      Discovering     send server/discover with it
+//! Discovering   for the first time
+//! Racing        the same                                     Racing          send server/discover with it
+//! any, after    end of the stream, except in Discovering     Failed          restart the server, and open the
+//! a probe                                                                    connection in the legacy era
+//! any           end of the stream, deadline, cancel          Failed
 //! ```
+//!
+//! *Result* is a result of `server/discover`. *Initialize succeeds* means that the server answers with a legacy version in
+//! common, or names none. In a race, the first answer that opens the connection wins, and the other is ignored.
+//!
+//! A server that supports `server/discover` may still have only a legacy version in common with the client. Then the
+//! client selects that version, which only `initialize` can open. In a race `initialize` is under way already. After its
+//! refusal it is sent once more, because a version that the server names may succeed where the first did not.
 
-#[cfg(feature = "http")]
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::closed::ConnectError;
 use super::config::Negotiate;
-use super::fault::RequestFault;
+use super::error::{ConnectError, RequestFault};
 use crate::json::Json;
 use crate::json::from_json;
 use crate::rpc::RpcError;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// The result of one of the two requests.
+/// The outcome of `server/discover` or `initialize`.
 pub(super) type Outcome<R> = Result<R, RequestFault>;
 
-fn refused(fault: RequestFault, method: &'static str) -> ConnectError {
-    match fault {
-        RequestFault::Server(error) => ConnectError::Refused { method, error },
-        RequestFault::Invalid(error) => ConnectError::Invalid { method, error },
-        #[cfg(feature = "http")]
-        RequestFault::Http(error) => ConnectError::Http { method, error: Box::new(error) },
-    }
-}
-
-/// What the session is to do.
+/// What the session has to do next.
 #[derive(Debug)]
 pub(super) enum Action {
     Nothing,
@@ -66,28 +65,36 @@ pub(super) enum Action {
     OpenModern(ProtocolVersion, DiscoverResult),
     OpenLegacy(ProtocolVersion, InitializeResult),
     Fail(ConnectError),
+    /// Start the server again, and open the connection in the legacy era.
     Restart,
 }
 
+/// The state of the handshake, as in the table above. `Done` stands for Ready and Failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     New,
+    /// `server/discover` was sent, to a server of either era.
     Probing,
+    /// Both requests were sent.
     Racing,
+    /// Only the answer to `server/discover` can open the connection.
     Discovering,
+    /// Only the answer to `initialize` can open the connection.
     Initializing,
+    /// Ready or failed.
     Done,
 }
 
+/// The state of a handshake. It sends nothing: each input returns an [`Action`].
 #[derive(Debug)]
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: State,
-    /// `server/discover` was sent to a server that may be legacy.
+    /// Whether `server/discover` was sent to a server that may be legacy.
     probed: bool,
-    /// `server/discover` was sent again, with a version that the server named.
+    /// Whether `server/discover` was sent again with a version that the server named.
     retried: bool,
-    /// What `initialize` was answered with, while `server/discover` may still succeed.
+    /// Why `initialize` failed, while `server/discover` may still succeed.
     refused: Option<ConnectError>,
 }
 
@@ -99,10 +106,12 @@ impl Handshake {
         Handshake { negotiate, state: State::New, probed: false, retried: false, refused: None }
     }
 
+    /// Returns whether the probe is the only pending request.
     pub(super) fn is_probing(&self) -> bool {
         self.state == State::Probing
     }
 
+    /// Starts the handshake.
     pub(super) fn start(&mut self) -> Action {
         match self.negotiate {
             Negotiate::Auto => {
@@ -117,7 +126,7 @@ impl Handshake {
         }
     }
 
-    /// The probe time has passed without an answer.
+    /// Handles a probe that got no answer within the probe timeout.
     pub(super) fn silence(&mut self) -> Action {
         if self.state != State::Probing {
             return Action::Nothing;
@@ -126,8 +135,9 @@ impl Handshake {
         Action::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
+    /// Handles the response to `server/discover`.
     pub(super) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
-        if let Some(version) = self.named_instead(&outcome) {
+        if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
             if self.state == State::Probing {
                 self.state = State::Discovering;
@@ -143,7 +153,7 @@ impl Handshake {
                 self.initialize(ProtocolVersion::LATEST_LEGACY)
             }
             #[cfg(feature = "http")]
-            (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(refused(fault, DISCOVER)),
+            (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(fault.into_connect_error(DISCOVER)),
             (State::Racing, Err(_)) => {
                 self.state = State::Initializing;
                 Action::Nothing
@@ -159,6 +169,7 @@ impl Handshake {
         }
     }
 
+    /// Handles the response to `initialize`.
     pub(super) fn initialized(&mut self, outcome: Outcome<InitializeResult>) -> Action {
         if !matches!(self.state, State::Racing | State::Initializing) {
             return Action::Nothing;
@@ -171,7 +182,7 @@ impl Handshake {
                 }
                 Err(error) => error,
             },
-            Err(fault) => refused(fault, INITIALIZE),
+            Err(fault) => fault.into_connect_error(INITIALIZE),
         };
         if self.state == State::Racing {
             self.state = State::Discovering;
@@ -181,7 +192,7 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// The stream has ended.
+    /// Handles the end of the stream.
     pub(super) fn ended(&mut self) -> Action {
         match self.state {
             State::Done => Action::Nothing,
@@ -193,7 +204,7 @@ impl Handshake {
         }
     }
 
-    /// It is given up, for a reason of this side.
+    /// Ends the handshake with an error of this client.
     pub(super) fn fail(&mut self, error: ConnectError) -> Action {
         self.state = State::Done;
         Action::Fail(error)
@@ -209,7 +220,7 @@ impl Handshake {
         Action::SendInitialize(version)
     }
 
-    /// The server is modern, or knows of it: pick a version.
+    /// Selects a version from those of a server that supports `server/discover`.
     fn choose(&mut self, result: DiscoverResult) -> Action {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
@@ -217,7 +228,7 @@ impl Handshake {
             return Action::OpenModern(version, result);
         }
         match common(Era::Legacy) {
-            // In a race `initialize` has been sent, and its answer will come.
+            // In a race `initialize` has been sent already.
             Some(_) if self.state == State::Racing => {
                 self.state = State::Initializing;
                 Action::Nothing
@@ -230,7 +241,7 @@ impl Handshake {
         }
     }
 
-    /// The probe was answered with an error: a modern one, or that of a server that does not know what it was asked.
+    /// Handles an error as the answer to the probe. Errors that are not defined for modern servers mean a legacy server.
     fn probe_refused(&mut self, error: RpcError) -> Action {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
@@ -251,9 +262,10 @@ impl Handshake {
         }
     }
 
-    /// The modern version that the server names when it refuses the one that it was asked with. It may be the same: then the
-    /// server is asked once more, too (basic/versioning, "Protocol Version Negotiation").
-    fn named_instead(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
+    /// Returns the modern version to send `server/discover` with again, if the server refused the version of the first.
+    ///
+    /// It may be the same version (basic/versioning, "Protocol Version Negotiation").
+    fn suggested_version(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
         match outcome {
             Err(RequestFault::Server(error))
@@ -266,15 +278,15 @@ impl Handshake {
     }
 
     fn discover_refused(&self, fault: RequestFault) -> ConnectError {
-        let RequestFault::Server(error) = fault else { return refused(fault, DISCOVER) };
+        let RequestFault::Server(error) = fault else { return fault.into_connect_error(DISCOVER) };
         match supported(&error) {
             Some(versions) if error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION => self.unsupported(versions),
             _ => ConnectError::Refused { method: DISCOVER, error },
         }
     }
 
-    /// Which version a legacy session speaks, by what the server answered. A server that names none gets the one that it
-    /// was asked for.
+    /// Returns the version of a legacy session: the one that the server answered with, or the requested one if the server
+    /// names none.
     fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
         let asked = match self.negotiate {
             Negotiate::Version(version) => version,
@@ -287,6 +299,7 @@ impl Handshake {
         }
     }
 
+    /// Returns whether the configuration allows a version.
     fn allows(&self, version: ProtocolVersion) -> bool {
         match self.negotiate {
             Negotiate::Auto => true,
@@ -309,8 +322,11 @@ impl Handshake {
     }
 }
 
-/// `data.supported` of an error about versions.
+/// Returns `data.supported` of an error about versions.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
     from_json::from_str(data.member_text("supported")?)
 }
+
+#[cfg(test)]
+mod tests;

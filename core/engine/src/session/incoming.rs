@@ -1,4 +1,4 @@
-//! Reads what the server sends without expecting an answer, and takes arrays of messages apart.
+//! Reads notifications, JSON-RPC batches, and the ids of overlong messages.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -8,21 +8,20 @@ use super::event::Notification;
 use crate::json::from_json::FromJson;
 use crate::json::scan;
 use crate::rpc::decode;
+use crate::rpc::peek::{Peek, peek};
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
-/// A notification of the server, read.
+/// A notification of the server.
 pub(super) enum Incoming {
-    /// Progress of a request.
     Progress(Progress),
-    /// The server cancels a request of its own, or a subscription.
+    /// `notifications/cancelled`, by which the server cancels its own request or a subscription.
     Cancelled,
-    /// The status of a task.
     TaskStatus(Task),
-    /// Everything else, as it is reported.
+    /// A notification that the session reports without handling it first.
     Other(Notification),
 }
 
-/// Reads a notification. Returns `None` if its parameters cannot be read.
+/// Reads a notification. Returns `None` if the parameters cannot be read.
 pub(super) fn read(method: &str, message: &[u8]) -> Option<Incoming> {
     let notification = match method {
         "notifications/progress" => return params(message).map(Incoming::Progress),
@@ -54,12 +53,33 @@ fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
 }
 
-/// An array of messages that is taken apart as its events are polled.
+/// Returns the id of the request that an overlong message responds to, from the beginning of the message.
+pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
+    match peek(head) {
+        Peek::Response { id } => id.number(),
+        _ => None,
+    }
+}
+
+/// Returns the possible ids of the request that an overlong message responds to, from the end of the message.
+pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
+    let last = memchr::memrchr(b',', tail);
+    let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
+    [second_last, last].into_iter().flatten().filter_map(|from| {
+        // The members after the comma may be those after the result. Complete them to a short message.
+        let mut message = Vec::from(&b"{\"result\":0"[..]);
+        message.extend_from_slice(&tail[from..]);
+        overlong_id(&message)
+    })
+}
+
+/// A JSON-RPC batch, whose messages are read one by one.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
+    /// The offset of the next element in `bytes`.
     at: usize,
-    /// Whether one of the elements was an object.
+    /// Whether one of the elements so far was an object.
     pub(super) has_messages: bool,
 }
 
@@ -68,7 +88,7 @@ impl Batch {
         Batch { bytes, at: 0, has_messages: false }
     }
 
-    /// Returns the place of the next element that is an object.
+    /// Returns the range of the next element that is an object.
     pub(super) fn next_message(&mut self) -> Option<Range<usize>> {
         while let Some(element) = scan::next_element(&self.bytes, &mut self.at) {
             if self.bytes[element.clone()].first() == Some(&b'{') {

@@ -1,26 +1,26 @@
-//! Multi round-trip requests: the server wants input before it can answer (2026-07-28, basic/patterns/mrtr).
+//! Multi round-trip requests: the server needs input before it can respond (2026-07-28, basic/patterns/mrtr).
 //!
 //! ```text
 //! request ──▶ server ──▶ a result ───────────────────────────────▶ Event::Reply
 //!   ▲            │
 //!   │            └─────▶ input_required ──▶ Event::Ask, one for each input
-//!   │                         │                  │ all are answered
+//!   │                         │                  │ all inputs are answered
 //!   │  new id, same key       ▼ no inputs        ▼
 //!   └───── inputResponses, requestState ◀────────┘
 //! ```
 //!
-//! While it waits for inputs, the server does not know the request. It is paused here, and only its total deadline runs.
+//! While the client collects the inputs, the server does not know the request. The request is paused here, and only its total
+//! deadline runs.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
-use super::closed::Closed;
 use super::context::Context;
-use super::error::{CallError, Deadline, InputError};
-use super::keys::RequestKey;
-use super::objects::object;
-use super::requests::{CallerRequest, Deadlines, TaskUse};
+use super::error::{CallError, Closed, Deadline, InputError};
+use super::json_objects::object;
+use super::request_keys::RequestKey;
+use super::requests::{CallerRequest, TaskUse};
 use super::retry_params::RetryParams;
 use super::server_requests::{InputOwner, ServerRequests};
 use crate::json::Json;
@@ -35,30 +35,29 @@ use crate::types::{Era, InputRequiredResult};
 /// The requests that wait for inputs.
 #[derive(Debug, Default)]
 pub(super) struct InputRequired {
-    /// Few: each has at least one of [`Config::max_asks`](super::Config::max_asks) pending.
+    /// Contains at most [`Config::max_asks`](super::Config::max_asks), as each request has a pending input.
     paused: Vec<PausedRequest>,
-    /// The memory of a request that has ended, for the next one.
+    /// The buffer of an ended request, for the parameters of the next one. At most `MAX_SPARE` bytes.
     spare: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct PausedRequest {
     caller: CallerRequest,
-    deadlines: Deadlines,
-    /// What the server wants to have back, byte for byte.
+    /// The `requestState` that the server gets back, byte for byte.
     state: Option<Json>,
 }
 
-/// The largest buffer that is kept for the next request.
+/// Maximum size of the buffer that is kept for the next request, in bytes.
 const MAX_SPARE: usize = 4 * 1024;
 
-/// Whether the server may want input before it answers this method ("Supported Requests").
+/// Returns whether the server may require input for this method ("Supported Requests").
 #[inline]
 pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
 }
 
-/// Whether a message asks for input before it answers the request.
+/// Returns whether a response requires input.
 #[inline]
 pub(super) fn wants_input(caller: &CallerRequest, message: &[u8], context: &Context<'_>) -> bool {
     may_require_input(&caller.method, context) && result_type(message) == ResultType::InputRequired
@@ -70,22 +69,25 @@ impl InputRequired {
         self.paused.len()
     }
 
-    pub(super) fn is_waiting(&self, key: RequestKey) -> bool {
+    /// Returns whether a request waits for inputs.
+    pub(super) fn is_paused(&self, key: RequestKey) -> bool {
         self.position(key).is_some()
     }
 
     /// Returns the next total deadline of the paused requests.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
-        self.paused.iter().map(|paused| paused.deadlines.total).min()
+        self.paused.iter().map(|paused| paused.caller.deadlines.total).min()
     }
 
+    /// Frees unused memory.
     pub(super) fn release_buffers(&mut self) {
         self.spare = Vec::new();
         self.paused.shrink_to_fit();
     }
 
-    /// Copies what is needed to send a request again; `params` are those that were sent, without their closing brace. Returns
-    /// `None` if the copies would exceed [`Config::max_kept`](super::Config::max_kept).
+    /// Copies the parameters for sending a request again. `params` are the parameters as sent, without their closing brace.
+    ///
+    /// Returns `None` if the copies would exceed [`Config::max_kept`](super::Config::max_kept).
     pub(super) fn retry_params(
         &mut self,
         params: &[u8],
@@ -93,11 +95,11 @@ impl InputRequired {
         context: &Context<'_>,
     ) -> Option<RetryParams> {
         let meta = meta.map_or(&b""[..], |meta| meta.get().as_bytes());
-        let may_keep = self.may_keep(params.len() + 1 + meta.len(), context);
-        may_keep.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
+        let has_room = self.has_room(params.len() + 1 + meta.len(), context);
+        has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
     }
 
-    /// Takes over the memory of a request that has ended.
+    /// Takes over the buffer of an ended request.
     #[inline]
     pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
         if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
@@ -107,13 +109,12 @@ impl InputRequired {
         }
     }
 
-    /// Handles an `input_required` result for a request that has left the table.
+    /// Handles an `input_required` result. The request has left the table.
     #[cold]
     #[inline(never)]
     pub(super) fn receive(
         &mut self,
         caller: CallerRequest,
-        deadlines: Deadlines,
         id: u64,
         message: &[u8],
         server_requests: &mut ServerRequests,
@@ -121,7 +122,7 @@ impl InputRequired {
     ) {
         let (key, method) = (caller.key, caller.method.clone());
         let error = match decode::answer::<InputRequiredResult>(message, id) {
-            Ok(Answer::Result(result)) => match self.begin(caller, deadlines, result, server_requests, context) {
+            Ok(Answer::Result(result)) => match self.begin(caller, result, server_requests, context) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },
             },
@@ -134,7 +135,6 @@ impl InputRequired {
     fn begin(
         &mut self,
         caller: CallerRequest,
-        deadlines: Deadlines,
         result: InputRequiredResult,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
@@ -145,18 +145,18 @@ impl InputRequired {
             return Err(InputError::TooManyRounds { limit: config.max_rounds });
         }
         let state_len = state.as_ref().map_or(0, |state| state.get().len());
-        if !caller.retry.as_ref().is_some_and(|retry| self.may_keep(retry.len() + state_len, context)) {
+        if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, context)) {
             return Err(InputError::TooMuchToKeep { limit: config.max_kept });
         }
         if inputs.is_empty() {
-            return send_again(caller, deadlines, None, state.as_ref(), context).map_err(|(_, error)| error);
+            return send_again(caller, None, state.as_ref(), context).map_err(|(_, error)| error);
         }
         server_requests.request_inputs(InputOwner::Request(caller.key), Some(caller.key), inputs, context)?;
-        self.paused.push(PausedRequest { caller, deadlines, state });
+        self.paused.push(PausedRequest { caller, state });
         Ok(())
     }
 
-    /// Sends a request again, now that all of its inputs are answered: `answers` is a JSON object of them by name.
+    /// Sends a request again with the answers to its inputs, a JSON object by input name.
     pub(super) fn answered(
         &mut self,
         key: RequestKey,
@@ -164,13 +164,13 @@ impl InputRequired {
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) {
-        let Some(PausedRequest { caller, deadlines, state }) = self.resume(key) else { return };
-        if let Err((caller, error)) = send_again(caller, deadlines, Some(answers), state.as_ref(), context) {
+        let Some(PausedRequest { caller, state }) = self.resume(key) else { return };
+        if let Err((caller, error)) = send_again(caller, Some(answers), state.as_ref(), context) {
             fail(&caller, error, server_requests, context);
         }
     }
 
-    /// Fails a request because one of its inputs was refused. The server is not told, as it does not wait (client/roots,
+    /// Fails a request because one of its inputs was refused. Nothing is sent, as the server does not wait (client/roots,
     /// "Error Handling").
     pub(super) fn refused(
         &mut self,
@@ -184,7 +184,7 @@ impl InputRequired {
         }
     }
 
-    /// Cancels a paused request and withdraws its inputs. Returns `false` if no such request is paused.
+    /// Cancels a paused request and withdraws its inputs. Returns `false` if the request is not paused.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -197,17 +197,17 @@ impl InputRequired {
         true
     }
 
-    /// Ends the paused requests whose total deadline has passed.
+    /// Fails the paused requests that have missed their total deadline.
     pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
-        while let Some(at) = self.paused.iter().position(|paused| paused.deadlines.total <= now) {
-            let PausedRequest { caller, deadlines, .. } = self.paused.remove(at);
+        while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
+            let PausedRequest { caller, .. } = self.paused.remove(at);
             server_requests.withdraw(InputOwner::Request(caller.key), context);
-            context.fail(caller.key, deadlines.error(caller.method, Deadline::Total));
+            context.fail(caller.key, caller.deadlines.error(caller.method, Deadline::Total));
         }
     }
 
-    /// Ends all paused requests, as the connection has ended.
+    /// Fails all paused requests because the connection has ended.
     pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         for PausedRequest { caller, .. } in mem::take(self).paused {
             server_requests.withdraw(InputOwner::Request(caller.key), context);
@@ -215,7 +215,8 @@ impl InputRequired {
         }
     }
 
-    fn may_keep(&self, more: usize, context: &Context<'_>) -> bool {
+    /// Returns whether `more` bytes fit into [`Config::max_kept`](super::Config::max_kept).
+    fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
         let paused =
             |paused: &PausedRequest| paused.caller.retry.as_ref().map_or(0, RetryParams::len) + state_len(paused);
@@ -239,10 +240,9 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
     context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
-/// Sends a request again under a new id, with the inputs and the state that the server wanted.
+/// Sends a request again under a new wire id, with the answers and the state of the server.
 fn send_again(
     caller: CallerRequest,
-    deadlines: Deadlines,
     answers: Option<&[u8]>,
     state: Option<&Json>,
     context: &mut Context<'_>,
@@ -262,17 +262,17 @@ fn send_again(
         progress_token: caller.wants_progress.then_some(id),
         caller: meta.as_ref(),
     };
-    // Text that was written once can be written again.
+    // The parameters are JSON text and cannot fail to serialize.
     let _ = write::request(context.out, id, &caller.method, &params, meta);
-    context.requests.insert_again(caller, deadlines, context.now);
+    context.requests.insert_again(caller, context.now);
     Ok(())
 }
 
-/// Appends parameters that were sent before, with the inputs and the state ("Client Requirements").
+/// Appends earlier parameters with the answers and the state of the server ("Client Requirements").
 fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: Option<&Json>) {
     let is_replaced = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| is_replaced(&member)) {
-        // The caller had answered inputs by hand.
+        // The caller has answered inputs by itself before.
         let mut members = scan::members(params);
         let others = object(&mut || members.find(|member| !is_replaced(member)));
         push_raw(out, others.get().as_bytes());

@@ -1,40 +1,45 @@
-//! Opens the connection: sends what the [handshake](super::handshake) decides, and keeps its deadlines.
+//! [`Opening`]: sends the requests that the [handshake](super::handshake) decides on, and keeps its deadlines.
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::closed::ConnectError;
 use super::config::Config;
+use super::error::{Closed, ConnectError, RequestFault};
 use super::handshake::{Action, Handshake, Outcome};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
-use super::server::ServerInfo;
+use super::server_info::ServerInfo;
 use crate::json::append::{push, push_raw, push_string};
+use crate::json::from_json::FromJson;
 use crate::method::{Discover, Initialize, Method};
+use crate::rpc::RpcError;
+use crate::rpc::decode::{self, Answer};
 use crate::rpc::write::{self, Meta, Push};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// A connection that is being opened.
+/// The state of a connection that is being opened.
 #[derive(Debug)]
 pub(super) struct Opening {
     handshake: Handshake,
-    /// When it takes too long.
+    /// When [`Config::connect_timeout`] expires.
     connect_by: Timestamp,
-    /// When the server has not answered the probe for too long; only while it is probed.
-    silent_at: Option<Timestamp>,
+    /// When [`Config::probe_timeout`] expires. `None` unless the probe is pending.
+    probe_by: Option<Timestamp>,
 }
 
-/// How the opening ended.
+/// The result of the opening.
 #[derive(Debug)]
-pub(super) enum Opened {
-    To(Box<ServerInfo>),
+pub(super) enum OpeningEnd {
+    /// The connection is open.
+    Connected(Box<ServerInfo>),
     Failed(ConnectError),
-    /// The server ended on the probe: it is to be started again and spoken to in the legacy era.
+    /// The server ended the stream during the probe. The embedder restarts the server, and connects in the legacy era.
     Restart,
 }
 
-/// What the opening works with.
+/// The state of the session that the opening works with.
 pub(super) struct OpeningContext<'a> {
     pub(super) now: Timestamp,
     pub(super) out: &'a mut Vec<u8>,
@@ -43,27 +48,30 @@ pub(super) struct OpeningContext<'a> {
 }
 
 impl Opening {
-    /// Sends the first request. Never ends the opening.
+    /// Sends the first request.
     pub(super) fn begin(context: &mut OpeningContext<'_>) -> Self {
         let mut opening = Opening {
             handshake: Handshake::new(context.config.negotiate),
             connect_by: context.now + context.config.connect_timeout,
-            silent_at: None,
+            probe_by: None,
         };
         let action = opening.handshake.start();
+        // The first action sends a request, and never ends the opening.
         let _ = opening.perform(action, context);
         opening
     }
 
+    /// Returns when to call [`Self::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Timestamp {
-        self.silent_at.map_or(self.connect_by, |at| at.min(self.connect_by))
+        self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
-    pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<Opened> {
+    /// Handles the deadlines that have expired.
+    pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
-        } else if self.silent_at.is_some_and(|at| at <= context.now) {
-            self.silent_at = None;
+        } else if self.probe_by.is_some_and(|at| at <= context.now) {
+            self.probe_by = None;
             self.handshake.silence()
         } else {
             Action::Nothing
@@ -71,46 +79,69 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Whether only the probe was sent, so that an error without an id is the answer to it.
+    /// Handles the response to a request of the opening.
+    pub(super) fn receive(
+        &mut self,
+        request: OpeningRequest,
+        id: u64,
+        message: &[u8],
+        context: &mut OpeningContext<'_>,
+    ) -> Option<OpeningEnd> {
+        let action = match request {
+            OpeningRequest::Discover => self.handshake.discovered(read_response(message, id)),
+            OpeningRequest::Initialize => self.handshake.initialized(read_response(message, id)),
+        };
+        self.perform(action, context)
+    }
+
+    /// Handles that a request of the opening failed without a response.
+    pub(super) fn fail(
+        &mut self,
+        request: OpeningRequest,
+        fault: RequestFault,
+        context: &mut OpeningContext<'_>,
+    ) -> Option<OpeningEnd> {
+        let action = match request {
+            OpeningRequest::Discover => self.handshake.discovered(Err(fault)),
+            OpeningRequest::Initialize => self.handshake.initialized(Err(fault)),
+        };
+        self.perform(action, context)
+    }
+
+    /// Returns whether `server/discover` is the only pending request, so that an error without an id is the response to it.
     pub(super) fn is_probing(&self) -> bool {
         self.handshake.is_probing()
     }
 
-    pub(super) fn discovered(
-        &mut self,
-        outcome: Outcome<DiscoverResult>,
-        context: &mut OpeningContext<'_>,
-    ) -> Option<Opened> {
-        let action = self.handshake.discovered(outcome);
-        self.perform(action, context)
+    /// Handles an error without an id while [`Self::is_probing`].
+    pub(super) fn probe_failed(&mut self, error: RpcError, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
+        context.requests.remove_opening(OpeningRequest::Discover);
+        self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
     }
 
-    pub(super) fn initialized(
-        &mut self,
-        outcome: Outcome<InitializeResult>,
-        context: &mut OpeningContext<'_>,
-    ) -> Option<Opened> {
-        let action = self.handshake.initialized(outcome);
-        self.perform(action, context)
+    /// Handles that the connection has ended. Returns `None` if the opening adds nothing to the reason.
+    pub(super) fn close(&mut self, reason: &Closed) -> Option<OpeningEnd> {
+        Some(OpeningEnd::Failed(match reason {
+            Closed::ByServer => match self.handshake.ended() {
+                Action::Restart => return Some(OpeningEnd::Restart),
+                Action::Fail(error) => error,
+                _ => ConnectError::Closed,
+            },
+            Closed::ByClient => ConnectError::Cancelled,
+            Closed::Failed(why) => ConnectError::Failed(Arc::clone(why)),
+            _ => return None,
+        }))
     }
 
-    /// Handles the end of the stream.
-    pub(super) fn stream_ended(&mut self) -> Opened {
-        match self.handshake.ended() {
-            Action::Restart => Opened::Restart,
-            Action::Fail(error) => Opened::Failed(error),
-            _ => Opened::Failed(ConnectError::Closed),
-        }
-    }
-
-    fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<Opened> {
+    /// Carries out an action of the handshake.
+    fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         if !matches!(action, Action::Nothing) {
-            self.silent_at = None;
+            self.probe_by = None;
         }
         match action {
             Action::Nothing => None,
             Action::SendDiscover(version) => {
-                self.silent_at = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
+                self.probe_by = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
                 let fields = protocol_fields(context.config, version);
                 let no_params: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
                 context.send(OpeningRequest::Discover, Discover::NAME, no_params, &fields);
@@ -128,7 +159,7 @@ impl Opening {
             Action::OpenModern(version, result) => {
                 let implementation = result.implementation_in_meta();
                 let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-                Some(Opened::To(Box::new(ServerInfo {
+                Some(OpeningEnd::Connected(Box::new(ServerInfo {
                     era: Era::Modern,
                     protocol_version: version,
                     implementation: implementation.or(server_info),
@@ -137,12 +168,12 @@ impl Opening {
                 })))
             }
             Action::OpenLegacy(version, result) => {
-                // It has no parameters that could fail to serialise.
+                // Empty parameters cannot fail to serialize.
                 let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
                     write::push_object(out, &())
                 });
                 let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                Some(Opened::To(Box::new(ServerInfo {
+                Some(OpeningEnd::Connected(Box::new(ServerInfo {
                     era: Era::Legacy,
                     protocol_version: version,
                     implementation,
@@ -150,8 +181,8 @@ impl Opening {
                     instructions,
                 })))
             }
-            Action::Fail(error) => Some(Opened::Failed(error)),
-            Action::Restart => Some(Opened::Restart),
+            Action::Fail(error) => Some(OpeningEnd::Failed(error)),
+            Action::Restart => Some(OpeningEnd::Restart),
         }
     }
 }
@@ -159,9 +190,18 @@ impl Opening {
 impl OpeningContext<'_> {
     fn send(&mut self, request: OpeningRequest, method: &str, params: Push<'_>, protocol: &str) {
         let meta = Meta { protocol, ..Meta::default() };
-        // The parameters are written by this crate and cannot fail to serialise.
+        // These parameters cannot fail to serialize.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
-        self.requests.insert(Owner::Opening(request), None);
+        self.requests.insert(Owner::Opening(request));
+    }
+}
+
+/// Decodes the response to a request of the opening.
+fn read_response<R: FromJson>(message: &[u8], id: u64) -> Outcome<R> {
+    match decode::answer::<R>(message, id) {
+        Ok(Answer::Result(result)) => Ok(result),
+        Ok(Answer::Error(error)) => Err(RequestFault::Server(error)),
+        Err(error) => Err(RequestFault::Invalid(error)),
     }
 }
 

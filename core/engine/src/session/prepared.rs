@@ -1,11 +1,11 @@
-//! Parameters that are text already.
+//! [`Prepared`]: a request whose parameters are already serialized.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 
 use super::error::SendError;
-use super::keys::RequestKey;
+use super::request_keys::RequestKey;
 use super::ticket::Ticket;
 use crate::cache::is_cacheable;
 use crate::json::append::{push_raw, push_string};
@@ -14,49 +14,50 @@ use crate::revisions;
 use crate::rpc::write::{self, ParamsError};
 use crate::text::excerpt;
 
-/// Parameters of a request, checked and turned into text before there is a session at hand.
+/// A request of the method `M` whose parameters are checked and serialized.
 ///
-/// Where a session is behind a lock, parameters that are large, or that are the caller's own code, are better serialised
-/// outside of it. What is left for [`Calls::request_prepared`](super::Calls::request_prepared) is to copy the text.
+/// If a session is behind a lock, prepare requests outside of the lock: parameters may be large, and their serialization may
+/// run code of the program. [`Calls::request_prepared`](super::Calls::request_prepared) only copies the text.
 pub struct Prepared<M> {
     request: PreparedRequest,
     method: PhantomData<fn() -> M>,
 }
 
-/// The same, whatever its method: what is done with it is compiled once, and not for each method.
+/// A prepared request of any method. Its functions are compiled once, and not for each method.
 #[derive(Clone)]
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// Its place in the table of revisions.
+    /// The bit of the method in the table of revisions.
     pub(super) bit: u32,
     pub(super) caching: Caching,
 }
 
-/// What a request does with the cache.
+/// How a request uses the cache.
 #[derive(Clone, Copy)]
 pub(super) enum Caching {
-    /// It is answered from the cache, and its answer is cached.
+    /// The response may come from the cache, and is stored there.
     Yes,
-    /// It goes to the server, its answer is not cached, and the cached answers of its method become stale.
+    /// The request is sent, its response is not stored, and the cached responses of its method become stale.
     Invalidates,
+    /// The request does not use the cache.
     No,
 }
 
 impl Caching {
-    /// Returns what requests of a method do. `const`, so that requests that are never cached pay nothing.
+    /// Returns how requests of a method use the cache. A `const fn`, so that other methods pay nothing for the check.
     pub(super) const fn of(method: &str) -> Self {
         if is_cacheable(method) { Caching::Yes } else { Caching::No }
     }
 }
 
 impl<M: Method> Prepared<M> {
-    /// Serialises parameters.
+    /// Serializes the parameters of a request.
     ///
     /// # Errors
-    /// If they do not serialise, or are no JSON object.
+    /// If the parameters do not serialize, or are not a JSON object.
     pub fn new(params: &impl Params<M>) -> Result<Self, SendError> {
-        // What most calls need: growing step by step would cost more than writing.
+        // Enough for most calls. Growing the buffer step by step would cost more than writing the text.
         let mut text = Vec::with_capacity(256);
         push(&mut text, params).map_err(|error| send_error(M::NAME, error))?;
         let request = PreparedRequest {
@@ -68,20 +69,19 @@ impl<M: Method> Prepared<M> {
         Ok(Prepared { request, method: PhantomData })
     }
 
-    /// The request, for [`Calls::send_prepared`](super::Calls::send_prepared).
+    /// Returns the request for [`Calls::send_prepared`](super::Calls::send_prepared).
     pub fn request(&self) -> &PreparedRequest {
         &self.request
     }
 
-    /// The ticket for what comes of it, once it was sent under this key.
+    /// Returns the ticket of this request, which was sent under the key.
     pub fn ticket(&self, key: RequestKey) -> Ticket<M> {
         Ticket::new(key)
     }
 }
 
 impl PreparedRequest {
-    /// A request for a page of the list of tools. It is not answered by a page that was kept, nor kept itself, and what was
-    /// kept is doubted from now on.
+    /// Creates a request for a page of the tool list. The request bypasses the cache and makes cached pages stale.
     pub(crate) fn tools(cursor: Option<&str>) -> Self {
         const METHOD: &str = ListTools::NAME;
         let mut text = Vec::from(&b"{"[..]);
@@ -119,12 +119,13 @@ impl fmt::Debug for PreparedRequest {
     }
 }
 
-/// Appends parameters that `M` takes.
+/// Appends the parameters of a request of `M`.
 pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     write::push_object(out, params)?;
     if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }
 }
 
+/// Returns the error of a message whose parameters could not be written.
 pub(super) fn send_error(method: &str, error: ParamsError) -> SendError {
     match error {
         ParamsError::Serialize(reason) => SendError::Params { method: method.into(), reason },

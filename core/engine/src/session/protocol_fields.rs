@@ -8,12 +8,12 @@ use super::config::Config;
 use crate::json::Json;
 use crate::types::ProtocolVersion;
 
-/// Returns the members of `_meta` that each modern request carries (2026-07-28, basic/index, "Per-request protocol fields").
+/// Returns the members of `_meta` that each modern request contains (2026-07-28, basic/index, "Per-request protocol fields").
 pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> String {
     fields_with(config, version, &config.capabilities)
 }
 
-/// Returns the same members with the tasks extension declared.
+/// Returns the same members, with the tasks extension among the capabilities.
 pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
     let mut capabilities = config.capabilities.clone();
     capabilities.declare_tasks();
@@ -34,7 +34,7 @@ fn fields_with(config: &Config, version: ProtocolVersion, capabilities: &impl Se
     members
 }
 
-/// Returns what the client says about itself as JSON, which cannot fail to serialise.
+/// Serializes client information or capabilities, which cannot fail.
 pub(super) fn to_json(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

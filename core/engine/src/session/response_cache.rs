@@ -1,7 +1,7 @@
-//! The session's use of the cache: which answers are kept, and for how long (2026-07-28, server/utilities/caching).
+//! The cache of a session: looks up responses, stores them, and invalidates them (2026-07-28, server/utilities/caching).
 //!
-//! A request whose answer is in the cache ends at once, with the message that was kept, and nothing is sent. The cache is on by
-//! default: only the server's `ttlMs` makes an answer fresh, so a server that says nothing is asked each time.
+//! A request with a cached response ends at once, and nothing is sent. The cache is enabled by default. Only responses with a
+//! `ttlMs` are stored, so the cache has no effect with a server that does not send that member.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,19 +19,19 @@ use crate::rpc::write::Push;
 use crate::time::Timestamp;
 use crate::types::Era;
 
-/// The answers of one session's server.
+/// The cached responses of one session.
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// One for the whole session, as each session has a store of its own.
+    /// The default context, as the store belongs to this session alone.
     context: CacheContext,
 }
 
 /// The result of a lookup.
 pub(super) enum Lookup {
-    /// The cached answer, under the id that it came with.
+    /// The cached response, and the id in it.
     Hit { message: Vec<u8>, id: u64 },
-    /// The request is to be sent; its answer may be cached in this entry.
+    /// The request must be sent. The entry is for [`ResponseCache::fill`], if the response is cacheable.
     Miss(Option<Box<PendingEntry>>),
 }
 
@@ -40,12 +40,15 @@ impl ResponseCache {
         ResponseCache { store: Cache::new(limits), context: CacheContext::default() }
     }
 
-    /// Whether nothing is cached.
+    /// Returns whether the cache is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.store.is_empty()
     }
 
-    /// Looks for the answer to a request.
+    /// Looks up the response to a request.
+    ///
+    /// # Errors
+    /// If the parameters do not serialize.
     #[inline]
     pub(super) fn look_up(
         &mut self,
@@ -85,12 +88,12 @@ impl ResponseCache {
         })
     }
 
-    /// Stores the answer to a request that missed, and returns the reply that its caller gets.
+    /// Stores the response to a request that was not in the cache. Returns the reply for the caller.
     #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
         let Outcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
         if is_error(message) {
-            // An invalid cursor makes all pages of the list invalid ("Interaction with Pagination").
+            // After an invalid cursor, all cached pages of the list are invalid ("Interaction with Pagination").
             if entry.key().has_cursor() {
                 self.store.discard(entry.key().method());
             }
@@ -102,7 +105,7 @@ impl ResponseCache {
         reply
     }
 
-    /// Returns the stale answer in place of an error, where the caller prefers it.
+    /// Returns the stale response instead of an error, if the caller prefers that.
     fn stale_or(&mut self, entry: &PendingEntry, reply: Reply) -> Reply {
         if !entry.stale_if_error() || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
             return reply;
@@ -115,7 +118,7 @@ impl ResponseCache {
         }
     }
 
-    /// Makes stale what a notification says has changed, in the cache and on its way to it.
+    /// Invalidates the responses whose content a notification reports as changed, both cached and pending ones.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
             Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),
@@ -145,6 +148,7 @@ fn invalidate_pending(requests: &mut Requests, changed: &dyn Fn(&CacheKey) -> bo
     }
 }
 
+/// Returns whether a response has no result.
 fn is_error(message: &[u8]) -> bool {
     scan::members(message).all(|member| !member.is("result") || member.value == b"null")
 }

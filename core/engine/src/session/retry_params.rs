@@ -1,19 +1,20 @@
-//! What is needed to send a request again.
+//! [`RetryParams`]: the parameters for sending a request again.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::json::Json;
 
-/// The parameters of a request, and the members that its caller put into `_meta`, as text.
+/// The parameters of a request and the `_meta` of its caller, as JSON text.
 pub(super) struct RetryParams {
+    /// The parameters, followed by the caller's `_meta` object, if there is one.
     text: Vec<u8>,
-    /// Where `_meta` begins in the text; it is an object, or nothing.
+    /// The length of the parameters in `text`.
     meta_at: usize,
 }
 
 impl RetryParams {
-    /// Copies `params`, which lack their closing brace, into the memory of `buffer`.
+    /// Copies `params`, which lack their closing brace, and `meta` into `buffer`.
     pub(super) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         buffer.reserve(params.len() + 1 + meta.len());
@@ -24,7 +25,7 @@ impl RetryParams {
         RetryParams { text: buffer, meta_at }
     }
 
-    /// Returns the number of bytes.
+    /// Returns the size in bytes.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }

@@ -1,7 +1,7 @@
-//! What the server asks of the client, from the request to its answer.
+//! Requests of the server to the client, from their arrival to their answer.
 //!
-//! Legacy servers send a request. Modern servers want inputs before they answer a request of ours: those inputs are collected
-//! here, and handed up once all of them are answered.
+//! A legacy server sends a request. A modern server requires inputs before it responds to a request of the client. This part
+//! collects the answers to those inputs, and returns them when none is missing.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use core::mem;
 use super::context::Context;
 use super::error::{InputError, SendError};
 use super::event::{Ask, Event};
-use super::keys::{AskKey, RequestKey};
 use super::prepared::send_error;
+use super::request_keys::{AskKey, RequestKey};
 use crate::json::append::{push_raw, push_string};
 use crate::json::{Json, scan};
 use crate::rpc::write::{ParamsError, Push};
@@ -19,71 +19,73 @@ use crate::rpc::{RpcError, WireId, decode, write};
 use crate::text::excerpt;
 use crate::types::{Era, InputRequest};
 
-/// The requests of the server that have no answer yet.
+/// The requests and inputs of the server that have no answer yet.
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
     /// At most [`Config::max_asks`](super::Config::max_asks).
     pending: Vec<(AskKey, Origin)>,
-    /// For each owner of pending inputs, the answers so far.
+    /// One entry for each owner with inputs in `pending`.
     collected: Vec<CollectedInputs>,
-    next: u64,
+    next_key: u64,
 }
 
-/// Where an answer goes.
+/// How the server requested an answer.
 #[derive(Debug)]
 enum Origin {
-    /// To a request of the server, with this id as JSON text. If that request belongs to a task, the answer names the task too
-    /// (2025-11-25, basic/utilities/tasks, "Related Task Metadata").
+    /// By a request with this id, which is JSON text. If the request belongs to a task, so does the answer (2025-11-25,
+    /// basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
-    /// Among the inputs that the server wants, under this name.
+    /// By an input with this name.
     Input { owner: InputOwner, name: String, method: String },
 }
 
-/// What inputs are collected for.
+/// What needs the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputOwner {
-    /// A caller's request, which is sent again once all of its inputs are answered.
+    /// A caller's request, which is sent again when all of its inputs are answered.
     Request(RequestKey),
-    /// A task of a call. Each input is answered on its own: this is the number of the input.
+    /// A task of a call, and the number of the input. The server gets each answer separately.
     Task(RequestKey, u32),
 }
 
+/// The answers to the inputs of one owner.
 #[derive(Debug)]
 struct CollectedInputs {
     owner: InputOwner,
+    /// The number of inputs without an answer, at least 1.
     missing: usize,
-    /// The members of a JSON object, from its opening brace on.
+    /// A JSON object of the answers by input name, without its closing brace. Empty before the first answer.
     answers: Vec<u8>,
 }
 
-/// What an answer leads to.
+/// The effect of an answer.
 #[derive(Debug)]
 pub(super) enum Answered {
-    /// Nobody waits for it any more.
+    /// No request with this key is pending.
     Unknown,
-    /// It was sent, or more inputs are missing.
+    /// The answer was written, or other inputs are missing.
     Done,
-    /// All inputs of the owner are answered: a JSON object of the answers by name.
+    /// All inputs of the owner are answered. Contains a JSON object of the answers by input name.
     Complete(InputOwner, Vec<u8>),
     /// An input was refused.
     Refused(InputOwner, InputError),
 }
 
-/// Why a request gets no answer.
+/// Why the embedder refuses a request.
 pub(super) enum Refusal<'a> {
-    /// The handler refused it with this error.
+    /// The handler returned this error.
     Error(&'a RpcError),
     /// The handler panicked with this message.
     Panicked(&'a str),
 }
 
 impl ServerRequests {
-    /// Handles a request of the server: answers a ping, refuses what is not offered, and reports everything else.
+    /// Handles a request of the server: answers a ping, refuses methods that are not offered, and reports other requests.
     pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], context: &mut Context<'_>) {
-        // A server that asks and does not read must not make us hoard answers. A modern server may not ask at all, and may
-        // not be answered (basic/transports/stdio, "Sending Messages").
-        let may_answer = !context.connection.is_era(Era::Modern) && context.has_room_for_answer();
-        let Some(id) = id.echo().filter(|_| may_answer) else { return report_refusal(method, context) };
+        // A server that sends requests but does not read must not fill the transmit buffer. A modern server must not send
+        // requests, and clients must not answer them (basic/transports/stdio, "Sending Messages").
+        let can_answer = !context.connection.is_era(Era::Modern) && context.has_room_for_answer();
+        let Some(id) = id.echo().filter(|_| can_answer) else { return report_refusal(method, context) };
         if method == "ping" {
             return write::empty_result(context.out, id);
         }
@@ -115,7 +117,7 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Reports the inputs that the server wants together, of which there is at least one. On failure none is reported.
+    /// Reports the inputs of an owner, at least one. On failure, reports none of them.
     pub(super) fn request_inputs(
         &mut self,
         owner: InputOwner,
@@ -143,15 +145,15 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Whether the server may ask for one more thing.
+    /// Returns whether one more request or input fits into [`Config::max_asks`](super::Config::max_asks).
     pub(super) fn has_room(&self, context: &Context<'_>) -> bool {
         self.pending.len() < context.config.max_asks
     }
 
-    /// Answers a request with an object.
+    /// Answers a request or input with an object.
     ///
     /// # Errors
-    /// If the result does not serialise as an object; the server still waits then.
+    /// If the result does not serialize as an object. Then the request is still pending.
     pub(super) fn answer(
         &mut self,
         key: AskKey,
@@ -180,7 +182,7 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses a request.
+    /// Refuses a request or input.
     pub(super) fn refuse(&mut self, key: AskKey, refusal: &Refusal<'_>, context: &mut Context<'_>) -> Answered {
         match self.take(key) {
             Some(Origin::Request { id, .. }) => {
@@ -188,7 +190,7 @@ impl ServerRequests {
                     Refusal::Error(error) => {
                         write::error(context.out, &id, error.code, &error.message, error.data.as_ref());
                     }
-                    // The message of a panic is not for the server.
+                    // The message of a panic may contain secrets.
                     Refusal::Panicked(_) => {
                         write::error(context.out, &id, RpcError::INTERNAL_ERROR, "Internal error", None);
                     }
@@ -212,8 +214,8 @@ impl ServerRequests {
         }
     }
 
-    /// Handles `notifications/cancelled`: the server gives up a request of its own and expects no answer to it
-    /// (2025-11-25, basic/utilities/cancellation).
+    /// Handles `notifications/cancelled`: the server expects no answer to its request any more (2025-11-25,
+    /// basic/utilities/cancellation).
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
@@ -232,7 +234,7 @@ impl ServerRequests {
         }
     }
 
-    /// Withdraws the inputs of an owner that has ended.
+    /// Withdraws the pending inputs of an owner.
     pub(super) fn withdraw(&mut self, owner: InputOwner, context: &mut Context<'_>) {
         let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
         let (withdrawn, others) =
@@ -242,7 +244,7 @@ impl ServerRequests {
         report_withdrawn(withdrawn, context);
     }
 
-    /// Withdraws everything: the server's session has ended, and nobody waits for answers.
+    /// Withdraws all requests and inputs, because the connection or the server's session has ended.
     pub(super) fn withdraw_all(&mut self, context: &mut Context<'_>) {
         let pending = mem::take(&mut self.pending);
         report_withdrawn(pending, context);
@@ -250,8 +252,8 @@ impl ServerRequests {
     }
 
     fn add(&mut self, origin: Origin) -> AskKey {
-        let key = AskKey(self.next);
-        self.next += 1;
+        let key = AskKey(self.next_key);
+        self.next_key += 1;
         self.pending.push((key, origin));
         key
     }
@@ -261,7 +263,7 @@ impl ServerRequests {
         Some(self.pending.remove(at).1)
     }
 
-    /// Adds the answer to one input. Returns the object of all answers once none is missing.
+    /// Adds the answer to an input. Returns the object of all answers if none is missing.
     fn collect(&mut self, owner: InputOwner, name: &str, answer: &[u8]) -> Option<Vec<u8>> {
         let at = self.collected.iter().position(|collected| collected.owner == owner)?;
         let collected = &mut self.collected[at];
@@ -278,13 +280,14 @@ impl ServerRequests {
         Some(answers)
     }
 
-    /// Pauses the idle timeouts while a legacy server waits for an answer of ours: its silence is not its fault.
+    /// Pauses the idle timeouts while a request of the server is pending: the server may wait for its answer.
     fn update_pause(&self, context: &mut Context<'_>) {
         let is_waiting = self.pending.iter().any(|(_, origin)| matches!(origin, Origin::Request { .. }));
         context.requests.pause(is_waiting, context.now);
     }
 }
 
+/// Returns whether the client answers requests of this method.
 fn offers(method: &str, context: &Context<'_>) -> bool {
     context.connection.is_ready() && context.config.answers().iter().any(|offered| offered == method)
 }
@@ -294,7 +297,7 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
 }
 
-/// Reports that requests are withdrawn. A request that was not polled yet is removed from the events instead.
+/// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
 fn report_withdrawn(withdrawn: Vec<(AskKey, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
         let unpolled = context.events.iter().position(|event| matches!(event, Event::Ask(ask) if ask.key == key));
@@ -305,9 +308,10 @@ fn report_withdrawn(withdrawn: Vec<(AskKey, Origin)>, context: &mut Context<'_>)
     }
 }
 
+/// Name of the member of `_meta` that names the task of a request.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// Appends an answer that belongs to a task, unless the answer has metadata of its own.
+/// Appends an answer and the task that it belongs to. An answer with a `_meta` is appended unchanged.
 fn push_with_task(out: &mut Vec<u8>, answer: Push<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
     answer.push(out)?;

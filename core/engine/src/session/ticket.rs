@@ -1,4 +1,4 @@
-//! A ticket is what the caller holds of a request; a reply is what comes of it.
+//! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the end of the request.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -9,11 +9,11 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 
 use super::error::CallError;
-use super::keys::RequestKey;
+use super::request_keys::RequestKey;
 use crate::method::Method;
 use crate::rpc::decode::{self, Answer};
 
-/// The caller's half of a request. It fixes the type that the answer is decoded into.
+/// A handle of a request, which knows the type of its result.
 #[must_use = "the reply can only be decoded with its ticket"]
 pub struct Ticket<M> {
     key: RequestKey,
@@ -25,24 +25,24 @@ impl<M> Ticket<M> {
         Ticket { key, method: PhantomData }
     }
 
-    /// The request's name within the session.
+    /// Returns the key of the request.
     pub fn key(&self) -> RequestKey {
         self.key
     }
 }
 
 impl<M: Method> Ticket<M> {
-    /// Reads the reply, in one pass, where the caller is.
+    /// Decodes the result of the request from its reply.
     ///
     /// # Errors
-    /// Whatever ended the request without an answer, the server's error, or what is wrong with its answer. A reply to
-    /// another ticket is an error too.
+    /// If the request failed, if the server responded with an error, or if the result cannot be decoded. Also if the reply
+    /// belongs to another ticket.
     pub fn decode(self, mut reply: Reply) -> Result<M::Result, CallError> {
         self.decode_mut(&mut reply)
     }
 
-    /// As [`Ticket::decode`], and leaves the reply to be given to [`Engine::recycle`](crate::stdio::Engine::recycle). An
-    /// error that it holds is taken out of it.
+    /// Decodes the result as [`Ticket::decode`] does, and leaves the reply for
+    /// [`Engine::recycle`](crate::stdio::Engine::recycle). Moves the error out of a failed reply.
     ///
     /// # Errors
     /// As [`Ticket::decode`].
@@ -75,30 +75,30 @@ impl<M> fmt::Debug for Ticket<M> {
     }
 }
 
-/// The end of a request, for its ticket to read.
+/// The end of a request: a response of the server, or an error. Its ticket decodes the reply.
 #[derive(Clone, PartialEq)]
 pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) outcome: Outcome,
-    /// It came over HTTP, in the modern era: more is asked of tools there.
+    /// Whether the response came over HTTP in the modern era, where tools must follow additional rules for header parameters.
     pub(crate) mirrored: bool,
-    /// It came from the cache.
+    /// Whether the response came from the cache.
     pub(crate) cached: bool,
 }
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum Outcome {
-    /// A message of the server's that answers the request, not read yet.
+    /// The complete response, not decoded yet, and the id in it.
     Answered { message: Vec<u8>, id: u64 },
-    /// It ended without one.
+    /// The request ended without a response.
     Failed(Failure),
 }
 
-/// Why a request ended without an answer. Gone once the ticket has taken it.
+/// Why a request ended without a response. `None` after the ticket has taken the error.
 ///
-/// Whatever may hold a reply may hold one. Dropped by one function, it makes their own drops, of which a program has many
-/// copies, small.
+/// A program has many copies of the drop glue of types that contain a reply. One shared function drops the error, which keeps
+/// those copies small.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure(ManuallyDrop<Option<Box<CallError>>>);
 
@@ -119,7 +119,7 @@ impl Drop for Failure {
     }
 }
 
-/// Functions of this kind are known not to unwind: around their calls there is nothing to be cleaned up.
+/// Drops the error. The compiler knows that an `extern "C"` function does not unwind, so callers need no cleanup code.
 #[inline(never)]
 extern "C" fn free(failure: &mut Failure) {
     drop(failure.0.take());
@@ -132,12 +132,12 @@ impl Reply {
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
-    /// A reply with the server's message, which answers the request of this id.
+    /// Creates a reply with the response to the request with this wire id.
     pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
         Reply { key, method, outcome: Outcome::Answered { message, id }, mirrored: false, cached: false }
     }
 
-    /// Takes out why there is no answer for the ticket.
+    /// Takes the error of the request with this key.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
@@ -147,22 +147,22 @@ impl Reply {
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
     }
 
-    /// Which request it ends.
+    /// Returns the key of the request.
     pub fn key(&self) -> RequestKey {
         self.key
     }
 
-    /// Whether the answer came from the cache.
+    /// Returns whether the response came from the cache.
     pub fn is_cached(&self) -> bool {
         self.cached
     }
 
-    /// The method of the request.
+    /// Returns the method of the request.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// The server's message as it came, if there is one.
+    /// Returns the complete response of the server, or `None` if the request failed.
     pub fn message(&self) -> Option<&[u8]> {
         match &self.outcome {
             Outcome::Answered { message, .. } => Some(message),
@@ -177,7 +177,7 @@ impl Reply {
         }
     }
 
-    /// Why there is none.
+    /// Returns the error of a failed request.
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             Outcome::Answered { .. } => None,
@@ -187,7 +187,7 @@ impl Reply {
 }
 
 impl fmt::Debug for Reply {
-    /// Bounded: what matters of it, and the beginning of the message.
+    /// Shows the key, the method, and the beginning of the response.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);

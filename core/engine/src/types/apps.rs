@@ -1,5 +1,7 @@
-//! MCP Apps (the extension `io.modelcontextprotocol/ui`): what it adds to the `_meta` of tools and resources. Also the settings of
-//! extensions among the capabilities (2026-07-28, basic/versioning, "Extension Negotiation").
+//! The MCP Apps extension (`io.modelcontextprotocol/ui`): the members that it adds to the `_meta` of tools and
+//! resources.
+//!
+//! This module also looks up the settings of any extension. Specification: basic/versioning, "Extension Negotiation".
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,59 +11,62 @@ use super::{Resource, ResourceContents, ServerCapabilities, Tool};
 use crate::json::Json;
 use crate::json::from_json::{self, FromJson};
 
-/// The name of the MCP Apps extension among the capabilities.
+/// Identifier of the MCP Apps extension in the `extensions` of the client's and the server's capabilities.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
-/// The media type of a page of the MCP Apps extension.
+/// MIME type of the HTML pages that the MCP Apps extension displays.
 pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 object! {
-    /// The page that shows what a tool does (`_meta.ui` of a tool).
+    /// The user interface of a tool (`_meta.ui` of the tool; MCP Apps extension).
     pub struct ToolUi("an object") {
-        /// The URI of the page, which starts with `ui://` and can be read as a resource.
+        /// URI of the page to display, with the scheme `ui:`. Read it with `resources/read`.
         optional resource_uri: String = "resourceUri",
-        /// Who may call the tool: `model`, `app` or both. An empty list means both.
+        /// The callers that may use the tool: `model`, `app` or both. An empty list means both.
         or_default visibility: Vec<String> = "visibility",
     }
 }
 
 impl ToolUi {
-    /// Returns whether the tool may be offered to language models.
+    /// Returns whether the host may offer the tool to language models.
     pub fn is_for_model(&self) -> bool {
         self.visibility.is_empty() || self.visibility.iter().any(|who| who == "model")
     }
 }
 
 object! {
-    /// How a page asks to be shown (`_meta.ui` of a resource). A host may refuse any of it.
+    /// Display settings that a page requests (`_meta.ui` of a resource; MCP Apps extension).
+    ///
+    /// A host may ignore any of them.
     pub struct ResourceUi("an object") {
-        /// The origins that the page uses, for its content security policy.
+        /// Origins that the page loads from, to build its content security policy.
         optional csp: UiCsp = "csp",
-        /// Permissions of the browser, such as `camera`; each is an object.
+        /// Browser permissions that the page requests. Each member names a permission, such as `camera`, and has an
+        /// object as its value.
         optional permissions: Json = "permissions",
-        /// The origin that the page asks to be served from.
+        /// Origin from which the page wants to be served.
         optional domain: String = "domain",
-        /// Whether the host should draw a border.
+        /// Whether the page prefers to be displayed with a border.
         optional prefers_border: bool = "prefersBorder",
     }
 }
 
 object! {
-    /// The origins that a page uses.
+    /// Origins that a page loads from, by purpose. The host builds the page's content security policy from them.
     pub struct UiCsp("an object") {
-        /// Origins of requests.
+        /// Origins for network requests: `fetch`, `XMLHttpRequest` and WebSocket (`connect-src`).
         or_default connect_domains: Vec<String> = "connectDomains",
-        /// Origins of scripts, images, styles and fonts.
+        /// Origins for scripts, images, styles and fonts.
         or_default resource_domains: Vec<String> = "resourceDomains",
-        /// Origins of frames.
+        /// Origins for nested frames (`frame-src`).
         or_default frame_domains: Vec<String> = "frameDomains",
-        /// Origins of the base URI.
+        /// Origins allowed as the base URI of the document (`base-uri`).
         or_default base_uri_domains: Vec<String> = "baseUriDomains",
     }
 }
 
 impl Tool {
-    /// Returns the page that shows what the tool does, if the tool has one.
+    /// Returns the user interface of the tool, or `None` if the tool has none.
     ///
     /// ```
     /// use mcpwire_core::{Json, Tool};
@@ -73,7 +78,7 @@ impl Tool {
     /// ```
     pub fn ui(&self) -> Option<ToolUi> {
         let meta = self.meta.as_ref()?;
-        // Earlier drafts of the extension had the URI alone.
+        // Earlier drafts of the extension used one member, `ui/resourceUri`, which holds only the URI.
         let uri_alone = || {
             let resource_uri = meta.member("ui/resourceUri")?;
             Some(ToolUi { resource_uri: Some(resource_uri), ..ToolUi::default() })
@@ -83,14 +88,16 @@ impl Tool {
 }
 
 impl Resource {
-    /// Returns how the resource, a page, asks to be shown.
+    /// Returns the display settings that the resource requests, or `None` if it requests none.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
 }
 
 impl ResourceContents {
-    /// Returns how the contents, a page, ask to be shown. They override what the list of resources says.
+    /// Returns the display settings that these contents request, or `None` if they request none.
+    ///
+    /// They take precedence over [`Resource::ui`].
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
@@ -101,8 +108,9 @@ fn ui<T: FromJson>(meta: Option<&Json>) -> Option<T> {
 }
 
 impl ServerCapabilities {
-    /// Returns the settings of an extension that the server declares, or `None` if it does not declare the extension. The
-    /// settings are an object, often an empty one.
+    /// Returns the settings of an extension, or `None` if the server does not declare the extension.
+    ///
+    /// The settings are a JSON object, often an empty one.
     ///
     /// ```
     /// use mcpwire_core::{Json, ServerCapabilities};
@@ -119,7 +127,7 @@ impl ServerCapabilities {
     }
 }
 
-/// Returns the settings of the extension `name`, if they are an object.
+/// Returns the settings of the extension `name` if they are an object.
 pub(super) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
     declared?.member::<Json>(name).filter(Json::is_object)
 }

@@ -1,4 +1,4 @@
-//! The result of a tool, in whatever shape a server sends it.
+//! The result of `tools/call`, including results that do not have the shape of the specification.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,23 +11,28 @@ use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 use crate::json::{Json, scan};
 
-/// The result of a tool (`CallToolResult`).
+/// The result of `tools/call` (`CallToolResult`).
 ///
-/// A tool that failed (`is_error`) has a result like any other. Only a result that cannot be read is an error of the call.
+/// A failed tool also has a result: `is_error` is set and the content describes the error. A call returns `Err` only if
+/// the request fails or its result cannot be parsed.
+///
+/// Specification: server/tools, "Tool Result".
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The content. Empty if the server sent an empty list, and if it sent none; [`Self::text`] tells the two apart.
+    /// The unstructured result, as content blocks. Empty if the server sent an empty list or no list; [`Self::text`]
+    /// returns different texts in these two cases.
     pub content: Vec<ContentBlock>,
-    /// The result as a value, for a tool with an output schema.
+    /// The structured result, a JSON value that conforms to the tool's output schema.
     pub structured_content: Option<Json>,
-    /// Whether the tool failed. The content says why.
+    /// Whether the tool failed. The content then describes the error.
     pub is_error: bool,
-    /// Metadata.
+    /// Additional metadata of the result (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not know.
+    /// Members that this version of the library does not define.
     pub extra: Extra,
-    /// The whole result without `_meta`, if it has no array of content. A value that is not an object is a result too.
+    /// The complete result without `_meta`, if `content` is absent or not an array. Some servers return such results,
+    /// and even values that are not objects.
     pub without_content: Option<Json>,
 }
 
@@ -39,7 +44,7 @@ impl FromJson for CallToolResult {
         if reader.next_byte() != Some(b'{') {
             return Ok(match reader.raw()? {
                 "null" => Err(Mismatch::Type("null")),
-                // Not what the specification says, but all that the tool returned.
+                // Violates the specification, but the value is all that the tool returned.
                 text => Ok(CallToolResult { without_content: Some(Json::trusted(text)), ..result }),
             });
         }
@@ -65,7 +70,7 @@ impl FromJson for CallToolResult {
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// Returns the members of a result as one object, without its metadata.
+/// Returns all members of a result except its metadata, as one JSON object.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {
@@ -112,11 +117,11 @@ impl Serialize for CallToolResult {
     }
 }
 
-/// The member `content`.
+/// The value of the member `content` while a result is read.
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// A value that is not an array. It is kept, because the result as a whole is all there is.
+    /// A value that is not an array. It becomes part of [`CallToolResult::without_content`].
     Other(Json),
 }
 
@@ -129,7 +134,7 @@ impl Content {
             }
             return Ok(());
         }
-        // Most results have one block.
+        // Most results have exactly one block.
         let mut blocks = Vec::with_capacity(1);
         reader.elements(&mut |reader| {
             if let Ok(block) = ContentBlock::from_json(reader)? {

@@ -1,4 +1,4 @@
-//! Building the capabilities of a client, part by part.
+//! Methods that build and query [`ClientCapabilities`].
 
 use alloc::string::String;
 
@@ -6,42 +6,46 @@ use super::elicitation::FORM;
 use super::{ClientCapabilities, Extra};
 use crate::json::{Json, scan};
 
-/// The method by which a server asks the user.
+/// Method of a server's request for input from the user.
 pub(crate) const ELICIT: &str = "elicitation/create";
 
-/// The method by which a server asks a language model.
+/// Method of a server's request to the client's language model.
 pub(crate) const SAMPLE: &str = "sampling/createMessage";
 
-/// The method by which a server asks for the root folders.
+/// Method of a server's request for the client's roots.
 pub(crate) const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
-    /// Declares that the user can be asked by forms, by URLs to visit, or both (2026-07-28, client/elicitation,
-    /// "Capabilities").
+    /// Declares support for elicitation in form mode, in URL mode, or both.
     ///
-    /// Adds to what was declared before.
+    /// Modes that were declared before stay declared. Specification: client/elicitation, "Capabilities".
     #[must_use]
     pub fn with_elicitation(mut self, form: bool, url: bool) -> Self {
-        // An empty object means forms, but not every server knows that: `form` is always written.
+        // An empty object means form mode, but some servers do not know that. So `form` is always written.
         let had_form = self.elicitation.as_ref().is_some_and(|declared| allows_mode(declared, FORM));
         self.elicitation = Some(declare(self.elicitation.as_ref(), [("form", form || had_form), ("url", url)]));
         self
     }
 
-    /// Declares that a language model can be asked (2026-07-28, client/sampling, "Capabilities").
+    /// Declares support for sampling: servers may send requests to the client's language model.
     ///
-    /// With `tools`, requests may offer tools to the model. With `context`, requests may ask to include context of MCP
-    /// servers. Adds to what was declared before. The protocol deprecates sampling from 2026-07-28 on.
+    /// `tools` allows requests that offer tools to the model. `context` allows requests to include the context of MCP
+    /// servers (`includeContext`). Options that were declared before stay declared. The specification deprecates
+    /// sampling from revision 2026-07-28 on.
+    ///
+    /// Specification: client/sampling, "Capabilities".
     #[must_use]
     pub fn with_sampling(mut self, tools: bool, context: bool) -> Self {
         self.sampling = Some(declare(self.sampling.as_ref(), [("tools", tools), ("context", context)]));
         self
     }
 
-    /// Declares that the client has root folders (2025-11-25, client/roots, "Capabilities").
+    /// Declares support for roots: servers may request the client's root directories.
     ///
-    /// With `list_changed`, legacy servers are notified when the roots change. The protocol deprecates roots from 2026-07-28
-    /// on.
+    /// `list_changed` declares that the client notifies servers of the legacy era when its roots change. The
+    /// specification deprecates roots from revision 2026-07-28 on.
+    ///
+    /// Specification of revision 2025-11-25: client/roots, "Capabilities".
     #[must_use]
     pub fn with_roots(mut self, list_changed: bool) -> Self {
         if list_changed {
@@ -54,17 +58,19 @@ impl ClientCapabilities {
         self
     }
 
-    /// Returns whether the client declares that it notifies servers when its roots change.
+    /// Returns whether the client declares that it notifies servers when its roots change (`roots.listChanged`).
     pub fn tells_roots_changes(&self) -> bool {
         self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
     }
 
-    /// Returns the settings of an extension that the client declares, or `None` if it does not declare the extension.
+    /// Returns the settings of an extension, or `None` if the client does not declare the extension.
     pub fn extension(&self, name: &str) -> Option<Json> {
         super::apps::extension(self.extensions.as_ref(), name)
     }
 
-    /// Declares an extension with its settings, an object. Replaces earlier settings of the same extension.
+    /// Declares an extension with its settings, which must be a JSON object.
+    ///
+    /// Replaces earlier settings of the same extension.
     pub fn declare_extension(&mut self, name: &str, settings: Json) {
         let mut extensions = members_without(self.extensions.as_ref(), name);
         extensions.push(name, settings);
@@ -72,14 +78,15 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns whether a client with this `elicitation` capability can be asked in `mode`. An empty object means forms, as before
-/// 2025-11-25.
+/// Returns whether a client with the `elicitation` capability `declared` supports a mode.
+///
+/// An empty object means form mode: revisions before 2025-11-25 have no other.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
     has(mode) || mode == FORM && !has("url")
 }
 
-/// Adds to an object an empty member for each name that is wanted and absent.
+/// Returns the object `before` with an empty object for each wanted name that it lacks.
 fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
     let mut object = members_without(before, "");
     for (name, wanted) in names {
@@ -90,7 +97,7 @@ fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> J
     object.to_json()
 }
 
-/// Returns the members of an object, except the one called `left_out`.
+/// Returns the members of an object except `left_out`.
 fn members_without(object: Option<&Json>, left_out: &str) -> Extra {
     let mut members = Extra::default();
     for member in object.iter().flat_map(|object| scan::members(object.get().as_bytes())) {

@@ -1,4 +1,4 @@
-//! Completion of arguments (2026-07-28, server/utilities/completion).
+//! Completion: suggestions for arguments of prompts and resource templates. Specification: server/utilities/completion.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -26,26 +26,27 @@ use crate::json::Json;
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CompleteParams<'a> {
-    /// The prompt or resource template whose argument is completed.
+    /// The prompt or resource template that the argument belongs to.
     #[serde(rename = "ref")]
     pub reference: CompletionReference<'a>,
-    /// The argument and the beginning of its value.
+    /// The argument to complete, with the text that the user has typed so far.
     argument: CompletionArgument<'a>,
-    /// The names and values of the other arguments, each name once; not sent if empty. Revisions before 2025-06-18 do not have
-    /// this member: see [`CompleteParams::for_version`].
+    /// Names and values of other arguments that the user has already chosen, each name once. Not sent if empty.
+    ///
+    /// Revisions before 2025-06-18 do not have this member: see [`CompleteParams::for_version`].
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_context")]
     pub context: &'a [(&'a str, &'a str)],
 }
 
 impl<'a> CompleteParams<'a> {
-    /// Parameters that complete `value`, the beginning of the argument `name`.
+    /// Creates parameters that request suggestions for `value`, the text typed so far for the argument `name`.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
         CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
 
-    /// Adapts the parameters to a server that speaks `version`: removes the context if the revision does not have it.
+    /// Removes `context` if the protocol version of the server does not define this member.
     ///
-    /// The context only improves the suggestions, so the request keeps its meaning without it.
+    /// The context only improves the suggestions, so the request stays meaningful without it.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
             self.context = &[];
@@ -54,18 +55,20 @@ impl<'a> CompleteParams<'a> {
     }
 }
 
-/// The prompt or resource template whose argument is completed (2026-07-28, server/utilities/completion, "Reference Types").
+/// The prompt or resource template that an argument belongs to.
+///
+/// Specification: server/utilities/completion, "Reference Types".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// A prompt.
+    /// An argument of a prompt.
     #[serde(rename = "ref/prompt")]
     Prompt {
-        /// The name of the prompt.
+        /// Name of the prompt.
         name: &'a str,
     },
-    /// A resource template.
+    /// A variable of a resource template.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
         /// The URI template, or a URI.
@@ -79,7 +82,7 @@ struct CompletionArgument<'a> {
     value: &'a str,
 }
 
-/// Writes the arguments that are complete already (from 2025-06-18).
+/// Writes the arguments that the user has already chosen (from revision 2025-06-18).
 fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
     struct Arguments<'a>(&'a [(&'a str, &'a str)]);
     impl Serialize for Arguments<'_> {
@@ -91,21 +94,23 @@ fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Resul
 }
 
 result! {
-    /// Suggestions for the value of an argument (`CompleteResult`).
+    /// Result of `completion/complete` (`CompleteResult`).
+    ///
+    /// Specification: server/utilities/completion, "Completion Results".
     pub struct CompleteResult {
-        /// The suggestions; empty if the server sent none.
+        /// The suggested values. Empty if the server sent none.
         always completion: Completion = "completion",
     }
 }
 
 object! {
-    /// Suggestions for the value of an argument.
+    /// Suggested values of an argument.
     pub struct Completion("an object") {
-        /// The values, best first. The specification allows 100 of them at most.
+        /// Suggested values, most relevant first. The specification allows at most 100.
         always values: Vec<String> = "values",
-        /// The total number of values, if the server knows it.
+        /// Total number of matching values, if the server knows it. It may exceed the number sent.
         optional total: u64 = "total",
-        /// Whether there are more values than these.
+        /// Whether more values match than the server sent.
         or_default has_more: bool = "hasMore",
     }
 }

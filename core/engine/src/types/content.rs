@@ -1,4 +1,4 @@
-//! Content blocks, of which the results of tools and prompts are made (2026-07-28, server/tools, "Tool Result").
+//! Content blocks: the parts of tool results and prompt messages. Specification: server/tools, "Tool Result".
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -14,29 +14,31 @@ use crate::json::read::{self, Reader};
 use crate::json::scan::key_text;
 use crate::json::{Json, Number};
 
-/// One block of content.
+/// A content block of a tool result or prompt message (`ContentBlock`).
 ///
-/// A block of a type that this version does not know, or without a member that its type requires, is
-/// [`ContentBlock::Unknown`]. It is kept as it is and does no harm to its neighbours.
+/// A block of an undefined type, or without a member that its type requires, becomes [`ContentBlock::Unknown`]. An
+/// invalid block does not affect the others.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
-    /// Text.
+    /// A text.
     Text(TextContent),
     /// An image.
     Image(ImageContent),
-    /// Audio.
+    /// An audio recording.
     Audio(AudioContent),
-    /// A link to a resource.
+    /// A link to a resource of the server.
     ResourceLink(Box<ResourceLink>),
-    /// A resource with its contents.
+    /// A resource, embedded with its contents.
     Resource(Box<EmbeddedResource>),
-    /// Anything else.
+    /// A block of any other type, or an invalid block.
     Unknown(UnknownContent),
 }
 
 impl ContentBlock {
-    /// Returns the type of the block as the protocol writes it. It is empty for an unknown block without a type.
+    /// Returns the `type` of the block, as in JSON: for example `resource_link`.
+    ///
+    /// Empty for an unknown block without a type.
     pub fn kind(&self) -> &str {
         match self {
             ContentBlock::Text(_) => "text",
@@ -48,7 +50,7 @@ impl ContentBlock {
         }
     }
 
-    /// Returns the text of a text block, and `None` for any other block.
+    /// Returns the text of a text block, or `None` for any other block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             ContentBlock::Text(content) => Some(&content.text),
@@ -58,27 +60,27 @@ impl ContentBlock {
 }
 
 impl Default for ContentBlock {
-    /// A block of empty text.
+    /// Returns a text block with an empty text.
     fn default() -> ContentBlock {
         ContentBlock::Text(TextContent::default())
     }
 }
 
 impl From<&str> for ContentBlock {
-    /// A block of text.
+    /// Creates a text block.
     fn from(text: &str) -> ContentBlock {
         ContentBlock::Text(TextContent::new(text))
     }
 }
 
 impl From<String> for ContentBlock {
-    /// A block of text.
+    /// Creates a text block.
     fn from(text: String) -> ContentBlock {
         ContentBlock::Text(TextContent::new(text))
     }
 }
 
-/// Declares the types of blocks: members of their own, then those that all blocks have.
+/// Declares the block types. Each struct has the given members, then the members common to all blocks.
 macro_rules! blocks {
     ($(
         $(#[$meta:meta])*
@@ -91,11 +93,11 @@ macro_rules! blocks {
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $ty, )*
-            /// For whom the block is, and how important it is.
+            /// Hints about the block's audience and importance.
             pub annotations: Option<Box<Annotations>>,
-            /// Metadata.
+            /// Additional metadata of the block (`_meta`).
             pub meta: Option<Json>,
-            /// Members that this version of the library does not know.
+            /// Members that this version of the library does not define.
             pub extra: Extra,
         }
 
@@ -122,7 +124,7 @@ macro_rules! blocks {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("type", $kind)?;
-                // A member of another type was kept among the unknown ones.
+                // A value of the wrong type was kept in `extra`, which is written below.
                 $( if !self.$field.is_absent() && self.extra.get($key).is_none() {
                     map.serialize_entry($key, &self.$field)?;
                 } )*
@@ -141,7 +143,7 @@ macro_rules! blocks {
     )* };
 }
 
-/// A block that is behind a pointer in [`ContentBlock`], or is not.
+/// Unwraps blocks that [`ContentBlock`] stores in a `Box`, and returns the others unchanged.
 trait Unboxed<T> {
     fn unboxed(self) -> T;
 }
@@ -156,7 +158,7 @@ impl<T> Unboxed<T> for Box<T> {
     }
 }
 
-/// Whether a member is left out when its block is written.
+/// Decides whether a member is omitted when its block is written.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -176,7 +178,7 @@ impl<T> Absent for Vec<T> {
 }
 
 blocks! {
-    /// Text, from or for a language model.
+    /// Text from or for a language model (`TextContent`).
     pub struct TextContent(Text = "text") {
         /// The text.
         text: String = "text",
@@ -184,59 +186,61 @@ blocks! {
 
     /// An image.
     pub struct ImageContent(Image = "image") {
-        /// The image in base64.
+        /// The image data, encoded in base64.
         data: String = "data",
-        /// The media type, such as `image/png`.
+        /// MIME type of the image, such as `image/png`. Empty if the server sent none.
         mime_type: String = "mimeType",
     }
 
-    /// Audio.
+    /// An audio recording.
     pub struct AudioContent(Audio = "audio") {
-        /// The audio in base64.
+        /// The audio data, encoded in base64.
         data: String = "data",
-        /// The media type, such as `audio/wav`.
+        /// MIME type of the audio data, such as `audio/wav`. Empty if the server sent none.
         mime_type: String = "mimeType",
     }
 
-    /// A link to a resource that can be read from the same server.
+    /// A link to a resource, which the client can read from the same server (`ResourceLink`).
+    ///
+    /// The linked resource need not appear in the result of `resources/list`.
     pub struct ResourceLink(ResourceLink = "resource_link") {
-        /// The URI.
+        /// URI of the resource.
         uri: String = "uri",
-        /// The name for programs. A link without one has its URI here.
+        /// Identifier of the resource for programs. If the server sent no name, this field holds the URI.
         name: String = "name",
-        /// The name to show to people.
+        /// Display name of the resource.
         title: Option<String> = "title",
-        /// What the resource is.
+        /// Description of the resource, which helps language models to understand it.
         description: Option<String> = "description",
-        /// The media type.
+        /// MIME type of the resource, if the server knows it.
         mime_type: Option<String> = "mimeType",
-        /// The size in bytes.
+        /// Size of the resource in bytes, before encoding, if the server knows it.
         size: Option<u64> = "size",
-        /// Icons of the resource.
+        /// Icons to display for the resource.
         icons: Vec<Icon> = "icons",
     }
 
-    /// A resource whose contents come with the result.
+    /// A resource that is part of the result, together with its contents (`EmbeddedResource`).
     pub struct EmbeddedResource(Resource = "resource") {
-        /// The contents.
+        /// The contents of the resource.
         resource: ResourceContents = "resource",
     }
 }
 
 impl TextContent {
-    /// A block of text.
+    /// Creates a text block.
     pub fn new(text: impl Into<String>) -> Self {
         TextContent { text: text.into(), ..TextContent::default() }
     }
 }
 
-/// A block that is of none of the types that this version knows.
+/// A block of an undefined type, or a block that lacks a required member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {
-    /// The type of the block; empty if it has none.
+    /// The `type` of the block. Empty if the block has none.
     pub kind: String,
-    /// The block as JSON.
+    /// The complete block as JSON.
     pub raw: Json,
 }
 
@@ -254,25 +258,29 @@ impl Serialize for ContentBlock {
 }
 
 object! {
-    /// For whom a block or resource is, and how important it is (2026-07-28, server/resources, "Annotations").
+    /// Hints for clients: the audience and importance of a block or resource (`Annotations`).
+    ///
+    /// Specification: server/resources, "Annotations".
     pub struct Annotations("an object") {
-        /// `user`, `assistant` or both.
+        /// The intended audience: `user`, `assistant` or both.
         or_default audience: Vec<String> = "audience",
-        /// The importance, from 0 (least) to 1 (required).
+        /// Importance from 0 (optional) to 1 (required).
         optional priority: Number = "priority",
-        /// When it was last modified, as an ISO 8601 time.
+        /// Time of the last modification, in ISO 8601 format: `2025-01-12T15:00:58Z`.
         optional last_modified: String = "lastModified",
     }
 }
 
-/// The members that blocks of any type have. The type decides which of them a block must have, and it may come last.
+/// Members read so far of a block whose type is not yet known.
+///
+/// The type decides which members are required, and `type` may be the last member.
 #[derive(Default)]
 struct Members {
     kind: Option<Kind>,
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
-    /// The members that only resources have.
+    /// Members that only `resource_link` and `resource` blocks have. They are boxed, because most blocks have none.
     of_resource: Option<Box<ResourceMembers>>,
     annotations: Option<Box<Annotations>>,
     meta: Option<Json>,
@@ -290,7 +298,7 @@ struct ResourceMembers {
     resource: Option<ResourceContents>,
 }
 
-/// The type of a block. The known types take no memory.
+/// The `type` of a block. Known types are borrowed, so they allocate no memory.
 struct Kind(Cow<'static, str>);
 
 impl FromJson for Kind {
@@ -357,7 +365,7 @@ impl Members {
         }
     }
 
-    /// Returns the block, or its type if the members do not make a block of a known type.
+    /// Returns the block. Fails with its type if no known type has these members.
     fn into_block(self) -> Result<ContentBlock, Option<Kind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);

@@ -1,6 +1,6 @@
-//! Elicitation: a server asks the user for input (2026-07-28, client/elicitation).
+//! Elicitation: a server requests input from the user. Specification: client/elicitation.
 //!
-//! There are two modes: a form, whose fields a [`FormSchema`] describes, and a URL for the user to visit.
+//! Elicitation has two modes: a form with the fields of a [`FormSchema`], and a URL that the user visits.
 
 use alloc::string::String;
 
@@ -15,72 +15,79 @@ use crate::json::read::{self, Reader};
 use crate::json::{Json, JsonError};
 use crate::url::Url;
 
-/// Parameters of `elicitation/create`, by mode. A request without a mode is a form, as up to 2025-06-18.
+/// Parameters of `elicitation/create` (`ElicitRequestParams`).
+///
+/// Parameters without a `mode` mean a form, as in revisions up to 2025-06-18.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
-    /// A form to fill in.
+    /// The user fills in a form.
     Form(ElicitForm),
-    /// A URL to visit (from 2025-11-25).
+    /// The user visits a URL (from revision 2025-11-25).
     Url(ElicitUrl),
-    /// A mode that this version of the library does not know.
+    /// A mode that this version of the library does not define.
     Other(ElicitOther),
 }
 
 object! {
-    /// A form for the user to fill in (2026-07-28, client/elicitation, "Form Mode Elicitation Requests").
+    /// A form that the server asks the user to fill in.
+    ///
+    /// Specification: client/elicitation, "Form Mode Elicitation Requests".
     pub struct ElicitForm("an object") {
-        /// The mode: `form`, or absent, which means the same.
+        /// The mode: `form`. An absent mode also means a form.
         optional mode: String = "mode",
-        /// What the server asks for and why, in words for the user.
+        /// Message for the user: what information the server requests, and why.
         required message: String = "message",
-        /// The fields.
+        /// The fields of the form.
         required requested_schema: FormSchema = "requestedSchema",
-        /// Metadata.
+        /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// A URL for the user to visit (2026-07-28, client/elicitation, "URL Mode Elicitation Requests").
+    /// A URL that the server asks the user to visit.
     ///
-    /// What happens at the URL does not pass through this client. Show the whole URL, with its host made plain. Do not open it
-    /// without the user's consent, and never fetch it ("Safe URL Handling").
+    /// The user's data goes directly to the website, not through the client. Show the complete URL and highlight its
+    /// host. Never fetch the URL, and open it only with the user's consent ("Safe URL Handling").
+    ///
+    /// Specification: client/elicitation, "URL Mode Elicitation Requests".
     pub struct ElicitUrl("an object", tag "mode" = "url") {
-        /// Why the server asks, in words for the user.
+        /// Message for the user: why the server requests the visit.
         required message: String = "message",
-        /// The URL.
+        /// The URL to visit.
         required url: String = "url",
-        /// The id by which `notifications/elicitation/complete` names this request (2025-11-25 only).
+        /// Identifier of this request in `notifications/elicitation/complete` (revision 2025-11-25 only).
         optional elicitation_id: String = "elicitationId",
-        /// Metadata.
+        /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 impl ElicitUrl {
-    /// Returns the host of the URL, which decides whom the user will talk to. Returns `None` for a URL without one.
+    /// Returns the host of the URL, or `None` if the URL has no host.
     ///
-    /// A user name and password before an `@` are not part of it, although servers may make them look like a host.
+    /// Show the host to the user before the visit. Credentials before an `@` do not count as part of the host, although
+    /// a malicious server can make them look like one.
     pub fn host(&self) -> Option<&str> {
         Url::split(&self.url)?.host()
     }
 }
 
-/// A request in a mode that this version of the library does not know.
+/// An elicitation request in a mode that this version of the library does not define.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ElicitOther {
-    /// The mode.
+    /// The mode, as in JSON.
     pub mode: String,
-    /// What the server asks for and why; empty if it does not say.
+    /// Message for the user. Empty if the server sent none.
     pub message: String,
-    /// The parameters as JSON.
+    /// The complete parameters as JSON.
     pub raw: Json,
 }
 
 impl ElicitParams {
-    /// Returns the mode as the protocol writes it.
+    /// Returns the mode as in JSON: `form`, `url` or an undefined mode.
     pub fn mode(&self) -> &str {
         match self {
             ElicitParams::Form(_) => FORM,
@@ -89,7 +96,7 @@ impl ElicitParams {
         }
     }
 
-    /// Returns what the server asks for and why, in words for the user.
+    /// Returns the message for the user: what the server requests, and why.
     pub fn message(&self) -> &str {
         match self {
             ElicitParams::Form(form) => &form.message,
@@ -99,12 +106,12 @@ impl ElicitParams {
     }
 }
 
-/// The mode of a form.
+/// The value of `mode` for a form.
 pub(crate) const FORM: &str = "form";
-/// The mode of a URL to visit.
+/// The value of `mode` for a URL.
 const URL: &str = "url";
 
-/// Returns the mode that parameters name.
+/// Returns the `mode` of the parameters, or `form` if it is absent.
 pub(crate) fn elicitation_mode(params: &Json) -> String {
     params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
 }
@@ -144,20 +151,22 @@ impl Serialize for ElicitParams {
 }
 
 open_enum! {
-    /// What the user did (2026-07-28, client/elicitation, "Response Actions").
+    /// The user's response to an elicitation request.
+    ///
+    /// Specification: client/elicitation, "Response Actions".
     pub enum ElicitAction {
-        /// The user dismissed the request without a choice.
+        /// The user dismissed the request without a decision.
         #[default]
         Cancel = "cancel",
-        /// The user refused.
+        /// The user declined the request.
         Decline = "decline",
-        /// The user agreed, and filled in the form if there is one.
+        /// The user accepted the request and submitted the form, if there is one.
         Accept = "accept",
     }
 }
 
 object! {
-    /// The client's answer to `elicitation/create` (`ElicitResult`).
+    /// Result of `elicitation/create`, which the client sends to the server (`ElicitResult`).
     ///
     /// ```
     /// use mcpwire_core::ElicitResult;
@@ -170,11 +179,11 @@ object! {
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
     pub struct ElicitResult("an object", finish objects_only) {
-        /// What the user did.
+        /// The user's response.
         required action: ElicitAction = "action",
-        /// The fields of a form that was accepted: an object whose members are strings, numbers, booleans, or arrays of strings.
+        /// Values of an accepted form: an object whose members are strings, numbers, booleans or arrays of strings.
         optional content: Json = "content",
-        /// Metadata (up to 2025-11-25).
+        /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
         optional meta: Json = "_meta",
     }
 }
@@ -185,25 +194,29 @@ fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
 }
 
 impl ElicitResult {
-    /// The user filled in the form. `content` must serialise as an object; members that are `null` count as left empty.
+    /// Creates the result for a form that the user filled in.
+    ///
+    /// `content` must serialize as a JSON object. Members that are `null` count as fields left empty.
     ///
     /// # Errors
-    /// If it does not serialise.
+    /// Returns an error if `content` cannot be serialized.
     pub fn accept(content: &(impl Serialize + ?Sized)) -> Result<Self, JsonError> {
         Ok(ElicitResult { content: Some(Json::from_value(content)?), ..ElicitResult::of(ElicitAction::Accept) })
     }
 
-    /// The user refused.
+    /// Creates the result for a request that the user declined.
     pub fn decline() -> Self {
         ElicitResult::of(ElicitAction::Decline)
     }
 
-    /// The user dismissed the request.
+    /// Creates the result for a request that the user dismissed.
     pub fn cancel() -> Self {
         ElicitResult::of(ElicitAction::Cancel)
     }
 
-    /// The user did this and filled in nothing. To accept a form so is to take its defaults.
+    /// Creates a result with this response and without form values.
+    ///
+    /// With [`ElicitAction::Accept`], the user accepts the defaults of the form.
     pub fn of(action: ElicitAction) -> Self {
         ElicitResult { action, ..ElicitResult::default() }
     }
@@ -216,11 +229,13 @@ impl From<ElicitAction> for ElicitResult {
 }
 
 impl ElicitForm {
-    /// Prepares an answer to be sent: fills in the defaults of an accepted form and checks it against the schema, and removes the
-    /// content of any other answer.
+    /// Completes and checks a result before it is sent.
+    ///
+    /// For an accepted form, fills in default values and checks the values against the schema. For any other response,
+    /// removes the values.
     ///
     /// # Errors
-    /// What is wrong with the answer, field by field.
+    /// Returns the invalid fields and what is wrong with each.
     pub fn complete(&self, mut result: ElicitResult) -> Result<ElicitResult, FormError> {
         result.content = match result.action {
             ElicitAction::Accept => Some(self.requested_schema.complete(result.content.as_ref())?),
@@ -231,12 +246,14 @@ impl ElicitForm {
 }
 
 object! {
-    /// Parameters of `notifications/elicitation/complete`: the user is done at a URL (2025-11-25, client/elicitation, "Completion
-    /// Notifications for URL Mode Elicitation"). Ignore an id that is not known.
+    /// Parameters of `notifications/elicitation/complete`: the user has finished at a URL.
+    ///
+    /// Ignore an unknown id. Specification of revision 2025-11-25: client/elicitation, "Completion Notifications for
+    /// URL Mode Elicitation".
     pub struct ElicitationComplete("an object") {
-        /// The id of the request: its [`ElicitUrl::elicitation_id`].
+        /// Identifier of the elicitation request: its [`ElicitUrl::elicitation_id`].
         required elicitation_id: String = "elicitationId",
-        /// Metadata.
+        /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",
     }
 }

@@ -1,9 +1,9 @@
-//! Checks what the user filled in against the schema of a form.
+//! Checks the values of a filled-in form against its schema.
 
+use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
 
 use super::{Extra, FieldSchema, FormSchema, MultiSelectSchema, NumberKind, NumberSchema, StringFormat, StringSchema};
 use crate::json::from_json::{self, FromJson, type_name};
@@ -11,138 +11,125 @@ use crate::json::read::Reader;
 use crate::json::{Json, scan};
 use crate::printable;
 
-/// Why an answer does not fit a form.
-#[derive(Clone, Debug, PartialEq)]
+/// The error for form values that do not conform to the form's schema.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
-    /// The fields that are wrong, in the form's order.
+    /// The invalid fields, in the order of the form.
     pub fields: Vec<FieldError>,
 }
 
-/// What is wrong with one field of an answer.
-#[derive(Clone, Debug, PartialEq)]
+/// The error for one field of a filled-in form.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// The name of the field; empty if the answer as a whole is wrong.
+    /// Name of the field. Empty if the values as a whole are invalid.
     pub field: String,
-    /// What is wrong with the field.
+    /// The violated rule.
     pub problem: FieldProblem,
 }
 
-/// What can be wrong with a field of an answer.
-#[derive(Clone, Debug, PartialEq)]
+/// The rule that the value of a form field violates.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FieldProblem {
-    /// The field must be filled in, and is not.
+    /// The field is required, but has no value.
+    #[error("must be filled in")]
     Missing,
-    /// The value is of another type.
+    /// The value has the wrong type.
+    #[error("must be {expected}, not {found}")]
     Type {
-        /// The type that the value must have.
+        /// Type that the schema requires.
         expected: &'static str,
-        /// The type that the value has.
+        /// Type of the value.
         found: &'static str,
     },
-    /// The text is too short.
+    /// The text is shorter than the minimum.
+    #[error("must have at least {min} character{}", plural(*min))]
     TooShort {
-        /// The minimum number of characters.
+        /// Minimum length, in characters.
         min: u64,
     },
-    /// The text is too long.
+    /// The text is longer than the maximum.
+    #[error("must have at most {max} character{}", plural(*max))]
     TooLong {
-        /// The maximum number of characters.
+        /// Maximum length, in characters.
         max: u64,
     },
-    /// The text does not have this format.
+    /// The text does not have the required format.
+    #[error("must {}", expected_format(.0))]
     Format(StringFormat),
-    /// The number is too small.
+    /// The number is below the minimum.
+    #[error("must be at least {min}")]
     TooSmall {
-        /// The minimum.
+        /// Minimum value.
         min: f64,
     },
-    /// The number is too large.
+    /// The number is above the maximum.
+    #[error("must be at most {max}")]
     TooLarge {
-        /// The maximum.
+        /// Maximum value.
         max: f64,
     },
-    /// The value is not one of the choices.
+    /// The value is not one of the allowed choices.
+    #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
-        /// The value.
+        /// The rejected value.
         found: String,
     },
-    /// Too few values are chosen.
+    /// Fewer values are selected than required.
+    #[error("must have at least {min} choice{}", plural(*min))]
     TooFew {
-        /// The minimum number of values.
+        /// Minimum number of values.
         min: u64,
     },
-    /// Too many values are chosen.
+    /// More values are selected than allowed.
+    #[error("must have at most {max} choice{}", plural(*max))]
     TooMany {
-        /// The maximum number of values.
+        /// Maximum number of values.
         max: u64,
     },
-    /// The form does not have this field, and takes no other fields.
+    /// The form has no such field, and its schema forbids additional fields.
+    #[error("is not a field of the form")]
     Unexpected,
-}
-
-impl fmt::Display for FieldProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FieldProblem::Missing => f.write_str("must be filled in"),
-            FieldProblem::Type { expected, found } => write!(f, "must be {expected}, not {found}"),
-            FieldProblem::TooShort { min } => write!(f, "must have at least {min} character{}", plural(*min)),
-            FieldProblem::TooLong { max } => write!(f, "must have at most {max} character{}", plural(*max)),
-            FieldProblem::Format(StringFormat::Email) => {
-                f.write_str("must be an email address, such as name@example.com")
-            }
-            FieldProblem::Format(StringFormat::Uri) => f.write_str("must be a URI, such as https://example.com"),
-            FieldProblem::Format(StringFormat::Date) => f.write_str("must be a date, such as 2026-07-28"),
-            FieldProblem::Format(StringFormat::DateTime) => {
-                f.write_str("must be a date with time and zone, such as 2026-07-28T12:00:00Z")
-            }
-            FieldProblem::Format(other) => write!(f, "must be of the format {other}"),
-            FieldProblem::TooSmall { min } => write!(f, "must be at least {min}"),
-            FieldProblem::TooLarge { max } => write!(f, "must be at most {max}"),
-            FieldProblem::NotAChoice { found } => write!(f, "must be one of the choices, not {}", printable(found)),
-            FieldProblem::TooFew { min } => write!(f, "must have at least {min} choice{}", plural(*min)),
-            FieldProblem::TooMany { max } => write!(f, "must have at most {max} choice{}", plural(*max)),
-            FieldProblem::Unexpected => f.write_str("is no field of the form"),
-        }
-    }
 }
 
 fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-impl fmt::Display for FieldError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.field {
-            "" => write!(f, "the answer {}", self.problem),
-            name => write!(f, "`{}` {}", printable(name), self.problem),
-        }
+fn expected_format(format: &StringFormat) -> Cow<'static, str> {
+    match format {
+        StringFormat::Email => "be an email address, such as name@example.com".into(),
+        StringFormat::Uri => "be a URI, such as https://example.com".into(),
+        StringFormat::Date => "be a date, such as 2026-07-28".into(),
+        StringFormat::DateTime => "be a date with time and zone, such as 2026-07-28T12:00:00Z".into(),
+        other => alloc::format!("be of the format {other}").into(),
     }
 }
 
-impl fmt::Display for FormError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Maximum number of fields in the message. Nobody reads more.
-        const SHOWN: usize = 10;
-        for (at, field) in self.fields.iter().take(SHOWN).enumerate() {
-            write!(f, "{}{field}", if at == 0 { "" } else { "; " })?;
-        }
-        match self.fields.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, "; and {more} more"),
-        }
-    }
+/// Returns the subject of an error message: the field, or the answer as a whole.
+fn subject(field: &str) -> String {
+    if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
-impl core::error::Error for FieldError {}
-impl core::error::Error for FormError {}
+/// Returns the messages of the first errors, and the number of the others.
+fn problems(fields: &[FieldError]) -> String {
+    /// Maximum number of fields in the message, to keep it readable.
+    const SHOWN: usize = 10;
+    let mut problems: Vec<String> = fields.iter().take(SHOWN).map(ToString::to_string).collect();
+    if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
+        problems.push(alloc::format!("and {more} more"));
+    }
+    problems.join("; ")
+}
 
 impl FormSchema {
-    /// Fills in the defaults of an answer, removes members that are `null`, and checks the result.
+    /// Fills in default values, removes members that are `null`, and validates the result.
     ///
-    /// `None` is a form that the user accepted as it was.
+    /// `None` means that the user accepted the form without changing it.
     ///
     /// ```
     /// use mcpwire_core::{FormSchema, Json};
@@ -156,7 +143,7 @@ impl FormSchema {
     /// ```
     ///
     /// # Errors
-    /// What is wrong, field by field.
+    /// Returns the invalid fields and what is wrong with each.
     pub fn complete(&self, content: Option<&Json>) -> Result<Json, FormError> {
         let content = match content {
             Some(content) if !content.is_object() && content.get() != "null" => {
@@ -168,7 +155,9 @@ impl FormSchema {
         self.validate(&content).map(|()| content)
     }
 
-    /// Fills in the defaults of an answer, and removes members that are `null`.
+    /// Returns the values with defaults filled in and without members that are `null`.
+    ///
+    /// Does not validate them. Fields come in the order of the form, then any other members.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();
@@ -185,13 +174,13 @@ impl FormSchema {
         answer.to_json()
     }
 
-    /// Checks an answer against the form.
+    /// Validates the values of a filled-in form.
     ///
-    /// The answer may have fields that the form does not describe, unless the form forbids it (`additionalProperties`). Their values
-    /// must be of a type that answers may have.
+    /// Fields that the form does not describe are allowed, unless the schema sets `additionalProperties` to `false`.
+    /// Their values must be strings, numbers, booleans or arrays of strings.
     ///
     /// # Errors
-    /// What is wrong, field by field.
+    /// Returns the invalid fields and what is wrong with each.
     pub fn validate(&self, content: &Json) -> Result<(), FormError> {
         if !content.is_object() {
             return Err(FormError { fields: alloc::vec![not_an_object(content)] });
@@ -213,7 +202,7 @@ impl FormSchema {
                 None => {}
             }
         }
-        // A field may be required without being described.
+        // A schema may require a field that it does not describe.
         for name in required.iter().filter(|name| !known.contains(**name) && !given.contains_key(**name)) {
             wrong(name, FieldProblem::Missing);
         }
@@ -221,7 +210,7 @@ impl FormSchema {
         for (name, value) in given.iter().filter(|(name, _)| !known.contains(&***name)) {
             if closed {
                 wrong(name, FieldProblem::Unexpected);
-            } else if !is_allowed_at_all(value) {
+            } else if !is_allowed_type(value) {
                 let expected = "a string, a number, a boolean or an array of strings";
                 wrong(name, FieldProblem::Type { expected, found: type_name(value) });
             }
@@ -230,7 +219,7 @@ impl FormSchema {
     }
 }
 
-/// Returns the members of an answer that are filled in. If a name occurs twice, the last value counts.
+/// Returns the members that are not `null`. If a name occurs twice, the last value counts.
 fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
     let bytes = content.map_or(&b"{}"[..], |content| content.get().as_bytes());
     scan::members(bytes)
@@ -246,8 +235,8 @@ fn not_an_object(content: &Json) -> FieldError {
     FieldError { field: String::new(), problem }
 }
 
-/// Returns whether the value is of a type that members of an answer may have (`ElicitResult`).
-fn is_allowed_at_all(value: &str) -> bool {
+/// Returns whether a form value may have this type (`ElicitResult`): string, number, boolean or array of strings.
+fn is_allowed_type(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
         Some(b'[') => strings(value).is_some(),
@@ -273,7 +262,7 @@ fn strings(value: &str) -> Option<Vec<String>> {
 }
 
 impl FieldSchema {
-    /// Checks the value of a field, given as JSON text.
+    /// Validates the value of a field, given as JSON text.
     pub(crate) fn validate(&self, value: &str) -> Result<(), FieldProblem> {
         let wrong_type = |expected| FieldProblem::Type { expected, found: type_name(value) };
         match self {
@@ -322,9 +311,9 @@ impl NumberSchema {
     }
 }
 
-/// Returns whether a number is whole. `1.0` and `1e3` are.
+/// Returns whether a number has no fraction, as in `1`, `1.0` and `1e3`.
 fn is_whole(text: &str, number: f64) -> bool {
-    // Floats beyond 2^53 have no fraction.
+    // Floating-point numbers of 2^53 or more have no fraction.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(
         clippy::cast_possible_truncation,
@@ -344,8 +333,8 @@ impl MultiSelectSchema {
             (_, Some(max)) if count > max => Err(FieldProblem::TooMany { max }),
             _ => {
                 let choices: BTreeSet<&str> = self.choices().into_iter().map(|(value, _)| value).collect();
-                let stranger = chosen.iter().find(|value| !choices.contains(&***value));
-                stranger.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
+                let unknown = chosen.iter().find(|value| !choices.contains(&***value));
+                unknown.map_or(Ok(()), |value| Err(FieldProblem::NotAChoice { found: value.clone() }))
             }
         }
     }

@@ -1,9 +1,11 @@
-//! The formats of the texts of a form, which are those of JSON Schema.
+//! Validates the formats of form fields, which are formats of JSON Schema.
 
 use super::StringFormat;
 
 impl StringFormat {
-    /// Returns whether a text has this format. Any text has a format that is not known.
+    /// Returns whether a text has this format.
+    ///
+    /// Accepts every text for a format that the specification does not define.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             StringFormat::Email => is_email(text),
@@ -15,7 +17,7 @@ impl StringFormat {
     }
 }
 
-/// `name@host` as mail systems accept it, without the quotes and comments of RFC 5322.
+/// Accepts `name@host` as mail systems do, but without the quoted names and comments of RFC 5322.
 fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let is_atom = |part: &str| {
@@ -30,7 +32,7 @@ fn is_email(text: &str) -> bool {
     name.len() <= 64 && name.split('.').all(is_atom) && host.len() <= 255 && host.split('.').all(is_label)
 }
 
-/// A scheme, and the characters that may follow one (RFC 3986, section 3).
+/// Accepts a scheme followed by characters that RFC 3986, section 3, allows.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let mut letters = scheme.chars();
@@ -38,15 +40,15 @@ fn is_uri(text: &str) -> bool {
         && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
         && rest.len() > if rest.starts_with("//") { 2 } else { 0 }
         && rest.chars().all(|c| c.is_ascii_graphic() && !"\"<>\\^`{|}".contains(c))
-        && escapes_are_whole(rest.as_bytes())
+        && has_complete_escapes(rest.as_bytes())
 }
 
-fn escapes_are_whole(text: &[u8]) -> bool {
+fn has_complete_escapes(text: &[u8]) -> bool {
     let is_hex = |at: usize| text.get(at).is_some_and(u8::is_ascii_hexdigit);
     text.iter().enumerate().all(|(at, byte)| *byte != b'%' || is_hex(at + 1) && is_hex(at + 2))
 }
 
-/// `full-date` of RFC 3339.
+/// Accepts a `full-date` of RFC 3339.
 fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return false };
     let (Some(year), Some(month), Some(day)) = (number(&[y1, y2, y3, y4]), number(&[m1, m2]), number(&[d1, d2])) else {
@@ -63,7 +65,7 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// `date-time` of RFC 3339.
+/// Accepts a `date-time` of RFC 3339.
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else { return false };
     let zone = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
@@ -78,7 +80,7 @@ fn is_date_time(text: &str) -> bool {
         && is_zone(zone)
 }
 
-/// `hh:mm:ss`; a minute may have a leap second.
+/// Accepts `hh:mm:ss`. Seconds may be 60, for a leap second.
 fn is_time(text: &str) -> bool {
     let [h1, h2, b':', m1, m2, b':', s1, s2] = *text.as_bytes() else { return false };
     number(&[h1, h2]).is_some_and(|hour| hour < 24)
@@ -116,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_mail() {
+    fn email_addresses() {
         let good = ["a@b", "user@example.com", "first.last+tag@sub.example.co", "jörg@münchen.de", "o'hara@x-y.org"];
         let bad = [
             "", "@", "a@", "@b", "a b@c", "a@b c", "a@@b", "a.@b", ".a@b", "a..b@c", "a@b.", "a@-b", "a@b-", "a@.b",
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses() {
+    fn uris() {
         let good = [
             "https://example.com",
             "http://localhost:3000/a?b=c#d",
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn days() {
+    fn dates() {
         let good = ["2026-07-28", "2024-02-29", "2000-02-29", "0001-01-01", "9999-12-31"];
         let bad = [
             "",
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn date_times() {
         let good = [
             "2026-07-28T12:00:00Z",
             "2026-07-28t12:00:00.125z",
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_of_a_format_that_is_not_known() {
+    fn an_undefined_format_accepts_every_text() {
         assert!(StringFormat::from("ipv6").matches("no"));
     }
 }

@@ -1,4 +1,4 @@
-//! The schema of a form: a flat object of fields (2026-07-28, client/elicitation, "Requested Schema").
+//! The schema of a form: an object with fields, without nesting. Specification: client/elicitation, "Requested Schema".
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -15,23 +15,23 @@ use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 object! {
-    /// The fields of a form, in the server's order.
+    /// The schema of a form: the fields, and which of them are required.
     pub struct FormSchema("a schema", tag "type" = "object") {
         /// The fields.
         always properties: FormFields = "properties",
-        /// The names of the fields that must be filled in.
+        /// Names of the required fields.
         or_default required: Vec<String> = "required",
     }
 }
 
 impl FormSchema {
-    /// Iterates over the fields, each with whether it must be filled in.
+    /// Iterates over the fields. The `bool` is `true` for a required field.
     pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
         let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
     }
 
-    /// Returns the field of this name.
+    /// Returns the field with this name, or `None` if the form has no such field.
     pub fn field(&self, name: &str) -> Option<&FormField> {
         self.properties.0.iter().find(|field| field.name == name)
     }
@@ -41,20 +41,20 @@ impl FormSchema {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FormField {
-    /// The name of the field, under which the answer has its value.
+    /// Name of the field: the key of its value in [`ElicitResult::content`](crate::ElicitResult::content).
     pub name: String,
-    /// The values that the field takes.
+    /// The schema of the field's value.
     pub schema: FieldSchema,
 }
 
 impl FormField {
-    /// Returns the name to show to people: the title if there is one, or else the name.
+    /// Returns the display name: the title, or else the name of the field.
     pub fn display_name(&self) -> &str {
         self.schema.title().unwrap_or(&self.name)
     }
 }
 
-/// The fields of a form, in the server's order.
+/// The fields of a form, in the order in which the server sent them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FormFields(pub Vec<FormField>);
 
@@ -66,7 +66,7 @@ impl FromJson for FormFields {
             return from_json::skip_mismatch(reader).map(Err);
         }
         let mut fields: Vec<FormField> = Vec::new();
-        // If a name occurs twice, the last schema counts, in the place of the first.
+        // If a name occurs twice, the last schema replaces the first one in its position.
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         reader.members(&mut |name, reader| {
             let schema = FieldSchema::of(reader.raw()?);
@@ -94,7 +94,7 @@ impl Serialize for FormFields {
     }
 }
 
-/// The values that a field takes (`PrimitiveSchemaDefinition`).
+/// The schema of a form field's value (`PrimitiveSchemaDefinition`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {
@@ -104,34 +104,36 @@ pub enum FieldSchema {
     Number(NumberSchema),
     /// A boolean.
     Boolean(BooleanSchema),
-    /// One of several values.
+    /// One value, chosen from a list.
     Enum(Box<EnumSchema>),
-    /// Any number of several values (from 2025-11-25).
+    /// Several values, chosen from a list (from revision 2025-11-25).
     MultiSelect(Box<MultiSelectSchema>),
-    /// Any other schema, as JSON. Values of such a field are not checked.
+    /// Any other schema, as JSON. Values of such a field are not validated.
     Unknown(Json),
 }
 
 object! {
-    /// A field that takes a text.
+    /// Schema of a field for text.
     pub struct StringSchema("a schema", tag "type" = "string") {
-        /// The name to show to people.
+        /// Display name of the field.
         optional title: String = "title",
-        /// What the field is for.
+        /// Description of the field for the user.
         optional description: String = "description",
-        /// The minimum number of characters.
+        /// Minimum length, in characters.
         optional min_length: u64 = "minLength",
-        /// The maximum number of characters.
+        /// Maximum length, in characters.
         optional max_length: u64 = "maxLength",
-        /// The format of the text.
+        /// Required format of the text.
         optional format: StringFormat = "format",
-        /// The default value (from 2025-11-25).
+        /// Default value (from revision 2025-11-25).
         optional default: String = "default",
     }
 }
 
 open_enum! {
-    /// The format of a text. A format that the specification does not define is not checked.
+    /// The format of a text field.
+    ///
+    /// Formats that the specification does not define are not validated.
     pub enum StringFormat {
         /// An email address.
         #[default]
@@ -146,19 +148,19 @@ open_enum! {
 }
 
 object! {
-    /// A field that takes a number.
+    /// Schema of a field for a number.
     pub struct NumberSchema("a schema", finish number_default) {
-        /// Whether the number must be whole.
+        /// Whether the value may have a fraction.
         always kind: NumberKind = "type",
-        /// The name to show to people.
+        /// Display name of the field.
         optional title: String = "title",
-        /// What the field is for.
+        /// Description of the field for the user.
         optional description: String = "description",
-        /// The minimum.
+        /// Minimum value, inclusive.
         optional minimum: f64 = "minimum",
-        /// The maximum.
+        /// Maximum value, inclusive.
         optional maximum: f64 = "maximum",
-        /// The default value: a number, as the server wrote it (from 2025-11-25).
+        /// Default value, a JSON number as the server wrote it (from revision 2025-11-25).
         optional default: Json = "default",
     }
 }
@@ -170,101 +172,103 @@ fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
 }
 
 open_enum! {
-    /// Which numbers a field takes.
+    /// The type of a number field.
     pub enum NumberKind {
         /// Any number.
         #[default]
         Number = "number",
-        /// Whole numbers.
+        /// Only whole numbers.
         Integer = "integer",
     }
 }
 
 object! {
-    /// A field that takes a boolean.
+    /// Schema of a field for a boolean.
     pub struct BooleanSchema("a schema", tag "type" = "boolean") {
-        /// The name to show to people.
+        /// Display name of the field.
         optional title: String = "title",
-        /// What the field is for.
+        /// Description of the field for the user.
         optional description: String = "description",
-        /// The default value.
+        /// Default value.
         optional default: bool = "default",
     }
 }
 
 object! {
-    /// A field that takes one of several values. It covers the shapes of all revisions; [`EnumSchema::choices`] hides their
+    /// Schema of a field for one value from a list.
+    ///
+    /// The revisions of the protocol write the list in different ways. Use [`EnumSchema::choices`], which hides the
     /// differences.
     pub struct EnumSchema("a schema", tag "type" = "string") {
-        /// The name to show to people.
+        /// Display name of the field.
         optional title: String = "title",
-        /// What the field is for.
+        /// Description of the field for the user.
         optional description: String = "description",
-        /// The values, without titles or with the titles of `enumNames`.
+        /// The allowed values, if the server lists them with `enum`. Their titles may be in `names`.
         or_default values: Vec<String> = "enum",
-        /// The titles of the values (2025-06-18; later revisions have `oneOf`).
+        /// Display names of `values`, in the same order (revision 2025-06-18; later revisions use `oneOf`).
         or_default names: Vec<String> = "enumNames",
-        /// The values with titles (from 2025-11-25).
+        /// The allowed values with display names, if the server lists them with `oneOf` (from revision 2025-11-25).
         or_default one_of: Vec<EnumOption> = "oneOf",
-        /// The default value (from 2025-11-25).
+        /// Default value (from revision 2025-11-25).
         optional default: String = "default",
     }
 }
 
 impl EnumSchema {
-    /// Returns the values to choose from, each with its title. A value without a title is its own.
+    /// Returns the allowed values, each with its display name. The display name of a value without a title is the value.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.values, &self.names, &self.one_of)
     }
 }
 
 object! {
-    /// A value to choose, with a title.
+    /// An allowed value with its display name.
     pub struct EnumOption("an option") {
-        /// The value.
+        /// The value to send to the server.
         required value: String = "const",
-        /// The title, if the server sends one.
+        /// Display name of the value.
         optional title: String = "title",
     }
 }
 
 object! {
-    /// A field that takes any number of several values (from 2025-11-25).
+    /// Schema of a field for several values from a list (from revision 2025-11-25).
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
-        /// The name to show to people.
+        /// Display name of the field.
         optional title: String = "title",
-        /// What the field is for.
+        /// Description of the field for the user.
         optional description: String = "description",
-        /// The minimum number of values.
+        /// Minimum number of values to select.
         optional min_items: u64 = "minItems",
-        /// The maximum number of values.
+        /// Maximum number of values to select.
         optional max_items: u64 = "maxItems",
-        /// The values to choose from.
+        /// The allowed values.
         required items: MultiSelectItems = "items",
-        /// The default value.
+        /// Default value.
         optional default: Vec<String> = "default",
     }
 }
 
 object! {
-    /// The values to choose from in a [`MultiSelectSchema`].
+    /// The allowed values of a [`MultiSelectSchema`].
     pub struct MultiSelectItems("a schema") {
-        /// The values without titles.
+        /// The allowed values, if the server lists them with `enum`, without display names.
         or_default values: Vec<String> = "enum",
-        /// The values with titles.
+        /// The allowed values with display names, if the server lists them with `anyOf`.
         or_default any_of: Vec<EnumOption> = "anyOf",
     }
 }
 
 impl MultiSelectSchema {
-    /// Returns the values to choose from, each with its title. A value without a title is its own.
+    /// Returns the allowed values, each with its display name. The display name of a value without a title is the value.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.items.values, &[], &self.items.any_of)
     }
 }
 
 fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
-    // If the numbers of values and names differ, it is not known which name belongs to which value.
+    // If the lists differ in length, the names cannot be assigned to values.
     let names = if names.len() == values.len() { names } else { &[] };
     let plain = values.iter().enumerate().map(move |(at, value)| (&**value, &**names.get(at).unwrap_or(value)));
     let titled = titled.iter().map(|option| (&*option.value, option.title.as_deref().unwrap_or(&option.value)));
@@ -272,7 +276,7 @@ fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOptio
 }
 
 impl FieldSchema {
-    /// Returns the name to show to people, if the schema has one.
+    /// Returns the display name: the title, or else the name of the field.
     pub fn title(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.title.as_deref(),
@@ -284,7 +288,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns what the field is for, if the schema says it.
+    /// Returns the description of the field, if the schema has one.
     pub fn description(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.description.as_deref(),
@@ -296,7 +300,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the default value, if there is one.
+    /// Returns the default value, if the schema has one.
     pub fn default_value(&self) -> Option<Json> {
         match self {
             FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
@@ -311,7 +315,7 @@ impl FieldSchema {
         }
     }
 
-    /// Reads the schema of a field from JSON text. A schema of no known kind is kept as it is.
+    /// Reads the schema of a field from JSON text. An undefined schema becomes [`FieldSchema::Unknown`].
     fn of(raw: &str) -> FieldSchema {
         FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }
@@ -321,7 +325,7 @@ impl FieldSchema {
         let has = |name| json.member_text(name).is_some_and(|text| text.starts_with('['));
         let kind: Option<String> = json.member_text("type").and_then(from_json::from_str);
         match kind.as_deref() {
-            // Some servers leave out the type of a choice of texts.
+            // Some servers omit the `type` of a field with choices.
             Some("string") | None if has("enum") || has("oneOf") => {
                 let schema: Box<EnumSchema> = from_json::from_str(raw)?;
                 Some(schema).filter(|schema| !schema.choices().is_empty()).map(FieldSchema::Enum)
@@ -338,7 +342,7 @@ impl FieldSchema {
     }
 }
 
-/// Writes a text, a boolean or a list of texts, which cannot fail.
+/// Serializes a string, a boolean or a list of strings, which cannot fail.
 fn json_of(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

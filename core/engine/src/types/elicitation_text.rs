@@ -1,4 +1,4 @@
-//! Parses what the user typed into the value of a field.
+//! Parses the text that a user typed for a form field.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,11 +7,13 @@ use super::{FieldProblem, FieldSchema, NumberKind};
 use crate::json::Json;
 
 impl FieldSchema {
-    /// Parses a text that the user typed into a value of this field.
+    /// Parses the text that a user typed for this field, and validates the value.
     ///
-    /// A number may have spaces around it. A boolean may be `yes`, `y`, `true`, `on`, `1` or their opposites. A choice is named by its
-    /// value, its title or its number from 1 on; several choices are separated by commas. For a field of an unknown type the text
-    /// is JSON, or else a string.
+    /// - For a number, surrounding spaces are ignored.
+    /// - For a boolean, `yes`, `y`, `true`, `on` and `1` mean `true`; `no`, `n`, `false`, `off` and `0` mean `false`.
+    /// - A choice is given by its value, its display name or its number, counted from 1. Commas separate several
+    ///   choices.
+    /// - For a field with an unknown schema, the text is parsed as JSON. Text that is not JSON becomes a string.
     ///
     /// ```
     /// use mcpwire_core::{FieldSchema, Json};
@@ -24,7 +26,7 @@ impl FieldSchema {
     /// ```
     ///
     /// # Errors
-    /// Why the field does not take the value.
+    /// Returns the rule that the text violates.
     pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
         let value = match self {
             FieldSchema::String(_) => string(text),
@@ -56,11 +58,11 @@ impl FieldSchema {
 }
 
 fn string(text: &str) -> Json {
-    // A text cannot fail to serialise.
+    // Serializing a string cannot fail.
     Json::from_value(text).unwrap_or_default()
 }
 
-/// Parses a number in the notation of JSON, or in one that people use, such as `+1` or `.5`.
+/// Parses a number in the notation of JSON, or in an informal one such as `+1` or `.5`.
 fn number(text: &str) -> Option<Json> {
     let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
     let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
@@ -82,7 +84,7 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns the value of the choice that a text names: by its value, then by its title, then by its number.
+/// Returns the choice that a text names: by its value, its display name or its number, in this order.
 fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));

@@ -8,45 +8,47 @@ use super::object::object;
 object! {
     /// Name and version of a client or server (`Implementation`).
     ///
-    /// The peer reports them itself: use them for display and logs, not for decisions.
+    /// The peer chooses these values, and nobody verifies them. Use them for display and logs, not for decisions.
     pub struct Implementation("an implementation") {
-        /// The name for programs.
+        /// Identifier of the program, such as `example-server`.
         always name: String = "name",
-        /// The version; may be empty.
+        /// Version of the program. Empty if the peer sent none.
         always version: String = "version",
-        /// The name to show to people.
+        /// Display name of the program.
         optional title: String = "title",
-        /// What the program is.
+        /// Description of the program, for people.
         optional description: String = "description",
-        /// The URL of the program's website.
+        /// URL of the program's website.
         optional website_url: String = "websiteUrl",
-        /// Icons of the program.
+        /// Icons to display for the program.
         or_default icons: Vec<Icon> = "icons",
     }
 }
 
 impl Implementation {
-    /// An implementation with this name and version.
+    /// Creates an implementation with a name and a version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Implementation { name: name.into(), version: version.into(), ..Implementation::default() }
     }
 
-    /// Returns the name to show to people: the title if there is one, or else the name.
+    /// Returns the display name: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// An icon (`Icon`, from 2025-11-25). Its URL is untrusted, and this library never fetches it.
+    /// An icon for display in a user interface (`Icon`; from revision 2025-11-25).
+    ///
+    /// The URL comes from the peer and is untrusted. This library never fetches it.
     pub struct Icon("an icon") {
-        /// An `https:` or `data:` URL.
+        /// URL of the image: an `https:` URL, or a `data:` URL that contains the image.
         required src: String = "src",
-        /// The media type; absent if it follows from the URL.
+        /// MIME type of the image. Overrides a missing or generic type of the URL.
         optional mime_type: String = "mimeType",
-        /// Sizes such as `48x48`, or `any`.
+        /// Sizes at which the icon can be displayed, such as `48x48`; `any` for a scalable image.
         or_default sizes: Vec<String> = "sizes",
-        /// The colour theme that the icon is made for: `light` or `dark`.
+        /// Background that the icon is designed for: `light` or `dark`.
         optional theme: String = "theme",
     }
 }

@@ -1,4 +1,5 @@
-//! A result that asks for input (2026-07-28, basic/patterns/mrtr).
+//! Results that request input from the client before the server completes a request. Specification:
+//! basic/patterns/mrtr.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,41 +11,47 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
-/// Maximum number of inputs that one result may ask for. The user is asked for one at a time, and each takes more memory than
-/// the few bytes in which a server asks for it.
+/// Maximum number of inputs in one result. The user answers one input at a time, and a stored input takes much more
+/// memory than its JSON.
 const MAX_INPUTS: usize = 1024;
 
-/// The result of a request that the server cannot complete without input from the client (`InputRequiredResult`).
+/// Result of a request that the server cannot complete without more input from the client (`InputRequiredResult`).
 ///
-/// The engine handles it: each input becomes an [`Event::Ask`](crate::Event::Ask), and the request is sent again with the
-/// answers. It is read strictly, because none of its parts can be left out.
+/// The engine handles such results. It reports each input as an [`Event::Ask`](crate::Event::Ask), then sends the
+/// request again with the answers.
+///
+/// Deserialization is strict, because the client must not leave out an input.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// The inputs that the server asks for.
+    /// The requested inputs.
     pub input_requests: Vec<InputRequest>,
-    /// The server's state, to be sent back unchanged. It is a JSON string, as it stood in the message.
+    /// Opaque state of the server, a JSON string. The client returns it unchanged when it sends the request again.
     pub request_state: Option<Json>,
-    /// Metadata.
+    /// Additional metadata of the result (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not know.
+    /// Members that this version of the library does not define.
     pub extra: Extra,
 }
 
-/// An input that a server asks for: a request without its envelope (`InputRequest`).
+/// An input that the server requests: the method and parameters of a request, without its JSON-RPC envelope.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequest {
-    /// The name under which the answer is sent.
+    /// Name of the input: the key of the client's answer.
     pub name: String,
-    /// The method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Method of the request: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// The parameters.
+    /// Parameters of the request.
     pub params: Option<Json>,
 }
 
 impl InputRequiredResult {
-    /// Reads the inputs of an object whose keys are their names. Fails with what is wrong.
+    /// Reads the inputs of an `inputRequests` object, with their names as keys.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the invalid input.
     pub(crate) fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
         let mut inputs = Vec::new();
         match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
@@ -135,7 +142,7 @@ impl Serialize for InputRequiredResult {
     }
 }
 
-/// Inputs as an object by their names.
+/// Serializes inputs as an object with their names as keys.
 struct Inputs<'a>(&'a [InputRequest]);
 
 impl Serialize for Inputs<'_> {
@@ -145,7 +152,7 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Writes the method and the parameters. The name is the key under which the request stands.
+    /// Writes the method and the parameters. The caller writes the name as the key.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;

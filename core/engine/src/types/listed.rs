@@ -1,4 +1,4 @@
-//! [`Listed`]: a list in which one bad entry does not spoil the others.
+//! [`Listed`]: a list that keeps its valid entries when other entries are invalid.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -11,23 +11,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// Maximum number of entries of a list that are kept, good or bad. 100,000 is ten times the largest list seen in the field. It
-/// keeps a message of the smallest possible entries from taking fifty times its size in memory.
+/// Maximum number of entries of a list, valid and invalid ones together. 100,000: ten times the largest known list.
+/// Without a limit, a message full of minimal entries would take fifty times its size in memory.
 pub(crate) const MAX_ENTRIES: usize = 100_000;
 
-/// The good entries of a list, and why the others were left out.
+/// A list from a server: its valid entries, and the reason why each other entry was rejected.
 ///
-/// It iterates over the good entries.
+/// Iterating over the list yields the valid entries.
 #[derive(Clone, Debug)]
 pub struct Listed<T> {
-    /// The good entries, in the server's order.
+    /// The valid entries, in the order of the server.
     pub items: Vec<T>,
-    /// The entries that were left out.
+    /// The rejected entries, in the order of the server.
     pub rejected: Vec<Rejected>,
-    /// Whether the list is truncated: the server has more entries than are read (100,000 entries, 1,000 pages, or 64 MiB beyond
-    /// the first page), or its pages lead in a circle. The last of [`Listed::rejected`] says so too.
+    /// Whether the list is truncated: the server has entries that the client did not read.
+    ///
+    /// The client stops after 100,000 entries, 1,000 pages, or 64 MiB beyond the first page, and when a cursor repeats.
+    /// The last entry of [`Listed::rejected`] then describes the truncation.
     pub is_cut: bool,
-    /// The length of the list as JSON, in bytes; 0 for a list that was not read. Not compared by `==`.
+    /// Size of the list as JSON, in bytes; 0 for a list that was not deserialized. `==` ignores this field.
     pub bytes: usize,
 }
 
@@ -37,15 +39,15 @@ impl<T: PartialEq> PartialEq for Listed<T> {
     }
 }
 
-/// An entry that was left out of a list.
+/// An invalid entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The position of the entry in the server's list, from 0. The count goes on from page to page.
+    /// Position of the entry in the server's list, from 0. Positions continue from page to page.
     pub index: usize,
-    /// The name of the entry, if it has one.
+    /// Name of the entry, if it has a valid one.
     pub name: Option<String>,
-    /// What is wrong with the entry.
+    /// Reason for the rejection.
     pub reason: Cow<'static, str>,
 }
 
@@ -59,12 +61,12 @@ impl fmt::Display for Rejected {
 }
 
 impl<T> Listed<T> {
-    /// Returns the number of entries that the server sent.
+    /// Returns the number of entries that the server sent: valid and rejected ones.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
     }
 
-    /// Iterates over the good entries.
+    /// Iterates over the valid entries.
     pub fn iter(&self) -> slice::Iter<'_, T> {
         self.items.iter()
     }
@@ -84,7 +86,7 @@ impl<T> Listed<T> {
         self.is_cut |= page.is_cut;
         self.bytes = self.bytes.saturating_add(page.bytes);
         if self.items.is_empty() {
-            // Most lists have one page.
+            // Most lists have only one page.
             self.items = page.items;
         } else {
             self.items.append(&mut page.items);
@@ -93,14 +95,15 @@ impl<T> Listed<T> {
             .extend(page.rejected.into_iter().map(|rejected| Rejected { index: rejected.index + before, ..rejected }));
     }
 
-    /// Rejects the good entries for which `reject` returns a name and a reason. Reports them at their positions in the server's
-    /// list, among the entries that were rejected before.
+    /// Rejects each valid entry for which `reject` returns a name and a reason.
+    ///
+    /// The rejected entries keep their positions in the server's list.
     pub(crate) fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
         let mut taken = self.rejected.iter().map(|rejected| rejected.index).peekable();
         let mut added = Vec::new();
         let mut index = 0;
         self.items.retain_mut(|item| {
-            // Positions between the good entries belong to those that were rejected before, which are in order.
+            // Skip the positions of entries that were rejected before. They are in ascending order.
             while taken.next_if_eq(&index).is_some() {
                 index += 1;
             }
@@ -163,7 +166,7 @@ impl<T: FromJson> FromJson for Listed<T> {
         } else {
             match from_json::skip_mismatch(reader)? {
                 null @ Mismatch::Type("null") => return Ok(Err(null)),
-                // A value of another type is reported as a list with one bad entry, so that it is not lost.
+                // A value that is not an array is reported as a list with one rejected entry.
                 mismatch => list.rejected.push(rejected(0, mismatch, Self::EXPECTED)),
             }
         }
@@ -176,7 +179,7 @@ impl<T: FromJson> FromJson for Listed<T> {
 fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     let name = match &mut mismatch {
         Mismatch::Object { name, .. } => name.take(),
-        Mismatch::Type(_) => None,
+        Mismatch::Type(_) | Mismatch::Member { .. } => None,
     };
     Rejected { index, name, reason: mismatch.reason(expected) }
 }
@@ -188,7 +191,7 @@ impl<'de, T: FromJson> Deserialize<'de> for Listed<T> {
 }
 
 impl<T: Serialize> Serialize for Listed<T> {
-    /// Writes the good entries only.
+    /// Writes only the valid entries.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.items.serialize(serializer)
     }

@@ -1,37 +1,38 @@
-//! Log levels, and the request that sets one (up to 2025-11-25, server/utilities/logging, "Setting Log Level").
+//! Log levels, and the request `logging/setLevel`. Specification of revision 2025-11-25: server/utilities/logging,
+//! "Setting Log Level".
 //!
-//! From 2026-07-28 on, each request says in its `_meta` which log messages it asks for.
+//! From revision 2026-07-28 on, each request sets its own log level in `_meta`.
 
 use serde::Serialize;
 
 use super::open_enum::open_enum;
 
 open_enum! {
-    /// The severity of a log message: the levels of syslog (RFC 5424, section 6.2.1), least severe first.
+    /// Severity of a log message: the levels of syslog (RFC 5424, section 6.2.1), least severe first.
     pub enum LoggingLevel {
         /// Details for debugging.
         Debug = "debug",
         /// Normal operation.
         #[default]
         Info = "info",
-        /// Normal operation, but worth notice.
+        /// A normal but significant event.
         Notice = "notice",
-        /// A condition that may become an error.
+        /// A condition that may lead to an error.
         Warning = "warning",
-        /// An error.
+        /// An operation failed.
         Error = "error",
         /// A component has failed.
         Critical = "critical",
-        /// Someone must act at once.
+        /// An operator must act at once.
         Alert = "alert",
         /// The system is unusable.
         Emergency = "emergency",
     }
 }
 
-/// Parameters of `logging/setLevel`.
+/// Parameters of `logging/setLevel` (up to revision 2025-11-25).
 #[derive(Debug, Serialize)]
 pub struct SetLevelParams<'a> {
-    /// The least severe level to send. Servers refuse levels that the specification does not define.
+    /// Minimum severity of the messages to send. Servers reject levels that the specification does not define.
     pub level: &'a LoggingLevel,
 }

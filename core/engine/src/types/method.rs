@@ -1,4 +1,4 @@
-//! Methods as types: each fixes its parameters and its result.
+//! Methods as types. Each method type determines the types of its parameters and its result.
 
 use alloc::vec::Vec;
 
@@ -16,9 +16,9 @@ use crate::types::{
     TaskParams, UnsubscribeParams, UpdateTaskParams,
 };
 
-/// A request that the server answers.
+/// A method that clients can request from a server.
 ///
-/// Methods of vendors and extensions are as typed as those of the protocol:
+/// Implement this trait for methods of vendors and extensions, to call them with types:
 ///
 /// ```
 /// use mcpwire_core::{Method, Params};
@@ -38,47 +38,48 @@ use crate::types::{
 /// impl Params<Reindex> for ReindexParams {}
 /// ```
 pub trait Method {
-    /// The name of the method, as the protocol writes it.
+    /// Name of the method, as in JSON: for example `tools/call`.
     const NAME: &'static str;
 
-    /// The result. It is read from JSON text in memory, and may have parts that are [`Json`].
+    /// Type of the result. It is deserialized from JSON text in memory, so it may contain [`Json`] values.
     type Result: DeserializeOwned;
 
-    /// Reads a result. The methods of the protocol read their results without serde; no other crate can override this, because
-    /// none can name the reader.
+    /// Reads a result. Methods of the protocol read their results without serde. Other crates cannot override this
+    /// function, because they cannot name `Reader`.
     #[doc(hidden)]
     fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
         Self::Result::deserialize(reader)
     }
 
-    /// Checks a result that came over HTTP in the modern era, which has more rules for some results.
+    /// Applies the rules that hold only for results received over HTTP in the modern era.
     #[doc(hidden)]
     fn over_http(result: Self::Result) -> Self::Result {
         result
     }
 }
 
-/// Parameters of the method `M`. They serialise as a JSON object, or as `null` for none.
+/// Parameters of the method `M`. They must serialize as a JSON object, or as `null` for no parameters.
 ///
-/// `_meta` is not among them: set it in [`RequestOptions`](crate::RequestOptions).
+/// They do not include `_meta`: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Checks the text of the parameters, the object at the end of `out`, and may change it. `false` rejects them.
+    /// Checks the serialized parameters, which are the object at the end of `out`, and may change them. Returns `false`
+    /// to reject them.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
     }
 }
 
-/// A notification that the client sends.
+/// A notification that clients can send to a server.
 pub trait Notice {
-    /// The name of the method, as the protocol writes it.
+    /// Name of the method, as in JSON: for example `tools/call`.
     const NAME: &'static str;
 
-    /// The parameters: a JSON object, or `null` for none.
+    /// Type of the parameters. They must serialize as a JSON object, or as `null` for no parameters.
     type Params: Serialize;
 }
 
-/// No parameters. The server decides whether it accepts that.
+/// `()` means no parameters. The server decides whether it accepts a request without parameters.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
@@ -99,44 +100,49 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Opens a session with a legacy server. The engine sends this request.
+    /// `initialize`: opens a session with a server of the legacy era. The engine sends this request.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
-    /// Asks a modern server for its versions and capabilities. The engine sends this request first.
+    /// `server/discover`: requests the protocol versions and capabilities of a server of the modern era. The engine
+    /// sends this request first.
     Discover = "server/discover", => DiscoverResult, strict;
-    /// Lists resources, a page at a time.
+    /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
-    /// Lists resource templates, a page at a time.
+    /// `resources/templates/list`: lists the resource templates of a server, one page per request.
     ListResourceTemplates = "resources/templates/list", ListParams<'_> => ListResourceTemplatesResult, strict;
-    /// Reads a resource.
+    /// `resources/read`: reads the contents of a resource.
     ReadResource = "resources/read", ReadResourceParams<'_> => ReadResourceResult, strict;
-    /// Subscribes to changes of a resource (legacy; later revisions have `subscriptions/listen`).
+    /// `resources/subscribe`: subscribes to changes of a resource (legacy era; later revisions have
+    /// [`SubscriptionsListen`]).
     Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Json::read;
-    /// Ends a subscription to a resource (legacy).
+    /// `resources/unsubscribe`: ends a subscription to a resource (legacy era).
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
-    /// Opens a subscription (from 2026-07-28). [`Calls::subscribe`](crate::Calls::subscribe) sends this request. Sent as a plain
-    /// request it has a deadline, and its notifications are ordinary ones.
+    /// `subscriptions/listen`: opens a subscription (from revision 2026-07-28).
+    ///
+    /// Use [`Calls::subscribe`](crate::Calls::subscribe) instead of a plain request. A plain request has a deadline,
+    /// and its notifications are not assigned to a subscription.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
-    /// Lists prompts, a page at a time.
+    /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
-    /// Completes an argument of a prompt or resource template.
+    /// `completion/complete`: requests suggestions for an argument of a prompt or resource template.
     Complete = "completion/complete", CompleteParams<'_> => CompleteResult, strict;
-    /// Sets the least severe level of log messages (legacy; later revisions have it in each request).
+    /// `logging/setLevel`: sets the minimum severity of log messages (legacy era; later revisions set it in each
+    /// request).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
-    /// Returns the status of a task; in the extension also its result.
+    /// `tasks/get`: requests the status of a task. In the tasks extension, the response also contains the result.
     GetTask = "tasks/get", TaskParams<'_> => Task, strict;
-    /// Waits for the result of a task (2025-11-25).
+    /// `tasks/result`: waits for the result of a task (revision 2025-11-25).
     GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
-    /// Answers the input requests of a task (extension).
+    /// `tasks/update`: answers the input requests of a task (tasks extension).
     UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
-    /// Cancels a task. The server may take its time, or may finish the task.
+    /// `tasks/cancel`: requests the cancellation of a task. The server may cancel the task later, or may complete it.
     CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult, strict;
-    /// Lists the tasks of this client, a page at a time (2025-11-25).
+    /// `tasks/list`: lists the tasks of this client, one page per request (revision 2025-11-25).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
-    /// Checks whether the server responds (legacy).
+    /// `ping`: checks whether the server responds (legacy era).
     Ping = "ping", => Json, Json::read;
 }
 
-/// Lists tools, a page at a time.
+/// `tools/list`: lists the tools of a server, one page per request.
 pub enum ListTools {}
 
 impl Method for ListTools {
@@ -155,7 +161,7 @@ impl Method for ListTools {
 }
 impl Params<ListTools> for ListParams<'_> {}
 
-/// Calls a tool.
+/// `tools/call`: calls a tool.
 pub enum CallTool {}
 
 impl Method for CallTool {
@@ -172,8 +178,9 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
     }
 }
 
-/// Checks that the arguments are an object, and replaces `null` by an empty one. The arguments are the last member, so the end of
-/// the text tells.
+/// Checks that the arguments are an object, and replaces `null` by an empty object.
+///
+/// `arguments` is the last member of the parameters, so the end of the text suffices for the check.
 fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     if out.ends_with(b":null}") {
         out.truncate(out.len() - b"null}".len());
@@ -182,7 +189,7 @@ fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     out.ends_with(b"}}")
 }
 
-/// Calls a tool, and returns its result as the JSON that the server sent.
+/// `tools/call`: calls a tool and returns its result as [`Json`], as the server sent it.
 pub enum CallToolRaw {}
 
 impl Method for CallToolRaw {
@@ -199,8 +206,9 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
     }
 }
 
-/// Calls a tool whose answer may be a task. [`RequestOptions::task`](crate::RequestOptions::task) and the server decide whether it is
-/// one.
+/// `tools/call`: calls a tool whose result may be a task.
+///
+/// [`RequestOptions::task`](crate::RequestOptions::task) and the server determine whether it is a task.
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -217,7 +225,7 @@ impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
     }
 }
 
-/// Returns a prompt with its arguments filled in.
+/// `prompts/get`: requests a prompt with its arguments filled in.
 pub enum GetPrompt {}
 
 impl Method for GetPrompt {
@@ -230,7 +238,9 @@ impl Method for GetPrompt {
 }
 impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 
-/// Notifies the server that the roots have changed (legacy). Only for a client whose capability `roots` has `listChanged`.
+/// `notifications/roots/list_changed`: notifies the server that the client's roots have changed (legacy era).
+///
+/// Send it only if the client declares the capability `roots.listChanged`.
 pub enum RootsListChanged {}
 
 impl Notice for RootsListChanged {
@@ -238,8 +248,7 @@ impl Notice for RootsListChanged {
     type Params = ();
 }
 
-/// Any method, by a name that is chosen at run time. See
-/// [`Calls::request_raw`](crate::Calls::request_raw).
+/// A method whose name is chosen at run time. See [`Calls::request_raw`](crate::Calls::request_raw).
 pub enum Raw {}
 
 impl Method for Raw {

@@ -1,8 +1,13 @@
-//! The data of the protocol, by area.
+//! The data types of the protocol: parameters, results and the objects within them.
 //!
-//! All types are owned, and keep what they do not know: objects in `extra`, open enumerations in an `Unknown` or `Other` variant.
-//! They are read leniently: a value of the wrong type in an optional place counts as absent. Every type that is read implements
-//! `serde::Deserialize`, for any format that describes itself.
+//! The comments cite the specification by page and section, for example `server/tools, "Tool Names"`. They mean
+//! revision 2026-07-28 unless they name another.
+//!
+//! All types own their data. Unknown members of an object are kept in its field `extra`, and unknown values of an enum
+//! in its variant `Unknown` or `Other`.
+//!
+//! Deserialization is lenient: an optional member with a value of the wrong type counts as absent. Types that the
+//! client receives implement `serde::Deserialize`, for every self-describing format.
 
 pub(crate) mod object;
 
@@ -32,6 +37,7 @@ mod result;
 pub mod revisions;
 mod roots;
 mod sampling;
+mod sampling_check;
 mod sampling_content;
 mod subscriptions;
 pub(crate) mod tasks;
@@ -76,6 +82,7 @@ pub use sampling::{
     CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences, SamplingMessage, StopReason,
     ToolChoice, ToolChoiceMode,
 };
+pub(crate) use sampling_check::check_messages;
 pub use sampling_content::{SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
 pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,

@@ -1,4 +1,4 @@
-//! Notifications of progress and log messages.
+//! Notifications about progress, and log messages.
 
 use alloc::string::String;
 
@@ -7,23 +7,25 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// The progress of a request (2026-07-28, basic/patterns/progress).
+    /// Progress of a request (`ProgressNotificationParams`).
+    ///
+    /// Specification: basic/patterns/progress.
     pub struct Progress("an object") {
-        /// The token that names the request. The engine has matched it already.
+        /// Token that identifies the request. The engine has already matched it.
         optional progress_token: Json = "progressToken",
-        /// How much is done. Grows from one notification to the next.
+        /// Progress so far. It increases with each notification.
         always progress: f64 = "progress",
-        /// How much there is to do, if the server knows it.
+        /// Value of `progress` at completion, if the server knows it.
         optional total: f64 = "total",
-        /// What is being done, in words.
+        /// Description of the current step.
         optional message: String = "message",
-        /// Metadata.
+        /// Additional metadata of the notification (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 impl Progress {
-    /// Returns the fraction that is done, from 0 to 1, or `None` if the total is not known.
+    /// Returns the completed fraction, from 0 to 1, or `None` if the total is unknown.
     pub fn fraction(&self) -> Option<f64> {
         let total = self.total.filter(|total| *total > 0.0)?;
         Some((self.progress / total).clamp(0.0, 1.0))
@@ -31,21 +33,23 @@ impl Progress {
 }
 
 object! {
-    /// A log message (2026-07-28, server/utilities/logging).
+    /// A log message of a server (`LoggingMessageNotificationParams`).
+    ///
+    /// Specification: server/utilities/logging.
     pub struct LogMessage("an object") {
-        /// The severity.
+        /// Severity of the message.
         always level: LoggingLevel = "level",
-        /// The part of the server that logs.
+        /// Name of the logger: the part of the server that logs.
         optional logger: String = "logger",
-        /// The message: a string or any other value.
+        /// The message: a string or any other JSON value.
         always data: Json = "data",
-        /// Metadata.
+        /// Additional metadata of the notification (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 impl LogMessage {
-    /// Returns the message as text: a string without its quotes, any other value as JSON.
+    /// Returns the message as text. A string is returned without quotes, any other value as JSON.
     pub fn text(&self) -> String {
         self.data.decode().unwrap_or_else(|_| self.data.get().into())
     }

@@ -1,7 +1,8 @@
-//! [`object!`] declares the objects of the protocol: known members, each read leniently, and [`Extra`] for the others.
+//! [`object!`] declares the JSON objects of the protocol. Defined members become fields, and [`Extra`] holds the
+//! others.
 
-use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -10,12 +11,13 @@ use crate::json::append::push_string;
 use crate::json::from_json::FromJson;
 use crate::json::read::{self, Reader};
 
-/// The members of an object that this version of the library does not know, in the order of the message.
+/// Members of a JSON object that this version of the library does not define, in the order of the message.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
-/// Behind a pointer, because all objects have a place for them and few have any.
-type Members = Box<Vec<(String, Json)>>;
+/// Behind a pointer, because every object has this field and few objects use it. An `Arc`, because its drop glue is
+/// compiled once. That of a `Box` is inlined into each object type, 15 KiB in all.
+type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -24,7 +26,7 @@ impl fmt::Debug for Extra {
 }
 
 impl Extra {
-    /// Returns the value of the member `name`.
+    /// Returns the value of the member `name`, or `None` if it is absent.
     pub fn get(&self, name: &str) -> Option<&Json> {
         self.members().iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -39,12 +41,12 @@ impl Extra {
         self.members().is_empty()
     }
 
-    /// Adds a member, to be sent with the object. A member of the same name stays.
+    /// Appends a member, which is then sent with the object. Does not replace an existing member of the same name.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
-        self.0.get_or_insert_default().push((name.into(), value));
+        Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
     }
 
-    /// Reads the value of an unknown member and keeps it.
+    /// Reads the value of an undefined member and stores it under `name`.
     #[inline(never)]
     pub(crate) fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
         let value = Json::read(reader)?;
@@ -72,33 +74,34 @@ impl Extra {
     }
 }
 
-/// Declares an object of the protocol: its struct, how it is read and how it is written.
+/// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.
 ///
-/// A word before each member says what becomes of it if it is absent, `null` or of another type:
+/// The word before each member decides how a missing value is handled: a member that is absent, `null` or of the wrong
+/// type.
 ///
-/// | word | the field is | if absent | written |
+/// | word | type of the field | if the value is missing | when written |
 /// |---|---|---|---|
 /// | `required` | `T` | the object is rejected | always |
 /// | `optional` | `Option<T>` | `None` | if it is `Some` |
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
-/// | `always` | `T` | `T::default()` | always: the specification requires the member |
+/// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
-/// The text in parentheses describes the object in error messages. `tag` is a member whose value is always the same: it is
-/// written first and not read, because it has decided already that the object is of this type. `finish` is called with the
-/// object when it has been read, and may change or reject it.
+/// The text in parentheses names the expected value in error messages. `tag` is a member with a constant value: it is
+/// written first, and skipped when the object is read, because the caller has checked it. `finish` is a function that
+/// may change or reject the object after it was read.
 macro_rules! object {
     (
         $(#[$meta:meta])*
         pub struct $Name:ident($expected:literal $(, tag $tag:literal = $text:literal)? $(, finish $finish:expr)?) {
-            $( $(#[$field_meta:meta])* $how:ident $field:ident: $ty:ty = $key:literal, )*
+            $( $(#[$field_meta:meta])* $presence:ident $field:ident: $ty:ty = $key:literal, )*
         }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
         #[non_exhaustive]
         pub struct $Name {
-            $( $(#[$field_meta])* pub $field: $crate::types::object::object!(@type $how $ty), )*
-            /// Members that this version of the library does not know.
+            $( $(#[$field_meta])* pub $field: $crate::types::object::object!(@type $presence $ty), )*
+            /// Members that this version of the library does not define.
             pub extra: $crate::types::Extra,
         }
 
@@ -113,15 +116,16 @@ macro_rules! object {
                     if reader.next_byte() != Some(b'{') {
                         return from_json::skip_mismatch(reader).map(Err);
                     }
-                    // Members are stored in the object at once, so that there is one value to drop if reading fails.
+                    // Values are stored in the object at once, so that there is only one value to drop if reading
+                    // fails.
                     let mut object = $Name::default();
-                    $( $crate::types::object::object!(@state $how $field); )*
+                    $( $crate::types::object::object!(@state $presence $field); )*
                     reader.members(&mut |name, reader| match name {
                         $( $tag => reader.skip(), )?
-                        $( $key => $crate::types::object::object!(@read $how object $field reader), )*
+                        $( $key => $crate::types::object::object!(@read $presence object $field reader), )*
                         _ => object.extra.read(name, reader),
                     })?;
-                    $( $crate::types::object::object!(@check $how $field $key $ty); )*
+                    $( $crate::types::object::object!(@check $presence $field $key $ty); )*
                     $( return Ok($finish(object)); )?
                     #[allow(unreachable_code)]
                     Ok(Ok(object))
@@ -135,7 +139,7 @@ macro_rules! object {
                     use serde::ser::SerializeMap;
                     let mut map = serializer.serialize_map(None)?;
                     $( map.serialize_entry($tag, $text)?; )?
-                    $( $crate::types::object::object!(@write $how $ty, self $field $key map); )*
+                    $( $crate::types::object::object!(@write $presence $ty, self $field $key map); )*
                     for (name, value) in self.extra.iter() {
                         map.serialize_entry(name, value)?;
                     }
@@ -146,10 +150,10 @@ macro_rules! object {
     };
 
     (@type optional $ty:ty) => { Option<$ty> };
-    (@type $how:ident $ty:ty) => { $ty };
+    (@type $presence:ident $ty:ty) => { $ty };
 
     (@state required $field:ident) => { let mut $field: from_json::RequiredMember = None; };
-    (@state $how:ident $field:ident) => {};
+    (@state $presence:ident $field:ident) => {};
 
     (@read required $object:ident $field:ident $reader:ident) => {
         from_json::required_member(&mut $object.$field, &mut $field, $reader)
@@ -157,7 +161,7 @@ macro_rules! object {
     (@read optional $object:ident $field:ident $reader:ident) => {
         from_json::optional_member(&mut $object.$field, $reader)
     };
-    (@read $how:ident $object:ident $field:ident $reader:ident) => {
+    (@read $presence:ident $object:ident $field:ident $reader:ident) => {
         from_json::default_member(&mut $object.$field, $reader)
     };
 
@@ -166,7 +170,7 @@ macro_rules! object {
             return Ok(Err(mismatch));
         }
     };
-    (@check $how:ident $field:ident $key:literal $ty:ty) => {};
+    (@check $presence:ident $field:ident $key:literal $ty:ty) => {};
 
     (@write required $ty:ty, $self:ident $field:ident $key:literal $map:ident) => {
         $map.serialize_entry($key, &$self.$field)?;
@@ -187,7 +191,7 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Reads a member of an object. A value of another type is kept under its name among the unknown members; `null` counts as absent.
+/// Reads a member into `place`. A value of the wrong type is stored in `extra` under its name; `null` counts as absent.
 #[inline(never)]
 pub(super) fn member<T: FromJson>(
     place: &mut Option<T>,

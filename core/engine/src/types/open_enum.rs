@@ -1,8 +1,9 @@
-//! [`open_enum!`] declares the enumerations of the protocol, all of which are open: a later revision or a vendor may add values.
+//! [`open_enum!`] declares the enumerations of the protocol. All are open, because later revisions and vendors may add
+//! values.
 
-/// Declares an open enumeration of strings. Any other string is kept in the variant `Other`.
+/// Declares an enumeration of strings. An undefined string becomes the variant `Other`.
 ///
-/// One variant has the attribute `#[default]`. The enumeration is a string in every format of serde.
+/// One variant must have the attribute `#[default]`. Serde represents a value as a string in every format.
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
@@ -18,7 +19,7 @@ macro_rules! open_enum {
         }
 
         impl $Name {
-            /// Returns the value as the protocol writes it.
+            /// Returns the value as a string, as in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( $Name::$Variant => $text, )*
@@ -46,7 +47,7 @@ macro_rules! open_enum {
         }
 
         impl core::fmt::Display for $Name {
-            /// Writes the value without control characters: a server may have chosen it.
+            /// Writes the value with control characters replaced, because a server may have sent it.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 core::fmt::Display::fmt(&$crate::printable(self.as_str()), f)
             }

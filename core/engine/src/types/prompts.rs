@@ -1,4 +1,4 @@
-//! Prompts: templates of messages for a language model (2026-07-28, server/prompts).
+//! Prompts: templates of messages for a language model. Specification: server/prompts.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,21 +14,21 @@ use crate::json::from_json::{self, Mismatch};
 use crate::json::scan::members;
 
 object! {
-    /// A prompt that a server offers.
+    /// A prompt that a server offers (`Prompt`).
     ///
-    /// An entry of a list is rejected if it has no name.
+    /// [`ListPromptsResult`] rejects prompts without a name.
     pub struct Prompt("a prompt", finish check) {
-        /// The name to get the prompt by, unique within its server.
+        /// Name of the prompt for `prompts/get`, unique within the server.
         required name: String = "name",
-        /// The name to show to people (from 2025-06-18).
+        /// Display name of the prompt (from revision 2025-06-18).
         optional title: String = "title",
-        /// What the prompt is for.
+        /// Description of the prompt.
         optional description: String = "description",
-        /// The arguments that the prompt takes.
+        /// Arguments that the prompt accepts.
         or_default arguments: Vec<PromptArgument> = "arguments",
-        /// Icons of the prompt (from 2025-11-25).
+        /// Icons to display for the prompt (from revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Metadata (from 2025-06-18).
+        /// Additional metadata of the prompt (`_meta`; from revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -41,45 +41,45 @@ fn check(prompt: Prompt) -> Result<Prompt, Mismatch> {
 }
 
 impl Prompt {
-    /// Returns the name to show to people: the title if there is one, or else the name.
+    /// Returns the display name: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// An argument of a prompt.
+    /// An argument of a prompt (`PromptArgument`).
     pub struct PromptArgument("an argument") {
-        /// The name of the argument.
+        /// Name of the argument.
         required name: String = "name",
-        /// The name to show to people (from 2025-06-18).
+        /// Display name of the prompt (from revision 2025-06-18).
         optional title: String = "title",
-        /// What the argument is for.
+        /// Description of the argument.
         optional description: String = "description",
-        /// Whether the argument must be given.
+        /// Whether the argument is required.
         or_default required: bool = "required",
     }
 }
 
 impl PromptArgument {
-    /// Returns the name to show to people: the title if there is one, or else the name.
+    /// Returns the display name: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 page! {
-    /// One page of a server's prompts (`ListPromptsResult`).
+    /// One page of the prompts of a server (`ListPromptsResult`).
     pub struct ListPromptsResult {
-        /// The prompts.
+        /// The prompts of this page.
         prompts: Prompt = "prompts",
     }
 }
 
 /// Parameters of `prompts/get`.
 ///
-/// All arguments of a prompt are strings: parameters with another argument fail to serialise. An argument that is `null` is left
-/// out.
+/// All arguments of a prompt are strings. Parameters with an argument of another type fail to serialize. An argument
+/// that is `null` is omitted.
 ///
 /// ```
 /// use mcpwire_core::{GetPromptParams, Json};
@@ -94,9 +94,9 @@ page! {
 /// ```
 #[derive(Debug)]
 pub struct GetPromptParams<'a, A: ?Sized> {
-    /// The prompt's name.
+    /// Name of the prompt.
     pub name: &'a str,
-    /// The arguments: any value that serialises as an object of strings, or as `null` for none.
+    /// The arguments: a value that serializes as an object of strings, or as `null` for no arguments.
     pub arguments: &'a A,
 }
 
@@ -110,7 +110,7 @@ impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     }
 }
 
-/// An object of strings, given as JSON. Fails to serialise if it is anything else.
+/// Serializes JSON that must be an object of strings, or `null`.
 struct Strings<'a>(&'a Json);
 
 impl Serialize for Strings<'_> {
@@ -131,26 +131,27 @@ impl Serialize for Strings<'_> {
 }
 
 result! {
-    /// A prompt with its arguments filled in (`GetPromptResult`).
+    /// Result of `prompts/get`: the messages of a prompt with its arguments filled in (`GetPromptResult`).
     pub struct GetPromptResult {
-        /// What the prompt is for.
+        /// Description of the prompt.
         optional description: String = "description",
-        /// The messages for the language model; empty if the server sent none.
+        /// Messages for the language model. Empty if the server sent none.
         always messages: Listed<PromptMessage> = "messages",
     }
 }
 
 object! {
-    /// A message of a prompt.
+    /// A message of a prompt (`PromptMessage`).
     pub struct PromptMessage("a message", finish check_message) {
-        /// The role of the speaker.
+        /// Role of the message's author.
         required role: Role = "role",
-        /// The content. Content of another shape than the specification's is [`ContentBlock::Unknown`].
+        /// Content of the message. Content that violates the specification becomes [`ContentBlock::Unknown`].
         required content: ContentBlock = "content",
     }
 }
 
-/// Rejects a message whose content is `null`, which counts as absent, although a block may be any value.
+/// Rejects a message whose content is `null`: `null` counts as absent, but [`ContentBlock::Unknown`] accepts every
+/// value.
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => {
@@ -161,12 +162,12 @@ fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
 }
 
 open_enum! {
-    /// The role of a speaker in a conversation.
+    /// The author of a message in a conversation.
     pub enum Role {
-        /// A person.
+        /// The user.
         #[default]
         User = "user",
-        /// A language model.
+        /// The language model.
         Assistant = "assistant",
     }
 }

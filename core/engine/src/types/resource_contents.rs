@@ -1,4 +1,4 @@
-//! The contents of a resource: text or binary data.
+//! The contents of a resource: text or binary data (`TextResourceContents`, `BlobResourceContents`).
 
 use alloc::string::String;
 
@@ -10,21 +10,21 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// The contents of a resource: text or binary data.
+/// The contents of a resource: text or binary data (`TextResourceContents`, `BlobResourceContents`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// The URI; empty if the server sent none.
+    /// URI of the resource. Empty if the server sent none.
     pub uri: String,
-    /// The media type.
+    /// MIME type of the contents, if the server knows it.
     pub mime_type: Option<String>,
     /// The contents, if they are text.
     pub text: Option<String>,
-    /// The contents in base64, if they are binary.
+    /// The contents encoded in base64, if they are binary.
     pub blob: Option<String>,
-    /// Metadata.
+    /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not know.
+    /// Members that this version of the library does not define.
     pub extra: Extra,
 }
 
@@ -55,7 +55,7 @@ from_json::impl_deserialize!(ResourceContents);
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // A URI of another type was kept among the unknown members.
+        // A URI of the wrong type was kept in `extra`, which is written below.
         if self.extra.get("uri").is_none() {
             map.serialize_entry("uri", &self.uri)?;
         }

@@ -1,4 +1,4 @@
-//! Resources: how they are listed, read and watched (2026-07-28, server/resources).
+//! Resources: lists, contents and change notifications. Specification: server/resources.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,27 +12,27 @@ use crate::json::Json;
 use crate::json::from_json::Mismatch;
 
 object! {
-    /// A resource that can be read from a server: a file, a record, a page.
+    /// A resource that clients can read from a server, such as a file or a database record (`Resource`).
     ///
-    /// An entry of a list is rejected if it has no URI. An entry without a name has its URI as its name.
+    /// [`ListResourcesResult`] rejects resources without a URI. A resource without a name gets its URI as its name.
     pub struct Resource("a resource", finish check_resource) {
-        /// The URI to read the resource by.
+        /// URI of the resource for `resources/read`.
         required uri: String = "uri",
-        /// The name for programs.
+        /// Identifier for programs.
         always name: String = "name",
-        /// The name to show to people (from 2025-06-18).
+        /// Display name (from revision 2025-06-18).
         optional title: String = "title",
-        /// What the resource is, in words for a language model.
+        /// Description of the resource, which helps language models to understand it.
         optional description: String = "description",
-        /// The media type.
+        /// MIME type of the resource, if the server knows it.
         optional mime_type: String = "mimeType",
-        /// The size in bytes, before any encoding.
+        /// Size of the resource in bytes, before encoding, if the server knows it.
         optional size: u64 = "size",
-        /// For whom the resource is, and how important it is.
+        /// Hints about the resource's audience and importance.
         optional annotations: Annotations = "annotations",
-        /// Icons of the resource (from 2025-11-25).
+        /// Icons to display for the resource (from revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Metadata (from 2025-06-18).
+        /// Additional metadata (`_meta`; from revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -43,32 +43,35 @@ fn check_resource(mut resource: Resource) -> Result<Resource, Mismatch> {
 }
 
 impl Resource {
-    /// Returns the name to show to people: the title if there is one, or else the name.
+    /// Returns the display name: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// A template for the URIs of resources (2026-07-28, server/resources, "Resource Templates").
+    /// A URI template: it describes the URIs of a family of resources (`ResourceTemplate`).
     ///
-    /// An entry of a list is rejected if it has no template. An entry without a name has its template as its name.
+    /// [`ListResourceTemplatesResult`] rejects templates without a URI template. A template without a name gets its URI
+    /// template as its name.
+    ///
+    /// Specification: server/resources, "Resource Templates".
     pub struct ResourceTemplate("a resource template", finish check_template) {
-        /// The URI template (RFC 6570).
+        /// The URI template, in the syntax of RFC 6570.
         required uri_template: String = "uriTemplate",
-        /// The name for programs.
+        /// Identifier for programs.
         always name: String = "name",
-        /// The name to show to people (from 2025-06-18).
+        /// Display name (from revision 2025-06-18).
         optional title: String = "title",
-        /// What the resources are, in words for a language model.
+        /// Description of the resources, which helps language models to understand them.
         optional description: String = "description",
-        /// The media type, if it is the same for all resources of the template.
+        /// MIME type of the resources, if all of them have the same.
         optional mime_type: String = "mimeType",
-        /// For whom the resources are, and how important they are.
+        /// Hints about the resources' audience and importance.
         optional annotations: Annotations = "annotations",
-        /// Icons of the resources (from 2025-11-25).
+        /// Icons to display for the resources (from revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Metadata (from 2025-06-18).
+        /// Additional metadata (`_meta`; from revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -79,13 +82,14 @@ fn check_template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Mi
 }
 
 impl ResourceTemplate {
-    /// Returns the name to show to people: the title if there is one, or else the name.
+    /// Returns the display name: the title, or else the name.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Returns the name of a resource, which is its URI if it has no other. Rejects a resource without a URI: it cannot be read.
+/// Returns the name of a resource, or its URI if the name is empty. Rejects a resource without a URI, which no client
+/// can read.
 fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, Mismatch> {
     match (uri.is_empty(), name.is_empty()) {
         (true, _) => Err(Mismatch::Object { reason: empty.into(), name: Some(name).filter(|name| !name.is_empty()) }),
@@ -95,17 +99,17 @@ fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, M
 }
 
 page! {
-    /// One page of a server's resources (`ListResourcesResult`).
+    /// One page of the resources of a server (`ListResourcesResult`).
     pub struct ListResourcesResult {
-        /// The resources.
+        /// The resources of this page.
         resources: Resource = "resources",
     }
 }
 
 page! {
-    /// One page of a server's resource templates (`ListResourceTemplatesResult`).
+    /// One page of the resource templates of a server (`ListResourceTemplatesResult`).
     pub struct ListResourceTemplatesResult {
-        /// The templates.
+        /// The templates of this page.
         resource_templates: ResourceTemplate = "resourceTemplates",
     }
 }
@@ -113,42 +117,46 @@ page! {
 /// Parameters of `resources/read`.
 #[derive(Debug, Serialize)]
 pub struct ReadResourceParams<'a> {
-    /// The URI of the resource.
+    /// URI of the resource.
     pub uri: &'a str,
 }
 
 result! {
-    /// The contents of a resource (`ReadResourceResult`).
+    /// Result of `resources/read`: the contents of a resource (`ReadResourceResult`).
     ///
-    /// There may be several contents, for example of a folder. Contents that are neither text nor binary keep their members in
-    /// [`ResourceContents::extra`]. An entry that is not an object is rejected.
+    /// A resource may have several contents, as a folder does. Contents that are neither text nor binary data keep
+    /// their members in [`ResourceContents::extra`]. An entry that is not an object is rejected.
     pub cacheable struct ReadResourceResult {
-        /// The contents; empty if the server sent none.
+        /// The contents. Empty if the server sent none.
         always contents: Listed<ResourceContents> = "contents",
     }
 }
 
-/// Parameters of `resources/subscribe` (up to 2025-11-25, server/resources, "Subscriptions").
+/// Parameters of `resources/subscribe` (up to revision 2025-11-25).
+///
+/// Specification of revision 2025-11-25: server/resources, "Subscriptions".
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscribeParams<'a> {
-    /// The URI of the resource to watch.
+    /// URI of the resource to subscribe to.
     pub uri: &'a str,
 }
 
-/// Parameters of `resources/unsubscribe` (up to 2025-11-25).
+/// Parameters of `resources/unsubscribe` (up to revision 2025-11-25).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct UnsubscribeParams<'a> {
-    /// The URI of the resource to stop watching.
+    /// URI of the resource to unsubscribe from.
     pub uri: &'a str,
 }
 
 object! {
-    /// Parameters of `notifications/resources/updated`: a watched resource has changed (2026-07-28, server/resources,
-    /// "Subscriptions").
+    /// Parameters of `notifications/resources/updated`: a resource to which the client subscribed has changed.
+    ///
+    /// Specification: server/resources, "Subscriptions".
     pub struct ResourceUpdated("an object") {
-        /// The URI of the resource. It may be a part of the resource that was subscribed to.
+        /// URI of the changed resource. It may be a sub-resource of the resource that the client subscribed to.
         required uri: String = "uri",
-        /// Metadata. From 2026-07-28 on it names the subscription.
+        /// Additional metadata of the notification (`_meta`). From revision 2026-07-28 on, it contains the id of the
+        /// subscription.
         optional meta: Json = "_meta",
     }
 }

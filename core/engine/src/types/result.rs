@@ -1,4 +1,4 @@
-//! What the results of requests have in common: their type, how long they may be cached, and pages of lists.
+//! Parts that many results share: their type, cache hints, and the pages of lists.
 
 use alloc::string::String;
 
@@ -6,24 +6,24 @@ use super::Listed;
 use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
-/// Rejects a result whose type is not `complete` (2026-07-28, basic, "`ResultType`").
+/// Returns an error if a result is not `complete`.
 ///
-/// An absent type means `complete`: servers of earlier revisions send none. Read as the result of its method, a result of
-/// another type would look like an empty one.
+/// An absent type means `complete`, because servers of earlier revisions send none. Without this check, a result of
+/// another type would look like an empty result. Specification: basic, "`ResultType`".
 pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> {
     match result_type {
         None | Some("complete") => Ok(()),
         Some(other) => {
             let other = excerpt(other.as_bytes());
             let reason = alloc::format!("a result of type {other:?}, which was not declared as understood").into();
-            Err(Mismatch::Object { reason, name: None })
+            Err(Mismatch::Member { reason, key: "resultType" })
         }
     }
 }
 
-/// Declares the result of a request, an [`object!`](super::object::object) with the members that all results have.
+/// Declares the result of a request: an [`object!`](super::object::object) with the members common to all results.
 ///
-/// A `cacheable` result also has the members that say how long it may be cached.
+/// A `cacheable` result also has the cache hints `ttlMs` and `cacheScope`.
 macro_rules! result {
     ($(#[$meta:meta])* pub struct $Name:ident { $($own:tt)* }) => {
         $crate::types::object::object! {
@@ -33,9 +33,9 @@ macro_rules! result {
                 finish |result: $Name| $crate::types::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// The type of the result: `complete`, or absent before 2026-07-28.
+                /// Type of the result: `complete`. Absent in revisions before 2026-07-28.
                 optional result_type: String = "resultType",
-                /// Metadata.
+                /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
             }
         }
@@ -48,13 +48,14 @@ macro_rules! result {
                 finish |result: $Name| $crate::types::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// The type of the result: `complete`, or absent before 2026-07-28.
+                /// Type of the result: `complete`. Absent in revisions before 2026-07-28.
                 optional result_type: String = "resultType",
-                /// For how long the result may be cached, in milliseconds (from 2026-07-28).
+                /// Time for which the client may cache the result, in milliseconds (from revision 2026-07-28).
                 optional ttl_ms: u64 = "ttlMs",
-                /// Who may share a cached result: `public` or `private` (from 2026-07-28).
+                /// Scope of a cached result: `public` if caches may share it between users, or `private` (from revision
+                /// 2026-07-28).
                 optional cache_scope: String = "cacheScope",
-                /// Metadata.
+                /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
             }
         }
@@ -62,23 +63,25 @@ macro_rules! result {
 }
 pub(super) use result;
 
-/// One page of a list (2026-07-28, server/utilities/pagination).
+/// A result that is one page of a list.
+///
+/// Specification: server/utilities/pagination.
 pub trait PagedList {
-    /// The type of an entry.
+    /// Type of the list's entries.
     type Item;
 
-    /// Returns the entries, and the cursor of the next page if there is one.
+    /// Returns the entries, and the cursor of the next page unless this is the last page.
     fn into_page(self) -> (Listed<Self::Item>, Option<String>);
 
-    /// Returns the length of the list as JSON, in bytes, by which [`Pages`](crate::Pages) bounds its memory.
+    /// Returns the size of the entries as JSON, in bytes. [`Pages`](crate::internal::Pages) uses it to limit memory.
     ///
-    /// By default it is 0: then only the number of pages and entries is bounded.
+    /// The default implementation returns 0. [`Pages`](crate::internal::Pages) then limits only the number of pages and entries.
     fn bytes(&self) -> usize {
         0
     }
 }
 
-/// Declares one page of a list: a cacheable result with a list of entries and a cursor.
+/// Declares a result that is one page of a list: a cacheable result with entries and a cursor.
 macro_rules! page {
     (
         $(#[$meta:meta])*
@@ -89,7 +92,7 @@ macro_rules! page {
             pub cacheable struct $Name {
                 $(#[$entries_meta])*
                 always $entries: Listed<$Item> = $key,
-                /// The cursor of the next page; absent on the last page.
+                /// Cursor of the next page. Absent on the last page.
                 optional next_cursor: String = "nextCursor",
             }
         }
@@ -99,7 +102,7 @@ macro_rules! page {
 }
 pub(super) use page;
 
-/// Implements [`PagedList`] for a page whose field `$entries` has its entries.
+/// Implements [`PagedList`] for a result with entries in the field `$entries`.
 macro_rules! paged_list {
     ($Name:ident, $entries:ident: $Item:ty) => {
         impl $crate::types::PagedList for $Name {

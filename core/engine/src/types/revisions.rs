@@ -1,15 +1,15 @@
-//! The methods, notifications and definitions that each revision of the protocol has.
+//! The methods, notifications and definitions of each revision of the protocol.
 //!
-//! A session looks a method up in the table before it sends a typed request. The request fails at once if the negotiated revision
-//! does not have the method ([`SendError::NotInRevision`]) or if the server did not declare the capability
-//! ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors and extensions, and are sent. So are raw
-//! requests.
+//! Before a session sends a typed request, it looks up the method in [`TABLE`]. The request fails at once if the
+//! negotiated revision does not have the method ([`SendError::NotInRevision`]), or if the server does not declare the
+//! required capability ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors or extensions:
+//! the session sends them without a check. The same holds for raw requests.
 //!
 //! ```
 //! use mcpwire_core::ProtocolVersion;
-//! use mcpwire_core::revisions::{self, Kind};
+//! use mcpwire_core::internal::revisions::{self, Kind};
 //!
-//! let ping = revisions::find(Kind::Request, "ping").unwrap();
+//! let ping = revisions::find(Kind::ClientRequest, "ping").unwrap();
 //! assert!(ping.is_in(ProtocolVersion::V2025_11_25) && !ping.is_in(ProtocolVersion::V2026_07_28));
 //! assert_eq!(ping.instead, "`server/discover`");
 //! ```
@@ -22,52 +22,55 @@ use core::fmt;
 use crate::types::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::types::ServerCapabilities;
 
-/// A row of the table: something that at least one revision has.
+/// A row of [`TABLE`]: a method, notification or definition that at least one revision has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Entry {
-    /// What the row is about.
+pub struct Row {
+    /// The kind of thing that the row describes.
     pub kind: Kind,
-    /// The name: a method, or for a [`Kind::Member`] a definition of the official schema or `Definition.property`.
+    /// Name of the method or notification. For a [`Kind::Definition`], the name of a definition of the official schema, or
+    /// `Definition.property`.
     pub name: &'static str,
-    /// The first revision that has it.
+    /// First revision with this method, notification or definition.
     pub from: ProtocolVersion,
-    /// The last revision that has it. All revisions between the two have it.
+    /// Last revision with this method, notification or definition. All revisions between `from` and `until` also have
+    /// it.
     pub until: ProtocolVersion,
-    /// The capability that the server must declare.
+    /// Capability that the server must declare before the client uses the method.
     pub needs: Need,
-    /// What other revisions have instead, in words; empty if there is nothing.
+    /// Replacement in the other revisions, as text for error messages. Empty if there is none.
     pub instead: &'static str,
 }
 
-impl Entry {
-    /// Returns whether a revision has it.
+impl Row {
+    /// Returns whether a revision has this method, notification or definition.
     pub fn is_in(&self, version: ProtocolVersion) -> bool {
         self.from <= version && version <= self.until
     }
 }
 
-/// What a row of the table is about.
+/// The kind of thing that a row of [`TABLE`] describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A request that clients send.
-    Request,
-    /// A notification that clients send.
-    Notice,
-    /// A request that servers send; from 2026-07-28 on within a result (basic/patterns/mrtr).
-    Ask,
-    /// A notification that servers send.
-    Told,
-    /// A definition of the schema, or a member of one.
-    Member,
+    /// A request from the client to the server.
+    ClientRequest,
+    /// A notification from the client to the server.
+    ClientNotification,
+    /// A request from the server to the client. From revision 2026-07-28 on, it is part of a result
+    /// (basic/patterns/mrtr).
+    ServerRequest,
+    /// A notification from the server to the client.
+    ServerNotification,
+    /// A definition of the official schema, or a member of a definition.
+    Definition,
 }
 
-/// A capability that servers declare.
+/// A capability of [`ServerCapabilities`] that a method requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Need {
-    /// No capability: all servers have it.
+    /// No capability: every server has the method.
     Nothing,
     /// `tools`.
     Tools,
@@ -77,18 +80,20 @@ pub enum Need {
     ResourcesSubscribe,
     /// `prompts`.
     Prompts,
-    /// `completions`, which exists from 2025-03-26; servers of 2024-11-05 had no way to say so.
+    /// `completions`. Servers of revision 2024-11-05 cannot declare this capability, so all of them count as having it.
     Completions,
     /// `logging`.
     Logging,
-    /// `tasks.list` (2025-11-25).
+    /// `tasks.list` (revision 2025-11-25).
     TasksList,
-    /// `tasks.cancel` (2025-11-25; the extension of later revisions always has it).
+    /// `tasks.cancel` (revision 2025-11-25). In later revisions, every server with the tasks extension can cancel
+    /// tasks.
     TasksCancel,
 }
 
 impl Need {
-    /// Returns the path of the capability among those that a server declares.
+    /// Returns the path of the capability in the server's capabilities, such as `resources.subscribe`. Empty for
+    /// [`Need::Nothing`].
     pub fn as_str(self) -> &'static str {
         match self {
             Need::Nothing => "",
@@ -103,8 +108,10 @@ impl Need {
         }
     }
 
-    /// Returns whether a server that declared these capabilities has this one. A server that declared none at all (`None`, not an
-    /// empty object) is assumed to have everything.
+    /// Returns whether a server with the capabilities `declared` has this capability.
+    ///
+    /// `None` means that the server sent no capabilities, not even an empty object. Such a server is assumed to have
+    /// all of them.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
@@ -128,9 +135,9 @@ impl fmt::Display for Need {
     }
 }
 
-/// Returns the row of this kind and name.
-pub fn find(kind: Kind, name: &str) -> Option<&'static Entry> {
-    TABLE.iter().find(|entry| entry.kind == kind && entry.name == name)
+/// Returns the row with this kind and name, or `None` if the table has no such row.
+pub fn find(kind: Kind, name: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.kind == kind && row.name == name)
 }
 
 const fn row(
@@ -139,8 +146,8 @@ const fn row(
     (from, until): (ProtocolVersion, ProtocolVersion),
     needs: Need,
     instead: &'static str,
-) -> Entry {
-    Entry { kind, name, from, until, needs, instead }
+) -> Row {
+    Row { kind, name, from, until, needs, instead }
 }
 
 const fn request(
@@ -148,8 +155,8 @@ const fn request(
     in_revisions: (ProtocolVersion, ProtocolVersion),
     needs: Need,
     instead: &'static str,
-) -> Entry {
-    row(Kind::Request, name, in_revisions, needs, instead)
+) -> Row {
+    row(Kind::ClientRequest, name, in_revisions, needs, instead)
 }
 
 const fn other(
@@ -157,7 +164,7 @@ const fn other(
     name: &'static str,
     in_revisions: (ProtocolVersion, ProtocolVersion),
     instead: &'static str,
-) -> Entry {
+) -> Row {
     row(kind, name, in_revisions, Need::Nothing, instead)
 }
 
@@ -167,9 +174,11 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// The table. Requests and notifications of clients come first.
-pub const TABLE: &[Entry] = &[
-    // basic/lifecycle; 2026-07-28 has server/discover and basic/versioning.
+/// All methods, notifications and definitions that at least one revision has.
+///
+/// Requests and notifications of clients come first.
+pub const TABLE: &[Row] = &[
+    // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Need::Nothing, "`server/discover`"),
     request("server/discover", MODERN, Need::Nothing, "`initialize`"),
     request("ping", LEGACY, Need::Nothing, "`server/discover`"),
@@ -190,75 +199,86 @@ pub const TABLE: &[Entry] = &[
     request("prompts/get", ALL, Need::Prompts, ""),
     request("completion/complete", ALL, Need::Completions, ""),
     request("logging/setLevel", LEGACY, Need::Logging, "the log level in the `_meta` of each request"),
-    // Experimental in 2025-11-25 (basic/utilities/tasks), the extension io.modelcontextprotocol/tasks from 2026-07-28. A client
-    // that has a task may ask for it, whatever the server declared.
+    // Tasks are experimental in revision 2025-11-25 (basic/utilities/tasks), and the extension
+    // io.modelcontextprotocol/tasks from revision 2026-07-28 on. `tasks/get` requires no capability, because a client
+    // that knows a task may always request its status.
     request("tasks/get", TASKS, Need::Nothing, ""),
     request("tasks/cancel", TASKS, Need::TasksCancel, ""),
     request("tasks/result", FIRST_TASKS, Need::Nothing, "`tasks/get`"),
     request("tasks/list", FIRST_TASKS, Need::TasksList, "`tasks/get` for each task"),
     request("tasks/update", MODERN, Need::Nothing, "answers to the server's own requests"),
-    other(Kind::Notice, "notifications/initialized", LEGACY, "nothing: there is no handshake"),
-    other(Kind::Notice, "notifications/cancelled", ALL, ""),
-    other(Kind::Notice, "notifications/progress", LEGACY, ""),
-    other(Kind::Notice, "notifications/roots/list_changed", LEGACY, "the roots in the answer to each `roots/list`"),
-    other(Kind::Notice, "notifications/tasks/status", FIRST_TASKS, ""),
-    // Requests of servers.
-    other(Kind::Ask, "ping", LEGACY, ""),
-    other(Kind::Ask, "sampling/createMessage", ALL, ""),
-    other(Kind::Ask, "roots/list", ALL, ""),
-    other(Kind::Ask, "elicitation/create", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Ask, "tasks/get", FIRST_TASKS, ""),
-    other(Kind::Ask, "tasks/result", FIRST_TASKS, ""),
-    other(Kind::Ask, "tasks/list", FIRST_TASKS, ""),
-    other(Kind::Ask, "tasks/cancel", FIRST_TASKS, ""),
-    // Notifications of servers.
-    other(Kind::Told, "notifications/message", ALL, ""),
-    other(Kind::Told, "notifications/progress", ALL, ""),
-    other(Kind::Told, "notifications/cancelled", ALL, ""),
-    other(Kind::Told, "notifications/tools/list_changed", ALL, ""),
-    other(Kind::Told, "notifications/prompts/list_changed", ALL, ""),
-    other(Kind::Told, "notifications/resources/list_changed", ALL, ""),
-    other(Kind::Told, "notifications/resources/updated", ALL, ""),
+    other(Kind::ClientNotification, "notifications/initialized", LEGACY, "nothing: there is no handshake"),
+    other(Kind::ClientNotification, "notifications/cancelled", ALL, ""),
+    other(Kind::ClientNotification, "notifications/progress", LEGACY, ""),
     other(
-        Kind::Told,
+        Kind::ClientNotification,
+        "notifications/roots/list_changed",
+        LEGACY,
+        "the roots in the answer to each `roots/list`",
+    ),
+    other(Kind::ClientNotification, "notifications/tasks/status", FIRST_TASKS, ""),
+    // Requests of servers.
+    other(Kind::ServerRequest, "ping", LEGACY, ""),
+    other(Kind::ServerRequest, "sampling/createMessage", ALL, ""),
+    other(Kind::ServerRequest, "roots/list", ALL, ""),
+    other(Kind::ServerRequest, "elicitation/create", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::ServerRequest, "tasks/get", FIRST_TASKS, ""),
+    other(Kind::ServerRequest, "tasks/result", FIRST_TASKS, ""),
+    other(Kind::ServerRequest, "tasks/list", FIRST_TASKS, ""),
+    other(Kind::ServerRequest, "tasks/cancel", FIRST_TASKS, ""),
+    // Notifications of servers.
+    other(Kind::ServerNotification, "notifications/message", ALL, ""),
+    other(Kind::ServerNotification, "notifications/progress", ALL, ""),
+    other(Kind::ServerNotification, "notifications/cancelled", ALL, ""),
+    other(Kind::ServerNotification, "notifications/tools/list_changed", ALL, ""),
+    other(Kind::ServerNotification, "notifications/prompts/list_changed", ALL, ""),
+    other(Kind::ServerNotification, "notifications/resources/list_changed", ALL, ""),
+    other(Kind::ServerNotification, "notifications/resources/updated", ALL, ""),
+    other(
+        Kind::ServerNotification,
         "notifications/elicitation/complete",
         FIRST_TASKS,
         "the result of the request that is sent again",
     ),
-    other(Kind::Told, "notifications/tasks/status", FIRST_TASKS, "`notifications/tasks`"),
-    other(Kind::Told, "notifications/tasks", MODERN, "`notifications/tasks/status`"),
-    other(Kind::Told, "notifications/subscriptions/acknowledged", MODERN, "the answer to `resources/subscribe`"),
-    // Parts of messages. They are read in any revision, and sent only in the revisions that have them.
-    other(Kind::Member, "JSONRPCBatchRequest", (V2025_03_26, V2025_03_26), "one message a line"),
-    other(Kind::Member, "AudioContent", (V2025_03_26, V2026_07_28), ""),
-    other(Kind::Member, "ToolAnnotations", (V2025_03_26, V2026_07_28), ""),
-    other(Kind::Member, "ServerCapabilities.completions", (V2025_03_26, V2026_07_28), ""),
-    other(Kind::Member, "ResourceLink", (V2025_06_18, V2026_07_28), "an embedded resource"),
-    other(Kind::Member, "CallToolResult.structuredContent", (V2025_06_18, V2026_07_28), "text"),
-    other(Kind::Member, "Tool.outputSchema", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "Tool.title", (V2025_06_18, V2026_07_28), "the title in the annotations, from 2025-03-26"),
-    other(Kind::Member, "Tool._meta", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "ClientCapabilities.elicitation", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "CompleteRequestParams.context", (V2025_06_18, V2026_07_28), ""),
-    other(Kind::Member, "Icon", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "Implementation.description", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "CreateMessageRequestParams.tools", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "ElicitRequestURLParams", (V2025_11_25, V2026_07_28), ""),
-    other(Kind::Member, "ElicitRequestURLParams.elicitationId", FIRST_TASKS, "an identifier in `requestState`"),
-    other(Kind::Member, "ServerCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
-    other(Kind::Member, "ClientCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
-    other(Kind::Member, "Tool.execution", FIRST_TASKS, ""),
-    other(Kind::Member, "ServerCapabilities.extensions", MODERN, "`experimental`"),
-    other(Kind::Member, "ClientCapabilities.extensions", MODERN, "`experimental`"),
-    other(Kind::Member, "InputRequiredResult", MODERN, "requests of the server's"),
-    other(Kind::Member, "CacheableResult", MODERN, ""),
+    other(Kind::ServerNotification, "notifications/tasks/status", FIRST_TASKS, "`notifications/tasks`"),
+    other(Kind::ServerNotification, "notifications/tasks", MODERN, "`notifications/tasks/status`"),
+    other(
+        Kind::ServerNotification,
+        "notifications/subscriptions/acknowledged",
+        MODERN,
+        "the answer to `resources/subscribe`",
+    ),
+    // Parts of messages. The client reads them in every revision, and sends them only in the revisions that have them.
+    other(Kind::Definition, "JSONRPCBatchRequest", (V2025_03_26, V2025_03_26), "one message a line"),
+    other(Kind::Definition, "AudioContent", (V2025_03_26, V2026_07_28), ""),
+    other(Kind::Definition, "ToolAnnotations", (V2025_03_26, V2026_07_28), ""),
+    other(Kind::Definition, "ServerCapabilities.completions", (V2025_03_26, V2026_07_28), ""),
+    other(Kind::Definition, "ResourceLink", (V2025_06_18, V2026_07_28), "an embedded resource"),
+    other(Kind::Definition, "CallToolResult.structuredContent", (V2025_06_18, V2026_07_28), "text"),
+    other(Kind::Definition, "Tool.outputSchema", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "Tool.title", (V2025_06_18, V2026_07_28), "the title in the annotations, from 2025-03-26"),
+    other(Kind::Definition, "Tool._meta", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "ClientCapabilities.elicitation", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "CompleteRequestParams.context", (V2025_06_18, V2026_07_28), ""),
+    other(Kind::Definition, "Icon", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "Implementation.description", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "CreateMessageRequestParams.tools", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "ElicitRequestURLParams", (V2025_11_25, V2026_07_28), ""),
+    other(Kind::Definition, "ElicitRequestURLParams.elicitationId", FIRST_TASKS, "an identifier in `requestState`"),
+    other(Kind::Definition, "ServerCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
+    other(Kind::Definition, "ClientCapabilities.tasks", FIRST_TASKS, "the extension io.modelcontextprotocol/tasks"),
+    other(Kind::Definition, "Tool.execution", FIRST_TASKS, ""),
+    other(Kind::Definition, "ServerCapabilities.extensions", MODERN, "`experimental`"),
+    other(Kind::Definition, "ClientCapabilities.extensions", MODERN, "`experimental`"),
+    other(Kind::Definition, "InputRequiredResult", MODERN, "requests of the server"),
+    other(Kind::Definition, "CacheableResult", MODERN, ""),
 ];
 
-/// Returns the bit of a method that clients send, or 0 for a method that is not in the table.
+/// Returns the bit of a client's method in [`UnavailableMethods`], or 0 for a method that is not in the table.
 pub(crate) const fn bit(name: &str) -> u32 {
     let mut at = 0;
-    while at < SENT {
-        if same(TABLE[at].name.as_bytes(), name.as_bytes()) {
+    while at < CLIENT_ROWS {
+        if is_equal(TABLE[at].name.as_bytes(), name.as_bytes()) {
             return 1 << at;
         }
         at += 1;
@@ -266,42 +286,43 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// The methods that a session must not send, a bit each.
+/// The methods that a session must not send, as sets of bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Barred {
-    /// The revision does not have the method, or the server did not declare it.
+pub(crate) struct UnavailableMethods {
+    /// Methods that the revision does not have, or whose capability the server did not declare.
     pub(crate) all: u32,
-    /// The server did not declare the method, whether the revision has it or not.
+    /// Methods whose capability the server did not declare, whether the revision has them or not.
     pub(crate) undeclared: u32,
 }
 
-impl Barred {
-    pub(crate) fn of(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
-        let mut barred = Barred::default();
-        for (at, entry) in TABLE.iter().take(SENT).enumerate() {
-            if !entry.needs.is_met(declared, version) {
-                barred.undeclared |= 1 << at;
+impl UnavailableMethods {
+    /// Returns the methods that a session of this revision with this server must not send.
+    pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
+        let mut methods = UnavailableMethods::default();
+        for (at, row) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
+            if !row.needs.is_met(declared, version) {
+                methods.undeclared |= 1 << at;
             }
-            if !entry.is_in(version) {
-                barred.all |= 1 << at;
+            if !row.is_in(version) {
+                methods.all |= 1 << at;
             }
         }
-        barred.all |= barred.undeclared;
-        barred
+        methods.all |= methods.undeclared;
+        methods
     }
 }
 
-/// The number of rows about what clients send. Each has a bit.
-const SENT: usize = {
+/// Number of rows for requests and notifications of clients. Each of them has a bit in [`UnavailableMethods`].
+const CLIENT_ROWS: usize = {
     let mut at = 0;
-    while matches!(TABLE[at].kind, Kind::Request | Kind::Notice) {
+    while matches!(TABLE[at].kind, Kind::ClientRequest | Kind::ClientNotification) {
         at += 1;
     }
     assert!(at <= 32, "a bit each");
     at
 };
 
-const fn same(one: &[u8], other: &[u8]) -> bool {
+const fn is_equal(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
         return false;
     }
@@ -320,14 +341,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_clients_send_stands_first_and_once() {
-        assert!(TABLE.iter().skip(SENT).all(|entry| !matches!(entry.kind, Kind::Request | Kind::Notice)));
-        for (at, entry) in TABLE.iter().enumerate() {
-            assert!(entry.from <= entry.until, "{}", entry.name);
-            let twins = TABLE.iter().filter(|other| (other.kind, other.name) == (entry.kind, entry.name));
-            assert_eq!(twins.count(), 1, "{}", entry.name);
-            if at < SENT {
-                assert_eq!(bit(entry.name), 1 << at, "{}", entry.name);
+    fn rows_of_clients_come_first_and_no_row_occurs_twice() {
+        assert!(
+            TABLE
+                .iter()
+                .skip(CLIENT_ROWS)
+                .all(|row| !matches!(row.kind, Kind::ClientRequest | Kind::ClientNotification))
+        );
+        for (at, row) in TABLE.iter().enumerate() {
+            assert!(row.from <= row.until, "{}", row.name);
+            let twins = TABLE.iter().filter(|other| (other.kind, other.name) == (row.kind, row.name));
+            assert_eq!(twins.count(), 1, "{}", row.name);
+            if at < CLIENT_ROWS {
+                assert_eq!(bit(row.name), 1 << at, "{}", row.name);
             }
         }
         assert_eq!((bit("acme/reindex"), bit(""), bit("tools/lis")), (0, 0, 0));

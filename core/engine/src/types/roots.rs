@@ -1,6 +1,7 @@
-//! Roots: the folders that the client names to servers (2026-07-28, client/roots).
+//! Roots: the directories and files that the client offers to servers. Specification: client/roots.
 //!
-//! The protocol deprecates roots from 2026-07-28 on, in favour of tool arguments or the server's configuration.
+//! The specification deprecates roots from revision 2026-07-28 on, in favour of tool arguments and server
+//! configuration.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,36 +10,39 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// A folder or file that the user works on.
+    /// A root: a directory or file that the server may work on (`Root`).
     pub struct Root("a root") {
-        /// The URI, which starts with `file://`.
+        /// URI of the root. The specification requires the scheme `file:`.
         required uri: String = "uri",
-        /// The name to show to people.
+        /// Display name of the root.
         optional name: String = "name",
-        /// Metadata (from 2025-06-18).
+        /// Additional metadata of the root (`_meta`; from revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
 
 impl Root {
-    /// A root without a name.
+    /// Creates a root without a name.
     pub fn new(uri: impl Into<String>) -> Self {
         Root { uri: uri.into(), ..Root::default() }
     }
 }
 
 object! {
-    /// The client's answer to `roots/list`: to a request in the legacy era, to a request for input from 2026-07-28 on.
+    /// Result of `roots/list`, which the client sends to the server (`ListRootsResult`).
+    ///
+    /// In the legacy era, it answers a request of the server. From revision 2026-07-28 on, it answers an input request
+    /// within a result.
     pub struct ListRootsResult("an object") {
-        /// The roots.
+        /// The roots of the client.
         always roots: Vec<Root> = "roots",
-        /// Metadata (up to 2025-11-25).
+        /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
         optional meta: Json = "_meta",
     }
 }
 
 impl ListRootsResult {
-    /// An answer with these roots.
+    /// Creates a result with these roots.
     pub fn new(roots: impl IntoIterator<Item = Root>) -> Self {
         ListRootsResult { roots: roots.into_iter().collect(), ..ListRootsResult::default() }
     }

@@ -1,6 +1,6 @@
-//! Sampling: a server asks a language model, through the client (2026-07-28, client/sampling).
+//! Sampling: a server requests a completion from the client's language model. Specification: client/sampling.
 //!
-//! The protocol deprecates sampling from 2026-07-28 on: new servers call a language model themselves.
+//! The specification deprecates sampling from revision 2026-07-28 on. New servers call a language model directly.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -8,101 +8,108 @@ use alloc::vec::Vec;
 
 use super::object::object;
 use super::open_enum::open_enum;
+use super::sampling_check::{self, MessageTools};
 use super::sampling_content::{SamplingContent, SamplingContents};
 use super::{Listed, Role, TextContent, Tool};
 use crate::json::Json;
 
 object! {
-    /// Parameters of `sampling/createMessage` (`CreateMessageRequestParams`): a conversation for a language model to continue.
+    /// Parameters of `sampling/createMessage`: a conversation for the client's language model to continue
+    /// (`CreateMessageRequestParams`).
     ///
-    /// The protocol deprecates sampling from 2026-07-28 on.
+    /// The specification deprecates sampling from revision 2026-07-28 on.
     pub struct CreateMessageParams("an object") {
-        /// The conversation so far.
+        /// Messages of the conversation so far.
         required messages: Listed<SamplingMessage> = "messages",
-        /// Which model the server prefers. The client need not follow it.
+        /// Preferences of the server for a model. The client may ignore them.
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
-        /// The system prompt. The client may change it or leave it out.
+        /// System prompt that the server wants to use. The client may change or omit it.
         optional system_prompt: String = "systemPrompt",
-        /// Which context of MCP servers to include. The client may include less.
+        /// Context of MCP servers to add to the prompt. The client may add less.
         optional include_context: IncludeContext = "includeContext",
-        /// The sampling temperature, in the range of the model.
+        /// Sampling temperature. Its range depends on the model.
         optional temperature: f64 = "temperature",
-        /// The maximum length of the answer in tokens. The client must respect it.
+        /// Maximum number of tokens to generate. The client must not exceed it.
         optional max_tokens: u64 = "maxTokens",
-        /// Texts that end the answer.
+        /// Texts at which the model stops generating.
         or_default stop_sequences: Vec<String> = "stopSequences",
-        /// Parameters for the provider of the model, in the provider's own form.
+        /// Metadata for the provider of the language model, in the provider's format.
         optional metadata: Json = "metadata",
-        /// The tools that the model may call (from 2025-11-25). Allowed only if the client declares `sampling.tools`.
+        /// Tools that the model may call (from revision 2025-11-25).
+        ///
+        /// The server may send them only if the client declares the capability `sampling.tools`.
         optional tools: Listed<Tool> = "tools",
-        /// How the model may call tools (from 2025-11-25).
+        /// Controls whether the model calls tools (from revision 2025-11-25).
         optional tool_choice: ToolChoice = "toolChoice",
-        /// Metadata.
+        /// Additional metadata (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// One message of a conversation with a language model.
+    /// A message of a conversation with a language model (`SamplingMessage`).
     pub struct SamplingMessage("a message") {
-        /// The role of the speaker.
+        /// Role of the message's author.
         required role: Role = "role",
-        /// The content: one block, or several (from 2025-11-25).
+        /// Content of the message: one block, or several (from revision 2025-11-25).
         required content: SamplingContents = "content",
-        /// Metadata.
+        /// Additional metadata (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 open_enum! {
-    /// The context of MCP servers to show to a language model. The protocol deprecates all values but `none`.
+    /// Context of MCP servers that the client adds to the prompt.
+    ///
+    /// The specification deprecates all values except `none`.
     pub enum IncludeContext {
         /// No context.
         #[default]
         None = "none",
-        /// The context of the server that asks.
+        /// Context of the requesting server.
         ThisServer = "thisServer",
-        /// The context of all servers.
+        /// Context of all servers that the client is connected to.
         AllServers = "allServers",
     }
 }
 
 object! {
-    /// Which model a server prefers (2026-07-28, client/sampling, "Model Preferences").
+    /// Preferences of a server for the choice of a model (`ModelPreferences`).
     ///
-    /// Priorities range from 0 (not important) to 1 (most important).
+    /// Priorities range from 0 (not important) to 1 (most important). Specification: client/sampling, "Model
+    /// Preferences".
     pub struct ModelPreferences("an object") {
-        /// Names of models or parts of names, most preferred first.
+        /// Names of preferred models, most preferred first.
         or_default hints: Vec<ModelHint> = "hints",
-        /// How important low cost is.
+        /// Importance of low cost, from 0 to 1.
         optional cost_priority: f64 = "costPriority",
-        /// How important a fast answer is.
+        /// Importance of a fast response, from 0 to 1.
         optional speed_priority: f64 = "speedPriority",
-        /// How important an able model is.
+        /// Importance of the model's capabilities, from 0 to 1.
         optional intelligence_priority: f64 = "intelligencePriority",
     }
 }
 
 object! {
-    /// A hint at a model.
+    /// A hint for the choice of a model.
     pub struct ModelHint("an object") {
-        /// The name of the model, or a part of it.
+        /// Full or partial name of a model, such as `sonnet`.
         optional name: String = "name",
     }
 }
 
 object! {
-    /// How a language model may call tools (from 2025-11-25).
+    /// Controls whether a language model calls tools (`ToolChoice`; from revision 2025-11-25).
     pub struct ToolChoice("an object") {
-        /// Whether the model may or must call tools.
+        /// Whether the model may, must or must not call tools. Absent means [`ToolChoiceMode::Auto`].
         optional mode: ToolChoiceMode = "mode",
     }
 }
 
 open_enum! {
-    /// Whether a language model may or must call tools.
+    /// Whether a language model may, must or must not call tools.
     pub enum ToolChoiceMode {
-        /// The model decides.
+        /// The model decides whether to call tools.
         #[default]
         Auto = "auto",
         /// The model must call at least one tool.
@@ -113,7 +120,8 @@ open_enum! {
 }
 
 object! {
-    /// The client's answer to `sampling/createMessage` (`CreateMessageResult`): a message of the language model.
+    /// Result of `sampling/createMessage`: the message of the language model, which the client sends to the server
+    /// (`CreateMessageResult`).
     ///
     /// ```
     /// use mcpwire_core::{CreateMessageResult, Json};
@@ -124,42 +132,42 @@ object! {
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
     pub struct CreateMessageResult("an object") {
-        /// The role of the speaker: the assistant.
+        /// Role of the message's author: the assistant.
         required role: Role = "role",
-        /// The content. Several blocks and calls of tools are allowed from 2025-11-25 on.
+        /// Content of the message. Several blocks, and calls of tools, are allowed from revision 2025-11-25 on.
         required content: SamplingContents = "content",
-        /// The name of the model.
+        /// Name of the model that generated the message.
         always model: String = "model",
-        /// Why the message ends.
+        /// Reason why the model stopped generating, if known.
         optional stop_reason: StopReason = "stopReason",
-        /// Metadata.
+        /// Additional metadata (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 open_enum! {
-    /// Why a message of a language model ends. Providers may have reasons of their own.
+    /// The reason why a language model stopped generating. Providers may have other reasons.
     pub enum StopReason {
-        /// The message is complete.
+        /// The model finished its message.
         #[default]
         EndTurn = "endTurn",
-        /// The model wrote one of the texts that end an answer.
+        /// The model generated one of the stop sequences.
         StopSequence = "stopSequence",
-        /// The message reached its maximum length.
+        /// The message reached the maximum number of tokens.
         MaxTokens = "maxTokens",
-        /// The model calls tools.
+        /// The model calls one or more tools.
         ToolUse = "toolUse",
     }
 }
 
 impl CreateMessageResult {
-    /// A message of the assistant, written by this model.
+    /// Creates a message of the assistant, generated by `model`.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
         let (model, content) = (model.into(), content.into());
         CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
     }
 
-    /// A complete message of text.
+    /// Creates a complete text message of the assistant, generated by `model`.
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = SamplingContent::Text(TextContent::new(text));
         CreateMessageResult { stop_reason: Some(StopReason::EndTurn), ..CreateMessageResult::new(model, content) }
@@ -167,43 +175,22 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageParams {
-    /// Returns whether the model may call tools in this request.
+    /// Returns whether the request offers tools to the model.
     pub fn has_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
 
-    /// Checks the conversation (2026-07-28, client/sampling, "Message Content Constraints").
+    /// Checks that the conversation is valid.
     ///
-    /// Every message must be readable. A message with results of tools must have nothing else, and must answer exactly the calls
-    /// of the message before it.
+    /// Every message must be readable. A message with tool results must contain nothing else, and must answer exactly
+    /// the tool calls of the previous message. Specification: client/sampling, "Message Content Constraints".
     ///
     /// # Errors
-    /// What is wrong, in words for the server.
+    /// Returns a description of the first violation, to send to the server.
     pub fn check(&self) -> Result<(), String> {
         if let Some(rejected) = self.messages.rejected.first() {
             return Err(alloc::format!("`messages` cannot be read: {rejected}"));
         }
-        let mut open: Vec<&str> = Vec::new();
-        for (at, message) in self.messages.items.iter().enumerate() {
-            let results: Vec<&str> = message.content.iter().filter_map(SamplingContent::answered_tool_use).collect();
-            if !results.is_empty() && results.len() < message.content.len() {
-                return Err(alloc::format!("message {at} has results of tools beside other content"));
-            }
-            if !is_same_set(&open, &results) {
-                return Err(alloc::format!(
-                    "the calls of tools before message {at} and the results in it do not match"
-                ));
-            }
-            open = message.content.iter().filter_map(SamplingContent::tool_use_id).collect();
-        }
-        if open.is_empty() { Ok(()) } else { Err("the last calls of tools have no results".into()) }
+        sampling_check::check(self.messages.items.iter().map(|message| Ok(MessageTools::new(&message.content))))
     }
-}
-
-fn is_same_set(calls: &[&str], results: &[&str]) -> bool {
-    let mut calls = calls.to_vec();
-    let mut results = results.to_vec();
-    calls.sort_unstable();
-    results.sort_unstable();
-    calls == results
 }

@@ -1,4 +1,4 @@
-//! The content of messages in a conversation with a language model, tool calls and their results among it.
+//! Content of messages in sampling: text, images, audio, tool calls and tool results.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,9 +13,9 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// The content of a message: one block, or several (from 2025-11-25).
+/// Content of a sampling message: one block, or several (from revision 2025-11-25).
 ///
-/// A single block is written without an array, which all revisions understand.
+/// A single block is serialized without an array, which all revisions understand.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SamplingContents(pub Vec<SamplingContent>);
 
@@ -40,7 +40,7 @@ impl From<Vec<SamplingContent>> for SamplingContents {
 }
 
 impl SamplingContents {
-    /// Returns the text of the text blocks, joined by newlines.
+    /// Returns the texts of all text blocks, joined by newlines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.iter().filter_map(SamplingContent::as_text).collect();
         texts.join("\n")
@@ -64,7 +64,7 @@ from_json::impl_deserialize!(SamplingContents);
 impl Serialize for SamplingContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &**self {
-            // A block that is not an object is only read as one of several.
+            // A block that is not an object can be read only within an array.
             [SamplingContent::Unknown(block)] if !block.raw.is_object() => {}
             [block] => return block.serialize(serializer),
             _ => {}
@@ -77,61 +77,63 @@ impl Serialize for SamplingContents {
     }
 }
 
-/// One block of content (`SamplingMessageContentBlock`). A block of an unknown type is kept as it is.
+/// A content block of a sampling message (`SamplingMessageContentBlock`).
+///
+/// A block of an undefined type becomes [`SamplingContent::Unknown`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplingContent {
-    /// Text.
+    /// A text.
     Text(TextContent),
     /// An image.
     Image(ImageContent),
-    /// Audio.
+    /// An audio recording.
     Audio(AudioContent),
-    /// A call of a tool by the model (from 2025-11-25).
+    /// A tool call by the model (from revision 2025-11-25).
     ToolUse(Box<ToolUseContent>),
-    /// The result of such a call (from 2025-11-25).
+    /// The result of a tool call (from revision 2025-11-25).
     ToolResult(Box<ToolResultContent>),
-    /// Anything else.
+    /// A block of any other type, or an invalid block.
     Unknown(UnknownContent),
 }
 
 object! {
-    /// A call of a tool by a language model.
+    /// A tool call by a language model (`ToolUseContent`).
     pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
-        /// The id of the call, which its result names.
+        /// Identifier of the call, which its result repeats.
         required id: String = "id",
-        /// The name of the tool.
+        /// Name of the tool.
         required name: String = "name",
-        /// The arguments, an object.
+        /// Arguments of the call, a JSON object.
         always input: Json = "input",
-        /// Metadata. Keep it when the conversation goes on.
+        /// Additional metadata of the block (`_meta`). Preserve it in later requests of the conversation.
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// The result of a tool that a language model called.
+    /// The result of a tool call by a language model (`ToolResultContent`).
     pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
-        /// The id of the call: its [`ToolUseContent::id`].
+        /// Identifier of the call: its [`ToolUseContent::id`].
         required tool_use_id: String = "toolUseId",
-        /// The content of the result.
+        /// Unstructured result of the tool, as content blocks.
         always content: Vec<ContentBlock> = "content",
-        /// The result as a value.
+        /// Structured result of the tool, any JSON value.
         optional structured_content: Json = "structuredContent",
-        /// Whether the tool failed.
+        /// Whether the tool failed. The content then describes the error.
         or_default is_error: bool = "isError",
-        /// Metadata. Keep it when the conversation goes on.
+        /// Additional metadata of the block (`_meta`). Preserve it in later requests of the conversation.
         optional meta: Json = "_meta",
     }
 }
 
 impl SamplingContent {
-    /// A block of text.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         SamplingContent::Text(TextContent::new(text))
     }
 
-    /// Returns the text of a text block, and `None` for any other block.
+    /// Returns the text of a text block, or `None` for any other block.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             SamplingContent::Text(content) => Some(&content.text),
@@ -139,7 +141,7 @@ impl SamplingContent {
         }
     }
 
-    /// Returns the id of the call, if the block is a call of a tool.
+    /// Returns the id of a tool call, or `None` for any other block.
     pub fn tool_use_id(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolUse(call) => Some(&call.id),
@@ -147,7 +149,7 @@ impl SamplingContent {
         }
     }
 
-    /// Returns the id of the call that is answered, if the block is the result of a tool.
+    /// Returns the id of the tool call that a tool result answers, or `None` for any other block.
     pub fn answered_tool_use(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolResult(result) => Some(&result.tool_use_id),

@@ -1,4 +1,4 @@
-//! Subscriptions: the changes of which a client asks to be notified (2026-07-28, basic/patterns/subscriptions).
+//! Subscriptions: a client requests notifications about changes. Specification: basic/patterns/subscriptions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// The changes of which a client asks to be notified, or of which the server agrees to notify it (`SubscriptionFilter`).
+    /// The change notifications that a client requests, or that a server agrees to send (`SubscriptionFilter`).
     ///
     /// ```
     /// use mcpwire_core::SubscriptionFilter;
@@ -18,62 +18,64 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// Changes of the list of tools.
+        /// Notifications when the list of tools changes.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// Changes of the list of prompts.
+        /// Notifications when the list of prompts changes.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// Changes of the list of resources.
+        /// Notifications when the list of resources changes.
         or_default resources_list_changed: bool = "resourcesListChanged",
-        /// URIs of resources: changes of each resource, and of the resources within it.
+        /// URIs of resources. The server sends a notification when one of them, or a sub-resource, changes.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
-        /// Ids of tasks: changes of their status (extension `io.modelcontextprotocol/tasks`, "Task Status Notifications"). They come
-        /// as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
+        /// Ids of tasks. The server sends a notification when the status of one of them changes.
+        ///
+        /// The client receives a [`Notification::TaskStatus`](crate::Notification::TaskStatus). Specification:
+        /// extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
         or_default task_ids: Vec<String> = "taskIds",
     }
 }
 
 impl SubscriptionFilter {
-    /// A filter without any changes.
+    /// Creates an empty filter.
     pub fn new() -> Self {
         SubscriptionFilter::default()
     }
 
-    /// Adds changes of the list of tools.
+    /// Adds notifications about the list of tools.
     pub fn tools(mut self) -> Self {
         self.tools_list_changed = true;
         self
     }
 
-    /// Adds changes of the list of prompts.
+    /// Adds notifications about the list of prompts.
     pub fn prompts(mut self) -> Self {
         self.prompts_list_changed = true;
         self
     }
 
-    /// Adds changes of the list of resources.
+    /// Adds notifications about the list of resources.
     pub fn resources(mut self) -> Self {
         self.resources_list_changed = true;
         self
     }
 
-    /// Adds changes of the resource with this URI.
+    /// Adds notifications about changes of the resource `uri`.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
         self
     }
 
-    /// Adds changes of the status of the task with this id.
+    /// Adds notifications about the status of the task `id`.
     pub fn task(mut self, id: impl Into<String>) -> Self {
         self.task_ids.push(id.into());
         self
     }
 
-    /// Returns whether the filter has no changes.
+    /// Returns whether the filter requests no notifications.
     pub fn is_empty(&self) -> bool {
         !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 
-    /// Returns whether the filter has changes of a list.
+    /// Returns whether the filter requests notifications about a list.
     pub(crate) fn has_lists(&self) -> bool {
         self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
     }
@@ -82,28 +84,30 @@ impl SubscriptionFilter {
 /// Parameters of `subscriptions/listen` (`SubscriptionsListenRequestParams`).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscriptionsListenParams<'a> {
-    /// The changes to be notified of.
+    /// The notifications that the client requests.
     pub notifications: &'a SubscriptionFilter,
 }
 
 object! {
-    /// Result of `subscriptions/listen`, which ends the subscription (2026-07-28, basic/patterns/subscriptions, "Graceful
-    /// Closure").
+    /// Result of `subscriptions/listen`: the server ended the subscription (`SubscriptionsListenResult`).
+    ///
+    /// Specification: basic/patterns/subscriptions, "Graceful Closure".
     pub struct SubscriptionsListenResult("an object") {
-        /// The type of the result: `complete`.
+        /// Type of the result: `complete`.
         optional result_type: String = "resultType",
-        /// Metadata: the id of the subscription.
+        /// Additional metadata (`_meta`), with the id of the subscription.
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// Parameters of `notifications/subscriptions/acknowledged`: the changes of which the server agrees to notify the client
-    /// (2026-07-28, basic/patterns/subscriptions, "Acknowledgment").
+    /// Parameters of `notifications/subscriptions/acknowledged`: the notifications that the server agrees to send.
+    ///
+    /// Specification: basic/patterns/subscriptions, "Acknowledgment".
     pub struct SubscriptionsAcknowledged("an object") {
-        /// The changes that the client will be notified of, a part of those that it asked for.
+        /// The notifications that the server agrees to send: a subset of those that the client requested.
         always notifications: SubscriptionFilter = "notifications",
-        /// Metadata: the id of the subscription.
+        /// Additional metadata (`_meta`), with the id of the subscription.
         optional meta: Json = "_meta",
     }
 }

@@ -1,4 +1,4 @@
-//! Tools: their definitions, calls and results (2026-07-28, server/tools).
+//! Tools: definitions, lists and call parameters. Specification: server/tools.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -14,27 +14,28 @@ use crate::json::Json;
 use crate::json::from_json::{Mismatch, type_name};
 
 object! {
-    /// A tool that a server offers.
+    /// A tool that a server offers (`Tool`).
     ///
-    /// An entry of a list is rejected if it has no name, or if its `inputSchema` is not an object.
+    /// [`ListToolsResult`] rejects tools without a name, and tools whose `inputSchema` is not an object.
     pub struct Tool("a tool", finish check) {
-        /// The name to call the tool by, unique within its server.
+        /// Name of the tool for `tools/call`, unique within the server.
         required name: String = "name",
-        /// The name to show to people.
+        /// Display name of the tool.
         optional title: String = "title",
-        /// What the tool does, in words for a language model.
+        /// Description of the tool, which helps language models to use it.
         optional description: String = "description",
-        /// The JSON Schema of the arguments; `{"type":"object"}` if the server sends none.
+        /// JSON Schema of the tool's arguments; `{"type":"object"}` if the server sends none.
         or_default input_schema: Json = "inputSchema",
-        /// The JSON Schema of [`CallToolResult::structured_content`](crate::CallToolResult::structured_content).
+        /// JSON Schema of the structured result,
+        /// [`CallToolResult::structured_content`](crate::CallToolResult::structured_content).
         optional output_schema: Json = "outputSchema",
-        /// Hints about the tool's behaviour. Do not trust them.
+        /// Hints about the behaviour of the tool. They are untrusted.
         optional annotations: ToolAnnotations = "annotations",
-        /// Icons of the tool.
+        /// Icons to display for the tool.
         or_default icons: Vec<Icon> = "icons",
-        /// How the tool can be called (2025-11-25 only).
+        /// Properties of the tool's execution, such as task support (revision 2025-11-25 only).
         optional execution: Box<ToolExecution> = "execution",
-        /// Metadata.
+        /// Additional metadata of the tool (`_meta`).
         optional meta: Json = "_meta",
     }
 }
@@ -54,20 +55,23 @@ fn check(mut tool: Tool) -> Result<Tool, Mismatch> {
 }
 
 impl Tool {
-    /// Returns the name to show to people: the title of the tool or of its annotations, or else the name.
+    /// Returns the display name: `title`, else `annotations.title`, else `name`.
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
     }
 
-    /// Returns whether the tool can be called as a task (2025-11-25). In later revisions the server decides at each call.
+    /// Returns whether the tool can be called as a task (revision 2025-11-25).
+    ///
+    /// In later revisions, the server decides at each call.
     pub fn task_support(&self) -> TaskSupport {
         self.execution.as_ref().and_then(|execution| execution.task_support.clone()).unwrap_or_default()
     }
 
-    /// Returns how the tool's name departs from the specification's advice (2026-07-28, server/tools, "Tool Names").
+    /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name is valid.
     ///
-    /// Such a tool works, but the interface of a language model or a gateway may refuse its name.
+    /// The specification only recommends these rules, so the tool works. But a language model's API or a gateway may
+    /// reject the name. Specification: server/tools, "Tool Names".
     pub fn name_issue(&self) -> Option<NameIssue> {
         let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         if !self.name.bytes().all(is_usual) {
@@ -77,11 +81,11 @@ impl Tool {
     }
 }
 
-/// How the name of a tool departs from the specification's advice.
+/// A violation of the specification's rules for tool names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameIssue {
-    /// The name has characters other than `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`.
+    /// The name contains characters other than `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`.
     Characters,
     /// The name is longer than 128 characters.
     TooLong,
@@ -97,33 +101,35 @@ impl fmt::Display for NameIssue {
 }
 
 object! {
-    /// Hints about a tool's behaviour. The server may be wrong or lie: base no decision about safety on them.
+    /// Hints about the behaviour of a tool (`ToolAnnotations`).
+    ///
+    /// A server may send wrong hints. Do not base safety decisions on them.
     pub struct ToolAnnotations("an object") {
-        /// The name to show to people.
+        /// Display name of the tool.
         optional title: String = "title",
-        /// Whether the tool changes nothing.
+        /// Whether the tool only reads, and does not modify its environment. Absent means `false`.
         optional read_only_hint: bool = "readOnlyHint",
-        /// Whether the tool may destroy data.
+        /// Whether the tool may delete or overwrite data, rather than only add data. Absent means `true`.
         optional destructive_hint: bool = "destructiveHint",
-        /// Whether a second call with the same arguments changes nothing more.
+        /// Whether a repeated call with the same arguments has no further effect. Absent means `false`.
         optional idempotent_hint: bool = "idempotentHint",
-        /// Whether the tool reaches systems outside of the server.
+        /// Whether the tool interacts with external systems, such as the web. Absent means `true`.
         optional open_world_hint: bool = "openWorldHint",
     }
 }
 
-/// Parameters of the requests that list something, such as `tools/list`.
+/// Parameters of list requests, such as `tools/list`.
 #[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
-    /// The cursor from the previous page; `None` asks for the first page.
+    /// Cursor from the previous page. `None` requests the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
 }
 
 page! {
-    /// One page of a server's tools (`ListToolsResult`).
+    /// One page of the tools of a server (`ListToolsResult`).
     pub struct ListToolsResult {
-        /// The tools.
+        /// The tools of this page.
         tools: Tool = "tools",
     }
 }
@@ -131,8 +137,8 @@ page! {
 /// Parameters of `tools/call`.
 #[derive(Debug, Serialize)]
 pub struct CallToolParams<'a, A: ?Sized> {
-    /// The tool's name.
+    /// Name of the tool.
     pub name: &'a str,
-    /// The arguments: any value that serialises as an object.
+    /// The arguments: a value that serializes as a JSON object.
     pub arguments: &'a A,
 }

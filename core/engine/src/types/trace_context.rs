@@ -1,28 +1,29 @@
-//! Trace context in the `_meta` of a request (2026-07-28, basic, "OpenTelemetry trace context").
+//! Trace context: the members of a request's `_meta` for distributed tracing. Specification: basic, "OpenTelemetry
+//! trace context".
 //!
-//! The members are those headers of HTTP that the W3C's Trace Context and Baggage define.
+//! The members have the names and formats of the HTTP headers that W3C Trace Context and W3C Baggage define.
 
 use alloc::string::String;
-use core::fmt;
 
 use super::Extra;
 use crate::json::Json;
 
-/// Maximum number of members of a `tracestate` (W3C Trace Context, section 3.3.1.1).
+/// Maximum number of list members in a `tracestate` (W3C Trace Context, section 3.3.1.1).
 const MAX_STATE_MEMBERS: usize = 32;
 
-/// Maximum number of members of a `baggage`. W3C Baggage, section 3.3.2, requires that 64 are passed on.
+/// Maximum number of list members in a `baggage`. W3C Baggage, section 3.3.2, requires that systems forward at least
+/// 64.
 const MAX_BAGGAGE_MEMBERS: usize = 180;
 
-/// Maximum length of a `tracestate` in bytes: every system must pass on this much.
+/// Maximum length of a `tracestate`, in bytes. Every system must forward this length.
 const MAX_STATE_LENGTH: usize = 512;
 
-/// Maximum length of a `baggage` in bytes: every system must pass on this much.
+/// Maximum length of a `baggage`, in bytes. Every system must forward this length.
 const MAX_BAGGAGE_LENGTH: usize = 8192;
 
-/// The position of a request in a distributed trace, checked.
+/// The position of a request in a distributed trace, in the validated format of W3C Trace Context.
 ///
-/// [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) sends it with a request.
+/// [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) adds it to a request.
 ///
 /// ```
 /// use mcpwire_core::{RequestOptions, TraceContext};
@@ -41,33 +42,39 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// A context with this `traceparent`: version, trace, span and flags in hexadecimal (W3C Trace Context, section 3.2).
+    /// Creates a context from a `traceparent`: version, trace id, span id and flags, in hexadecimal.
+    ///
+    /// Returns an error if it does not have the format of W3C Trace Context, section 3.2.
     pub fn new(parent: impl Into<String>) -> Result<Self, TraceContextError> {
         let parent = parent.into();
-        if is_parent(&parent) {
+        if is_traceparent(&parent) {
             Ok(TraceContext { parent, state: None, baggage: None })
         } else {
             Err(TraceContextError { member: "traceparent" })
         }
     }
 
-    /// Sets the `tracestate`, data of the vendors of tracing systems (section 3.3). An empty one is not sent.
+    /// Sets the `tracestate`: data of tracing systems from various vendors (W3C Trace Context, section 3.3).
+    ///
+    /// An empty value is not sent. Returns an error if the value does not have the format.
     pub fn state(mut self, state: impl Into<String>) -> Result<Self, TraceContextError> {
         let state = state.into();
-        let good = state.len() <= MAX_STATE_LENGTH && list(&state, MAX_STATE_MEMBERS, is_state);
-        self.state = checked("tracestate", state, good)?;
+        let is_valid = state.len() <= MAX_STATE_LENGTH && is_list(&state, MAX_STATE_MEMBERS, is_tracestate_member);
+        self.state = checked("tracestate", state, is_valid)?;
         Ok(self)
     }
 
-    /// Sets the `baggage`, data that travels with the trace (W3C Baggage, section 3.3). An empty one is not sent.
+    /// Sets the `baggage`: application data that is forwarded along the trace (W3C Baggage, section 3.3).
+    ///
+    /// An empty value is not sent. Returns an error if the value does not have the format.
     pub fn baggage(mut self, baggage: impl Into<String>) -> Result<Self, TraceContextError> {
         let baggage = baggage.into();
-        let good = baggage.len() <= MAX_BAGGAGE_LENGTH && list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage);
-        self.baggage = checked("baggage", baggage, good)?;
+        let is_valid = baggage.len() <= MAX_BAGGAGE_LENGTH && is_list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage_member);
+        self.baggage = checked("baggage", baggage, is_valid)?;
         Ok(self)
     }
 
-    /// Iterates over the members of `_meta`, by name.
+    /// Iterates over the members to add to `_meta`, as pairs of name and value.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let others = [("tracestate", self.state.as_deref()), ("baggage", self.baggage.as_deref())];
         let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -84,64 +91,58 @@ impl TraceContext {
     }
 }
 
-/// A member of a trace context that does not follow the W3C's recommendation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error for a trace context member that does not have the format of the W3C recommendation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid `{member}`: it does not follow the W3C's definition")]
 #[non_exhaustive]
 pub struct TraceContextError {
-    /// The member: `traceparent`, `tracestate` or `baggage`.
+    /// Name of the invalid member: `traceparent`, `tracestate` or `baggage`.
     pub member: &'static str,
 }
 
-impl fmt::Display for TraceContextError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "invalid `{}`: it does not follow the W3C's definition", self.member)
-    }
-}
-
-impl core::error::Error for TraceContextError {}
-
-fn checked(member: &'static str, value: String, good: bool) -> Result<Option<String>, TraceContextError> {
-    match good {
+fn checked(member: &'static str, value: String, is_valid: bool) -> Result<Option<String>, TraceContextError> {
+    match is_valid {
         true if value.trim().is_empty() => Ok(None),
         true => Ok(Some(value)),
         false => Err(TraceContextError { member }),
     }
 }
 
-fn is_parent(text: &str) -> bool {
+fn is_traceparent(text: &str) -> bool {
     let hex = |text: &str, digits: usize| {
         text.len() == digits && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
-    let some = |text: &str| text.bytes().any(|byte| byte != b'0');
+    let is_nonzero = |text: &str| text.bytes().any(|byte| byte != b'0');
     let mut parts = text.splitn(5, '-');
     let [version, trace, span, flags] = core::array::from_fn(|_| parts.next().unwrap_or_default());
-    let known = hex(version, 2) && version != "ff" && hex(trace, 32) && some(trace) && hex(span, 16) && some(span);
-    // A later version may add fields behind the flags.
+    let is_valid_prefix =
+        hex(version, 2) && version != "ff" && hex(trace, 32) && is_nonzero(trace) && hex(span, 16) && is_nonzero(span);
+    // Later versions may append fields after the flags.
     let rest = parts.next();
     let rest_is_good = rest.is_none_or(|rest| version != "00" && rest.bytes().all(|byte| byte.is_ascii_graphic()));
-    known && hex(flags, 2) && rest_is_good
+    is_valid_prefix && hex(flags, 2) && rest_is_good
 }
 
-/// Checks a list with commas, of which members may be empty.
-fn list(text: &str, most: usize, is_member: fn(&str) -> bool) -> bool {
+/// Returns whether a text is a comma-separated list of at most `max` valid members. Empty members do not count.
+fn is_list(text: &str, max: usize, is_member: fn(&str) -> bool) -> bool {
     let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
     let mut members = members.filter(|member| !member.is_empty());
-    members.by_ref().take(most).all(is_member) && members.next().is_none()
+    members.by_ref().take(max).all(is_member) && members.next().is_none()
 }
 
-fn is_state(member: &str) -> bool {
+fn is_tracestate_member(member: &str) -> bool {
     let Some((key, value)) = member.split_once('=') else { return false };
     let key_byte = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
-    let begins_well = key.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    let starts_correctly = key.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     let value_byte = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'=' && byte != b',';
-    begins_well
+    starts_correctly
         && key.len() <= 256
         && key.bytes().all(key_byte)
         && (1..=256).contains(&value.len())
         && value.bytes().all(value_byte)
 }
 
-fn is_baggage(member: &str) -> bool {
+fn is_baggage_member(member: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let octet = |byte: u8| byte.is_ascii_graphic() && !b"\",;\\".contains(&byte);
     let mut parts = member.split(';').map(|part| part.trim_matches([' ', '\t']));

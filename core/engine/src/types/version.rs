@@ -1,4 +1,4 @@
-//! The revisions of the protocol, and the two eras that they belong to.
+//! The protocol versions, and the two eras that they belong to.
 
 use alloc::string::String;
 use core::fmt;
@@ -7,15 +7,15 @@ use core::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// How client and server agree on a protocol version (2026-07-28, basic/versioning, "Terminology").
+/// The two ways in which client and server agree on a protocol version.
 ///
-/// It is `legacy` or `modern` in every format of serde.
+/// Serde represents it as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Era {
-    /// A handshake, `initialize`, opens a session. Revisions up to 2025-11-25.
+    /// Revisions up to 2025-11-25. The handshake `initialize` opens a session with one version.
     Legacy,
-    /// Each request carries its version and the client's capabilities. Revisions from 2026-07-28 on.
+    /// Revisions from 2026-07-28 on. Each request contains its protocol version and the client's capabilities.
     Modern,
 }
 
@@ -28,9 +28,9 @@ impl fmt::Display for Era {
     }
 }
 
-/// A revision of the protocol that this library speaks.
+/// A protocol version that this library supports.
 ///
-/// It is its date, such as `2026-07-28`, in every format of serde.
+/// Serde represents it as the date of the revision, such as `2026-07-28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
@@ -40,14 +40,14 @@ pub enum ProtocolVersion {
     V2025_03_26,
     /// Revision 2025-06-18.
     V2025_06_18,
-    /// Revision 2025-11-25, the last with a handshake.
+    /// Revision 2025-11-25, the last of the legacy era.
     V2025_11_25,
-    /// Revision 2026-07-28.
+    /// Revision 2026-07-28, the first of the modern era.
     V2026_07_28,
 }
 
 impl ProtocolVersion {
-    /// All revisions, oldest first.
+    /// All supported versions, oldest first.
     pub const ALL: [ProtocolVersion; 5] = [
         ProtocolVersion::V2024_11_05,
         ProtocolVersion::V2025_03_26,
@@ -56,13 +56,13 @@ impl ProtocolVersion {
         ProtocolVersion::V2026_07_28,
     ];
 
-    /// The newest revision with a handshake.
+    /// The newest version of the legacy era.
     pub const LATEST_LEGACY: ProtocolVersion = ProtocolVersion::V2025_11_25;
 
-    /// The newest revision.
+    /// The newest supported version.
     pub const LATEST: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
-    /// Returns the date of the revision, as the protocol writes it.
+    /// Returns the version as in JSON: the date of the revision, such as `2026-07-28`.
     pub const fn as_str(self) -> &'static str {
         match self {
             ProtocolVersion::V2024_11_05 => "2024-11-05",
@@ -73,7 +73,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the era of the revision.
+    /// Returns the era of the version.
     pub const fn era(self) -> Era {
         match self {
             ProtocolVersion::V2026_07_28 => Era::Modern,
@@ -81,7 +81,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the newest revision that is among `offered` and for which `is_allowed` returns `true`.
+    /// Returns the newest version that is among `offered` and that `is_allowed` accepts.
     pub(crate) fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
         let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
         Self::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))
@@ -117,18 +117,10 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
     }
 }
 
-/// A text that is not the date of a revision in [`ProtocolVersion::ALL`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The error for a protocol version that this library does not support.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown protocol version {name:?}; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
 pub struct UnknownVersion {
-    /// The text.
+    /// The unsupported version.
     pub name: String,
 }
-
-impl fmt::Display for UnknownVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = "2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28";
-        write!(f, "unknown protocol version {:?}; known are {known}", self.name)
-    }
-}
-
-impl core::error::Error for UnknownVersion {}

@@ -1,7 +1,9 @@
-//! Detects tools whose definition changed. A server that redefines a tool after the user approved it may be malicious
-//! (a "rug pull"), although most changes are updates.
+//! Detects tools whose definition changed.
 //!
-//! For each tool, only keyed hashes of its parts are stored, and none of its texts. Servers do not know the key.
+//! A server may replace a tool after the user approved it, to attack the user (a "rug pull"). Most changes, however,
+//! are updates.
+//!
+//! Only keyed hashes of the parts of each tool are stored, and none of the texts. Servers do not know the key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -96,9 +98,9 @@ impl ToolChanges {
 /// The last known tool definitions of one server.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// The known tools, sorted by the hash of their names; `None` before the first list.
+    /// The known tools, sorted by the hash of their names. `None` before the first list.
     known: Option<Vec<KnownTool>>,
-    /// The reported changes that the user has not reviewed yet.
+    /// Reported changes that the user has not reviewed yet: the changed parts of each tool.
     unreviewed: BTreeMap<String, BTreeSet<ToolPart>>,
 }
 
@@ -107,27 +109,29 @@ struct KnownTool {
     name: u64,
     parts: [u32; PARTS.len()],
     /// Whether the tool is in the latest list.
-    listed: bool,
+    is_listed: bool,
 }
 
 impl Definitions {
-    /// Records a list as the baseline, unless there is one already.
+    /// Stores the definitions of a list for later comparisons, unless definitions are already known.
     pub(super) fn set_baseline(&mut self, key: HashKey, list: &ToolList) {
-        self.known.get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::of(key, tool))));
+        self.known
+            .get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::new(key, tool))));
     }
 
-    /// Compares a list with the known definitions and returns the changes. Filtered tools are not reported.
+    /// Compares a list with the known definitions, and returns the changes. Tools that `filter` excludes are not
+    /// reported.
     pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
         let tools = &list.listed().items;
-        let now: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::of(key, tool)).collect();
+        let latest: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::new(key, tool)).collect();
         let Some(before) = self.known.take() else {
-            self.known = Some(sort_by_name(now.into_iter()));
+            self.known = Some(sort_by_name(latest.into_iter()));
             return ToolChanges::default();
         };
         let mut changes = ToolChanges::default();
-        for (tool, now) in tools.iter().zip(&now) {
-            let was = before.binary_search_by_key(&now.name, |known| known.name);
-            let parts = was.map(|at| now.differs_from(&before[at])).unwrap_or_default();
+        for (tool, latest) in tools.iter().zip(&latest) {
+            let previous = before.binary_search_by_key(&latest.name, |known| known.name);
+            let parts = previous.map(|at| latest.changed_parts(&before[at])).unwrap_or_default();
             if parts.is_empty() || !filter.permits(&tool.name) {
                 continue;
             }
@@ -140,12 +144,12 @@ impl Definitions {
             }
             changes.tools.push(ToolChange { tool: tool.name.clone(), parts });
         }
-        let mut known = sort_by_name(now.into_iter());
-        let is_gone = |was: &&KnownTool| known.binary_search_by_key(&was.name, |known| known.name).is_err();
-        let mut gone: Vec<KnownTool> = before.iter().filter(is_gone).copied().collect();
-        // Tools of the previous list take precedence over those removed earlier.
-        gone.sort_by_key(|was| !was.listed);
-        known.extend(gone.into_iter().take(MAX_REMOVED).map(|was| KnownTool { listed: false, ..was }));
+        let mut known = sort_by_name(latest.into_iter());
+        let is_removed = |tool: &&KnownTool| known.binary_search_by_key(&tool.name, |known| known.name).is_err();
+        let mut removed: Vec<KnownTool> = before.iter().filter(is_removed).copied().collect();
+        // If there are too many removed tools, those of the previous list are kept first.
+        removed.sort_by_key(|tool| !tool.is_listed);
+        known.extend(removed.into_iter().take(MAX_REMOVED).map(|tool| KnownTool { is_listed: false, ..tool }));
         self.known = Some(sort_by_name(known.into_iter()));
         changes
     }
@@ -172,7 +176,7 @@ fn sort_by_name(known: impl Iterator<Item = KnownTool>) -> Vec<KnownTool> {
 }
 
 impl KnownTool {
-    fn of(key: HashKey, tool: &Tool) -> Self {
+    fn new(key: HashKey, tool: &Tool) -> Self {
         let text = |text: Option<&str>| text.map_or(0, |text| shorten(key.hash_text(text)));
         let json = |json: Option<&Json>| json.map_or(0, |json| shorten(hash_value(key, json)));
         let annotations = tool.annotations.as_ref().and_then(|annotations| Json::from_value(annotations).ok());
@@ -183,33 +187,35 @@ impl KnownTool {
             json(tool.output_schema.as_ref()),
             json(annotations.as_ref()),
         ];
-        KnownTool { name: key.hash_text(&tool.name), parts, listed: true }
+        KnownTool { name: key.hash_text(&tool.name), parts, is_listed: true }
     }
 
-    fn differs_from(&self, other: &KnownTool) -> Vec<ToolPart> {
+    fn changed_parts(&self, other: &KnownTool) -> Vec<ToolPart> {
         let pairs = PARTS.iter().zip(self.parts.iter().zip(&other.parts));
         pairs.filter(|(_, (one, other))| one != other).map(|(part, _)| *part).collect()
     }
 }
 
-/// Shortens a hash to 32 bits, which suffice because an attacker has only one attempt.
+/// Returns 32 bits of a hash. They suffice, because an attacker has only one attempt.
 fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
-/// Returns the hash of a JSON value. It ignores whitespace, escapes and the order of object members, because some
-/// servers change the order each time.
+/// Returns the hash of a JSON value.
+///
+/// Whitespace, escapes and the order of object members do not affect the hash, because some servers change the order
+/// each time.
 fn hash_value(key: HashKey, json: &Json) -> u64 {
-    // Hash invalid JSON as plain text.
+    // Invalid JSON is hashed as plain text.
     hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
 }
 
-/// Hashes the next value of the reader. The reader limits the recursion to 128 levels.
+/// Returns the hash of the reader's next value. The reader limits the recursion to 128 levels.
 fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> ReadResult<u64> {
     let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {
         Some(b'{') => {
-            // A sum is independent of the order of the members.
+            // A sum does not depend on the order of the members.
             let mut members = 0_u64;
             reader.members(&mut |name, reader| {
                 let mut member = KeyedHasher::new(key);
@@ -246,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_the_same_however_it_is_written() {
+    fn equal_values_have_equal_hashes() {
         let plain = hash(r#"{"type":"object","properties":{"a":{"enum":["é",1]}}}"#);
         assert_eq!(hash("{ \"properties\": {\"a\":{\"enum\":[\"\\u00e9\", 1]}},\n\"type\":\"object\" }"), plain);
         for other in [
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn another_key_makes_another_hash() {
+    fn another_key_gives_another_hash() {
         let json = Json::parse("[1]").unwrap();
         assert_ne!(hash_value(HashKey::new(1), &json), hash_value(HashKey::new(2), &json));
     }

@@ -1,12 +1,12 @@
-//! Filters that select the tools a server may offer.
+//! Filters that select the tools of a server.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Selects tools by name, with allow and deny patterns.
 ///
-/// Names are those that the server gives. A `*` in a pattern matches any characters. Tools that are filtered out are
-/// not listed, found or callable.
+/// Patterns apply to the names that the server gives its tools. A `*` matches any number of characters. A tool that is
+/// filtered out is not listed, found or callable.
 ///
 /// ```
 /// use mcpwire_supervisor::Filter;
@@ -17,22 +17,23 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Patterns of allowed tools. `None` allows all tools, an empty list none.
+    /// Patterns of allowed tools. `None` allows all tools; an empty list allows none.
     pub allow: Option<Vec<String>>,
     /// Patterns of denied tools. They take precedence over `allow`.
     pub deny: Vec<String>,
 }
 
 impl Filter {
-    /// Returns whether the filter permits a tool.
+    /// Returns whether the filter allows a tool.
     pub fn permits(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, tool));
         self.allow.as_deref().is_none_or(named) && !named(&self.deny)
     }
 }
 
-/// Returns whether a text matches a pattern. Each part between two stars is searched once, from the left, so the time
-/// is bounded.
+/// Returns whether a text matches a pattern.
+///
+/// Each part between two stars is searched once, from left to right, so the running time is bounded.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_anything() {
+    fn a_star_matches_any_characters() {
         for (pattern, text, expected) in [
             ("a", "a", true),
             ("a", "ab", false),
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn deny_wins() {
+    fn deny_takes_precedence() {
         let filter = Filter { allow: Some(alloc::vec!["a".into(), "b".into()]), deny: alloc::vec!["b".into()] };
         assert!(filter.permits("a") && !filter.permits("b") && !filter.permits("c"));
         assert!(!Filter { allow: Some(Vec::new()), deny: Vec::new() }.permits("a"));

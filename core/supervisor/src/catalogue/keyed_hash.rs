@@ -1,4 +1,4 @@
-//! A keyed hash: without the key, nobody can construct a collision.
+//! A keyed hash (SipHash): without the key, nobody can construct a collision.
 
 use core::hash::Hasher;
 

@@ -1,4 +1,4 @@
-//! The catalogue: the tools of all servers under unique names.
+//! The catalogue: the tools of all servers, under unique names.
 
 mod definitions;
 mod filter;
@@ -21,15 +21,16 @@ use super::ServerId;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 
-/// Default length limit of exposed tool names, from the APIs of language models.
+/// Default maximum length of exposed tool names. 64: the limit of the APIs of language models.
 const DEFAULT_NAME_LIMIT: usize = 64;
 
 /// An immutable snapshot of all offered tools.
 ///
-/// The tools are sorted by slug of the server and then by name. The order does not depend on which server started
-/// first.
+/// The tools are sorted by the slug of their server and then by name. The order does not depend on the order in which
+/// servers start.
 ///
-/// Each change produces a new catalogue that shares unchanged parts with the previous one.
+/// Each change of a server's tools produces a new catalogue. It shares the unchanged sections with the previous
+/// catalogue.
 #[derive(Default)]
 pub struct Catalogue {
     sections: Vec<Arc<Section>>,
@@ -50,7 +51,7 @@ struct Section {
 
 struct Entry {
     /// Index into the server's tool list.
-    place: u32,
+    index: u32,
     exposed: String,
 }
 
@@ -58,13 +59,14 @@ struct Entry {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OfferedTool<'a> {
-    /// The unique name to show and call: `<slug>__<tool>`, made of letters, digits, `_` and `-`.
+    /// The unique name under which the tool is shown and called: `<slug>__<tool>`. It consists of letters, digits, `_`
+    /// and `-`.
     pub exposed: &'a str,
     /// The server that provides the tool.
     pub server: ServerId,
-    /// The part of the exposed name that stands for the server.
+    /// The slug of the server: the part of the exposed name before `__`.
     pub slug: &'a str,
-    /// The tool definition, with the name that the server gives it.
+    /// The definition of the tool, with the name that the server gives it.
     pub tool: &'a Tool,
 }
 
@@ -79,7 +81,7 @@ impl Catalogue {
         self.len == 0
     }
 
-    /// Returns the version of the catalogue. A host's later catalogue has a higher version.
+    /// Returns the version of the catalogue. It increases with each new catalogue of a host.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -95,7 +97,9 @@ impl Catalogue {
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// Finds a tool by its exposed name, or by its own name if only one server offers a tool of that name.
+    /// Returns the tool with this exposed name, or else the only tool with this name on its server.
+    ///
+    /// `None` if no server, or several servers, have a tool of this name.
     pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
@@ -104,7 +108,7 @@ impl Catalogue {
         })
     }
 
-    /// Iterates over the tools that have this name on their servers.
+    /// Iterates over the tools that have the name `tool` on their servers.
     pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
@@ -113,8 +117,8 @@ impl Catalogue {
         let slug = &name[..name.find(names::SEPARATOR)?];
         let found = self.sections.binary_search_by(|section| section.slug.as_str().cmp(slug)).ok()?;
         let section = &self.sections[found];
-        let exposed = |place: &u32| section.entries[*place as usize].exposed.as_str();
-        let found = section.by_exposed.binary_search_by(|place| exposed(place).cmp(name)).ok()?;
+        let exposed = |index: &u32| section.entries[*index as usize].exposed.as_str();
+        let found = section.by_exposed.binary_search_by(|index| exposed(index).cmp(name)).ok()?;
         section.offer(&section.entries[section.by_exposed[found] as usize])
     }
 }
@@ -127,37 +131,39 @@ impl fmt::Debug for Catalogue {
 
 impl Section {
     fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, limit: NameLimit) -> Self {
-        let raw: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
-        // Names are assigned before filtering, so that a change of the filter renames no tool.
-        let names = names::exposed_names(server, slug, &raw, limit);
+        let tool_names: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
+        // Names are assigned before filtering, so that a change of the filter does not rename tools.
+        let names = names::exposed_names(server, slug, &tool_names, limit);
         let mut entries: Vec<Entry> = (0..)
             .zip(names)
-            .zip(&raw)
-            .filter(|(_, raw)| filter.permits(raw))
-            .map(|((place, exposed), _)| Entry { place, exposed })
+            .zip(&tool_names)
+            .filter(|(_, tool)| filter.permits(tool))
+            .map(|((index, exposed), _)| Entry { index, exposed })
             .collect();
-        entries.sort_unstable_by_key(|entry| raw[entry.place as usize]);
-        let mut by_exposed: Vec<u32> = (0..).zip(&entries).map(|(place, _)| place).collect();
-        by_exposed.sort_unstable_by_key(|place| entries[*place as usize].exposed.as_str());
+        entries.sort_unstable_by_key(|entry| tool_names[entry.index as usize]);
+        let mut by_exposed: Vec<u32> = (0..).zip(&entries).map(|(index, _)| index).collect();
+        by_exposed.sort_unstable_by_key(|index| entries[*index as usize].exposed.as_str());
         Section { server, slug: slug.into(), tools: Arc::clone(tools), entries, by_exposed }
     }
 
-    fn raw(&self, entry: &Entry) -> &str {
-        self.tools.listed().items.get(entry.place as usize).map_or("", |tool| &tool.name)
+    fn tool_name(&self, entry: &Entry) -> &str {
+        self.tools.listed().items.get(entry.index as usize).map_or("", |tool| &tool.name)
     }
 
     fn offer<'a>(&'a self, entry: &'a Entry) -> Option<OfferedTool<'a>> {
-        let tool = self.tools.listed().items.get(entry.place as usize)?;
+        let tool = self.tools.listed().items.get(entry.index as usize)?;
         Some(OfferedTool { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
     }
 
     fn get(&self, tool: &str) -> Option<OfferedTool<'_>> {
-        let found = self.entries.binary_search_by(|entry| self.raw(entry).cmp(tool)).ok()?;
+        let found = self.entries.binary_search_by(|entry| self.tool_name(entry).cmp(tool)).ok()?;
         self.offer(&self.entries[found])
     }
 }
 
-/// Builds a [`Catalogue`] and keeps it up to date. A change at one server does not rebuild the sections of the others.
+/// Builds a [`Catalogue`] and keeps it up to date.
+///
+/// A change of one server does not rebuild the sections of the others.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -185,9 +191,9 @@ pub struct CatalogueBuilder {
     key: HashKey,
     members: BTreeMap<ServerId, Member>,
     /// Whether servers were added, removed or renamed, so that slugs must be assigned again.
-    renamed: bool,
-    /// Whether `current` is outdated.
-    changed: bool,
+    slugs_outdated: bool,
+    /// Whether `current` must be rebuilt.
+    is_outdated: bool,
     current: Arc<Catalogue>,
 }
 
@@ -196,9 +202,9 @@ struct Member {
     slug: String,
     filter: Filter,
     tools: Option<Arc<ToolList>>,
-    /// Cached section, built from the four fields above.
+    /// Cached section of the catalogue, built from the fields above. `None` if it must be rebuilt.
     section: Option<Arc<Section>>,
-    /// The known tool definitions, also while the server offers no tools.
+    /// The known tool definitions. They are kept while the server offers no tools.
     definitions: Definitions,
 }
 
@@ -220,23 +226,23 @@ impl CatalogueBuilder {
         CatalogueBuilder::with_longest_name(DEFAULT_NAME_LIMIT)
     }
 
-    /// Creates a builder with another limit of exposed names, in characters.
+    /// Creates a builder that limits exposed names to `longest` characters.
     ///
-    /// The minimum is 40: a shorter name has no room for the hash that keeps tools apart.
+    /// Smaller values than 40 count as 40: a shorter name has no room for the hash that makes it unique.
     pub fn with_longest_name(longest: usize) -> Self {
         CatalogueBuilder {
             limit: NameLimit::new(longest),
             key: HashKey::new(0),
             members: BTreeMap::new(),
-            renamed: false,
-            changed: false,
+            slugs_outdated: false,
+            is_outdated: false,
             current: Arc::default(),
         }
     }
 
-    /// Sets the secret seed of the hashes that detect changed tools. Call this first.
+    /// Sets the secret key of the hashes that detect changed tools. Call this function before any other.
     ///
-    /// A server that knows the seed could change a tool unnoticed.
+    /// A server that knows the key could change a tool unnoticed.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.key = HashKey::new(seed);
@@ -245,10 +251,10 @@ impl CatalogueBuilder {
 
     /// Adds a server, or updates its name and filter.
     ///
-    /// The configured name determines the slug. The name that a server gives itself need not be unique, so it is not
-    /// used.
+    /// The slug is derived from `name`, the configured name. The name that a server reports for itself may not be
+    /// unique, so it is not used.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
-        let fresh = || Member {
+        let new_member = || Member {
             name: String::new(),
             slug: String::new(),
             filter: Filter::default(),
@@ -256,54 +262,57 @@ impl CatalogueBuilder {
             section: None,
             definitions: Definitions::default(),
         };
-        let member = self.members.entry(server).or_insert_with(fresh);
+        let member = self.members.entry(server).or_insert_with(new_member);
         if member.name != name || member.slug.is_empty() {
             member.name = name.into();
-            self.renamed = true;
+            self.slugs_outdated = true;
         }
         if member.filter != filter {
             member.filter = filter;
             member.section = None;
         }
-        self.changed = true;
+        self.is_outdated = true;
     }
 
     /// Removes a server.
     pub fn remove(&mut self, server: ServerId) {
         if self.members.remove(&server).is_some() {
-            self.renamed = true;
-            self.changed = true;
+            self.slugs_outdated = true;
+            self.is_outdated = true;
         }
     }
 
-    /// Sets the tools of a server; `None` if it offers none. Has no effect for an unknown server.
+    /// Sets the tools of a server, or `None` if the server offers none. Has no effect for an unknown server.
     ///
-    /// Returns the tools whose definition changed since they were last listed, even across restarts of the server.
+    /// Returns the tools whose definition differs from the last list with this tool, even across restarts of the
+    /// server.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
         let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
         member.tools = tools;
         member.section = None;
-        self.changed = true;
+        self.is_outdated = true;
         changes.unwrap_or_default()
     }
 
-    /// Sets the tools of an earlier run as the baseline for detecting changed definitions. Has no effect once a list
-    /// has been seen.
+    /// Sets the tools of an earlier run, to detect definitions that changed since then. Has no effect after the first
+    /// list.
     pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions.set_baseline(self.key, tools);
         }
     }
 
-    /// Discards the known definitions of a server that now runs another program.
+    /// Discards the known definitions of a server, because it now runs another program.
     pub fn forget_definitions(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions = Definitions::default();
         }
     }
 
-    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
+    /// Returns up to 100 changed tools of a server that the user has not reviewed.
+    ///
+    /// [`acknowledge_changes`](Self::acknowledge_changes) marks them as reviewed.
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
         self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
     }
@@ -317,26 +326,27 @@ impl CatalogueBuilder {
 
     /// Returns the current catalogue. Rebuilds only the sections that changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
-        if self.renamed {
+        if self.slugs_outdated {
             self.assign_slugs();
         }
-        if self.changed {
+        if self.is_outdated {
             self.rebuild();
         }
         Arc::clone(&self.current)
     }
 
-    /// Returns the server that the exposed name of a tool belongs to, also while that server offers no tools. Only the part
-    /// before `__` is compared: the server need not have such a tool.
+    /// Returns the server to which an exposed tool name belongs, even if that server currently offers no tools.
+    ///
+    /// Only the slug before `__` is compared, so the server need not have such a tool.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
-        if self.renamed {
+        if self.slugs_outdated {
             self.assign_slugs();
         }
         let (slug, _) = exposed.split_once(names::SEPARATOR)?;
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
-    /// Returns whether a server offers a tool, given the server's own name of the tool.
+    /// Returns whether a server offers a tool. `tool` is the name that the server gives the tool.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {
             let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());
@@ -345,7 +355,7 @@ impl CatalogueBuilder {
     }
 
     fn assign_slugs(&mut self) {
-        self.renamed = false;
+        self.slugs_outdated = false;
         let names = self.members.iter().map(|(id, member)| (*id, member.name.as_str()));
         for (id, slug) in names::slugs(names, self.limit) {
             if let Some(member) = self.members.get_mut(&id)
@@ -358,12 +368,12 @@ impl CatalogueBuilder {
     }
 
     fn rebuild(&mut self) {
-        self.changed = false;
+        self.is_outdated = false;
         let mut sections = Vec::new();
         for (id, member) in &mut self.members {
             let Some(tools) = &member.tools else { continue };
-            let made = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.limit));
-            sections.push(Arc::clone(member.section.get_or_insert_with(made)));
+            let build = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.limit));
+            sections.push(Arc::clone(member.section.get_or_insert_with(build)));
         }
         sections.sort_unstable_by(|one, other| one.slug.cmp(&other.slug));
         let len = sections.iter().map(|section| section.entries.len()).sum();

@@ -1,8 +1,8 @@
-//! The names under which tools are exposed to a language model.
+//! The exposed names: the names under which language models see the tools.
 //!
-//! APIs of language models accept up to 64 letters, digits, `_` and `-`. An exposed name is `<slug>__<tool>`. A slug
-//! contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different servers
-//! never share a name.
+//! The APIs of language models accept up to 64 letters, digits, `_` and `-`. An exposed name is `<slug>__<tool>`. A
+//! slug contains no `__` and does not end in `_`. So the first `__` of a name ends the slug, and tools of different
+//! servers never share a name.
 
 use alloc::collections::btree_map::Entry;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,13 +16,13 @@ use mcpwire_core::internal::mix64;
 /// Separator between the slug and the tool name.
 pub(super) const SEPARATOR: &str = "__";
 
-/// Minimum length limit: it leaves room for a slug, a tool name and a hash.
+/// Smallest allowed length limit. 40: room for a slug, a tool name and a hash.
 const MIN_LIMIT: usize = 40;
 
-/// Number of hexadecimal digits that distinguish tools of one server: 40 bits.
+/// Number of hexadecimal digits of the hash that distinguishes tools of one server.
 const TOOL_DIGITS: usize = 10;
 
-/// Number of hexadecimal digits that distinguish servers with similar names.
+/// Number of hexadecimal digits of the hash that distinguishes servers with similar names.
 const SLUG_DIGITS: usize = 6;
 
 /// Length limit of exposed names, in bytes. Names are ASCII.
@@ -39,19 +39,20 @@ impl NameLimit {
     }
 }
 
-/// Returns the slug of each server. Slugs depend only on the set of servers, not on their order or on which of them
-/// run.
+/// Returns the slug of each server.
+///
+/// Slugs depend only on the set of servers: not on their order, and not on which of them run.
 pub(super) fn slugs<'a>(
     names: impl Iterator<Item = (ServerId, &'a str)>,
     limit: NameLimit,
 ) -> BTreeMap<ServerId, String> {
-    let mut wanted: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
+    let mut by_slug: BTreeMap<String, Vec<ServerId>> = BTreeMap::new();
     for (id, name) in names {
-        wanted.entry(slug(name)).or_default().push(id);
+        by_slug.entry(slug(name)).or_default().push(id);
     }
     let mut taken: BTreeMap<String, ServerId> = BTreeMap::new();
-    // A short slug wanted by only one server is used unchanged.
-    wanted.retain(|slug, ids| {
+    // A slug is used unchanged if it is short enough and only one server prefers it.
+    by_slug.retain(|slug, ids| {
         let [id] = ids[..] else { return true };
         if slug.len() > limit.slug() {
             return true;
@@ -59,14 +60,14 @@ pub(super) fn slugs<'a>(
         taken.insert(slug.clone(), id);
         false
     });
-    for (slug, mut ids) in wanted {
+    for (slug, mut ids) in by_slug {
         ids.sort_unstable();
-        let kept = slug[..slug.len().min(limit.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
+        let stem = slug[..slug.len().min(limit.slug() - SLUG_DIGITS - 1)].trim_end_matches('_');
         for id in ids {
             for salt in 0.. {
                 let digits = hash(id, "", salt) >> (64 - 4 * SLUG_DIGITS);
-                if let Entry::Vacant(free) = taken.entry(format!("{kept}_{digits:0SLUG_DIGITS$x}")) {
-                    free.insert(id);
+                if let Entry::Vacant(vacant) = taken.entry(format!("{stem}_{digits:0SLUG_DIGITS$x}")) {
+                    vacant.insert(id);
                     break;
                 }
             }
@@ -75,7 +76,7 @@ pub(super) fn slugs<'a>(
     taken.into_iter().map(|(slug, id)| (id, slug)).collect()
 }
 
-/// Returns the preferred slug for a server name.
+/// Returns the preferred slug for a server name: lower case, with `_` for each run of other characters.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {
@@ -97,8 +98,8 @@ fn slug(name: &str) -> String {
 ///
 /// Names depend only on the server and its set of tools, not on their order or on other servers.
 pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
-    let room = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
-    let fits = |tool: &str| tool.len() <= room && tool.chars().all(is_allowed);
+    let max_tool_len = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
+    let fits = |tool: &str| tool.len() <= max_tool_len && tool.chars().all(is_allowed);
     let mut names: Vec<String> = tools.iter().map(|_| String::new()).collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     // Valid names are used unchanged.
@@ -108,8 +109,8 @@ pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], lim
         }
     }
     let mut changed: Vec<(&'a str, String, usize)> = Vec::new();
-    for (place, tool) in tools.iter().enumerate().filter(|(place, _)| names[*place].is_empty()) {
-        changed.push((tool, tool.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect(), place));
+    for (index, tool) in tools.iter().enumerate().filter(|(index, _)| names[*index].is_empty()) {
+        changed.push((tool, tool.chars().map(|c| if is_allowed(c) { c } else { '_' }).collect(), index));
     }
     if changed.is_empty() {
         return names;
@@ -117,26 +118,26 @@ pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], lim
     for name in names.iter().filter(|name| !name.is_empty()) {
         taken.insert(name.clone());
     }
-    let mut alike: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, usual, _) in &changed {
-        *alike.entry(usual).or_default() += 1;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (_, sanitized, _) in &changed {
+        *counts.entry(sanitized).or_default() += 1;
     }
-    let alone = |usual: &str| usual.len() <= room && alike.get(usual) == Some(&1);
-    let mut order: Vec<&(&str, String, usize)> = changed.iter().collect();
-    // Names without a hash are assigned first, then the others in alphabetical order.
-    order.sort_unstable_by_key(|(tool, usual, _)| (!alone(usual), *tool));
-    for (tool, usual, place) in order {
-        let plain = format!("{slug}{SEPARATOR}{usual}");
-        if alone(usual) && taken.insert(plain.clone()) {
-            names[*place] = plain;
+    let needs_no_hash = |sanitized: &str| sanitized.len() <= max_tool_len && counts.get(sanitized) == Some(&1);
+    let mut ordered: Vec<&(&str, String, usize)> = changed.iter().collect();
+    // Names that need no hash are assigned first, then the others in alphabetical order.
+    ordered.sort_unstable_by_key(|(tool, sanitized, _)| (!needs_no_hash(sanitized), *tool));
+    for (tool, sanitized, index) in ordered {
+        let exposed = format!("{slug}{SEPARATOR}{sanitized}");
+        if needs_no_hash(sanitized) && taken.insert(exposed.clone()) {
+            names[*index] = exposed;
             continue;
         }
-        let kept = &usual[..usual.len().min(room.saturating_sub(TOOL_DIGITS + 1))];
+        let stem = &sanitized[..sanitized.len().min(max_tool_len.saturating_sub(TOOL_DIGITS + 1))];
         for salt in 0.. {
             let digits = hash(id, tool, salt) >> (64 - 4 * TOOL_DIGITS);
-            let name = format!("{slug}{SEPARATOR}{kept}_{digits:0TOOL_DIGITS$x}");
+            let name = format!("{slug}{SEPARATOR}{stem}_{digits:0TOOL_DIGITS$x}");
             if taken.insert(name.clone()) {
-                names[*place] = name;
+                names[*index] = name;
                 break;
             }
         }
@@ -148,7 +149,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Hashes with FNV-1a and a final mix, because the callers use the high bits.
+/// Returns the FNV-1a hash of the arguments, mixed once more because the callers use its high bits.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());
     let hash = bytes
@@ -164,7 +165,7 @@ mod tests {
     const B: ServerId = ServerId::from_u128(0xb);
 
     #[test]
-    fn slugs_are_made_of_names() {
+    fn slugs_are_derived_from_names() {
         for (name, expected) in [
             ("GitHub", "github"),
             ("my server", "my_server"),
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_alike_are_told_apart_in_any_order() {
+    fn similar_names_get_distinct_slugs_in_any_order() {
         let limit = NameLimit::new(64);
         let one = slugs([(A, "my server"), (B, "my.server")].into_iter(), limit);
         let other = slugs([(B, "my.server"), (A, "my server")].into_iter(), limit);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_that_is_another_ones_with_its_hash_is_left_to_it() {
+    fn a_hashed_slug_differs_from_the_slug_of_every_other_server() {
         let limit = NameLimit::new(64);
         let first = slugs([(A, "x"), (B, "X!")].into_iter(), limit);
         let c = ServerId::from_u128(0xc);

@@ -55,7 +55,7 @@ impl<'a> From<&'a CallError> for Cause<'a> {
 impl<'a> From<&'a HttpError> for Cause<'a> {
     fn from(error: &'a HttpError) -> Self {
         match error {
-            // The response is a web page or empty, so the address is no MCP endpoint.
+            // The response is a web page or empty, so the address is not an MCP endpoint.
             HttpError::ContentType { .. } => Cause::Unreadable(format!("{error}").into()),
             HttpError::NoAnswer { .. } => Cause::Network(format!("{error}").into()),
             error => match error.status() {

@@ -1,4 +1,4 @@
-//! Builds failures that quote what a server says.
+//! Builds failures whose messages quote the output of a server.
 
 use alloc::format;
 use alloc::string::String;
@@ -6,10 +6,10 @@ use alloc::string::String;
 use crate::{ErrorCode, ErrorContract, Failure, Retry};
 use mcpwire_core::printable;
 
-/// Maximum length of quoted server output, in bytes: about one log line, without a stack trace.
+/// Maximum length of quoted server output, in bytes. 300: about one log line, without a stack trace.
 const MAX_QUOTE: usize = 300;
 
-/// Quotes foreign text: truncated, on one line, and without control characters.
+/// Returns untrusted text for use in a message: truncated, on one line, and without control characters.
 pub(super) fn quote(text: &str) -> String {
     let mut out = String::new();
     for c in format!("{}", printable(text.trim())).chars() {
@@ -22,6 +22,6 @@ pub(super) fn quote(text: &str) -> String {
     out
 }
 
-pub(super) fn failure_at(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
+pub(super) fn failure_at_field(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
     Failure::new(ErrorContract::new(code, text).at(field), retry)
 }

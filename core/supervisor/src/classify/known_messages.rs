@@ -1,10 +1,10 @@
-//! Tables of known error messages of package managers and programs, with their meaning.
+//! Tables of known error messages of package managers and interpreters, and the failures that they mean.
 //!
-//! Recorded from npm 11, uv and docker 28, with the spellings of older versions.
+//! The messages come from npm 11, uv and docker 28, and include the spellings of older versions.
 
 use alloc::format;
 
-use super::failure::{failure_at, quote};
+use super::failure::{failure_at_field, quote};
 use crate::ErrorCode::{NetworkError, NotFound, ServiceUnavailable, ValidationError};
 use crate::{ErrorCode, Failure, PackageKind, Retry};
 
@@ -12,7 +12,7 @@ const IDENTIFIER: &str = "package.identifier";
 const RUNNER: &str = "package.package_type";
 
 struct Rule {
-    /// Substrings that one line must contain, in lower case. The comparison ignores case.
+    /// Substrings in lower case. The rule matches a line that contains all of them, ignoring case.
     contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
@@ -32,9 +32,9 @@ const fn rule(
 }
 
 const NO_PACKAGE: &str = "Package not found";
-const NO_REGISTRY: &str = "the package registry cannot be reached";
+const NO_REGISTRY: &str = "the package registry cannot be reached; check the network";
 
-/// Messages of npm, which start with `npm error`, or with `npm ERR!` up to version 9.
+/// Messages of npm. They start with `npm error`, or with `npm ERR!` up to version 9.
 const NPM: &[Rule] = &[
     rule(&["npm err", "404 not found"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["npm err", "code e404"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -44,25 +44,49 @@ const NPM: &[Rule] = &[
         &["npm err", "could not determine executable"],
         ValidationError,
         IDENTIFIER,
-        "the package has no program to run",
+        "the package has no program to run; choose another package",
         Retry::Never,
     ),
-    rule(&["npm err", "invalid tag name"], ValidationError, IDENTIFIER, "invalid package name", Retry::Never),
-    rule(&["npm err", "invalid package name"], ValidationError, IDENTIFIER, "invalid package name", Retry::Never),
-    rule(&["npm err", "unsupported url type"], ValidationError, IDENTIFIER, "invalid package name", Retry::Never),
+    rule(
+        &["npm err", "invalid tag name"],
+        ValidationError,
+        IDENTIFIER,
+        "invalid package name; correct it",
+        Retry::Never,
+    ),
+    rule(
+        &["npm err", "invalid package name; correct it"],
+        ValidationError,
+        IDENTIFIER,
+        "invalid package name; correct it",
+        Retry::Never,
+    ),
+    rule(
+        &["npm err", "unsupported url type"],
+        ValidationError,
+        IDENTIFIER,
+        "invalid package name; correct it",
+        Retry::Never,
+    ),
     rule(
         &["npm err", "code ebadplatform"],
         ValidationError,
         IDENTIFIER,
-        "the package does not support this system",
+        "the package does not support this system; choose another package",
         Retry::Never,
     ),
-    rule(&["npm err", "code e401"], ValidationError, IDENTIFIER, "the package registry requires a login", Retry::Never),
+    rule(
+        &["npm err", "code e401"],
+        ValidationError,
+        IDENTIFIER,
+        "the package registry requires a login; log in with the package manager",
+        Retry::Never,
+    ),
     rule(
         &["npm err", "code e403"],
         ValidationError,
         IDENTIFIER,
-        "the package registry denies access to the package",
+        "the package registry denies access to the package; log in with another account",
         Retry::Never,
     ),
     rule(&["npm err", "code enotfound"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
@@ -71,15 +95,21 @@ const NPM: &[Rule] = &[
     rule(&["npm err", "econnreset"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
     rule(&["npm err", "etimedout"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
     rule(&["npm err", "err_socket_timeout"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["npm err", "code enospc"], ServiceUnavailable, "", "the disk is full", Retry::Backoff),
+    rule(&["npm err", "code enospc"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
     rule(
         &["npm err", "code eacces"],
         ServiceUnavailable,
         "",
-        "npm has no write permission for its cache",
+        "npm has no write permission for its cache; change the owner of the cache folder",
         Retry::Never,
     ),
-    rule(&["npm err", "code eintegrity"], ServiceUnavailable, "", "the downloaded package is corrupt", Retry::Backoff),
+    rule(
+        &["npm err", "code eintegrity"],
+        ServiceUnavailable,
+        "",
+        "the downloaded package is corrupt; clean the cache with `npm cache clean --force`",
+        Retry::Backoff,
+    ),
 ];
 
 const PYPI: &[Rule] = &[
@@ -90,24 +120,36 @@ const PYPI: &[Rule] = &[
         &["is not provided by package"],
         ValidationError,
         IDENTIFIER,
-        "the package has no program to run",
+        "the package has no program to run; choose another package",
         Retry::Never,
     ),
-    rule(&["provides no executables"], ValidationError, IDENTIFIER, "the package has no program to run", Retry::Never),
-    rule(&["error: failed to parse"], ValidationError, IDENTIFIER, "invalid package name", Retry::Never),
-    rule(&["not a valid package"], ValidationError, IDENTIFIER, "invalid package name", Retry::Never),
+    rule(
+        &["provides no executables"],
+        ValidationError,
+        IDENTIFIER,
+        "the package has no program to run; choose another package",
+        Retry::Never,
+    ),
+    rule(&["error: failed to parse"], ValidationError, IDENTIFIER, "invalid package name; correct it", Retry::Never),
+    rule(&["not a valid package"], ValidationError, IDENTIFIER, "invalid package name; correct it", Retry::Never),
     rule(
         &["no interpreter found for python"],
         NotFound,
         RUNNER,
-        "the required Python version is not installed",
+        "the required Python version is not installed; install it",
         Retry::Never,
     ),
-    rule(&["no solution found"], ServiceUnavailable, IDENTIFIER, "the package cannot be installed", Retry::Never),
+    rule(
+        &["no solution found"],
+        ServiceUnavailable,
+        IDENTIFIER,
+        "the package cannot be installed; check its name and version",
+        Retry::Never,
+    ),
     rule(&["error: failed to fetch"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
     rule(&["cause: dns error"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
     rule(&["error: failed to download"], NetworkError, "", NO_REGISTRY, Retry::Backoff),
-    rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full", Retry::Backoff),
+    rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
 ];
 
 const DOCKER: &[Rule] = &[
@@ -115,20 +157,38 @@ const DOCKER: &[Rule] = &[
         &["permission denied", "docker daemon"],
         ServiceUnavailable,
         RUNNER,
-        "this user has no permission to use Docker",
+        "this user has no permission to use Docker; add the user to the group `docker`",
         Retry::Never,
     ),
     rule(
         &["permission denied", "docker api"],
         ServiceUnavailable,
         RUNNER,
-        "this user has no permission to use Docker",
+        "this user has no permission to use Docker; add the user to the group `docker`",
         Retry::Never,
     ),
-    rule(&["cannot connect to the docker daemon"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
-    rule(&["is the docker daemon running"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
-    rule(&["error during connect"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
-    rule(&["failed to connect to the docker api"], ServiceUnavailable, RUNNER, "Docker not running", Retry::Backoff),
+    rule(
+        &["cannot connect to the docker daemon"],
+        ServiceUnavailable,
+        RUNNER,
+        "Docker not running; start Docker",
+        Retry::Backoff,
+    ),
+    rule(
+        &["is the docker daemon running"],
+        ServiceUnavailable,
+        RUNNER,
+        "Docker not running; start Docker",
+        Retry::Backoff,
+    ),
+    rule(&["error during connect"], ServiceUnavailable, RUNNER, "Docker not running; start Docker", Retry::Backoff),
+    rule(
+        &["failed to connect to the docker api"],
+        ServiceUnavailable,
+        RUNNER,
+        "Docker not running; start Docker",
+        Retry::Backoff,
+    ),
     rule(&["manifest unknown"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["pull access denied"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["repository does not exist"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -137,10 +197,10 @@ const DOCKER: &[Rule] = &[
         &["no matching manifest for"],
         ValidationError,
         IDENTIFIER,
-        "the image does not support this system",
+        "the image does not support this system; choose another image",
         Retry::Never,
     ),
-    rule(&["invalid reference format"], ValidationError, IDENTIFIER, "invalid image name", Retry::Never),
+    rule(&["invalid reference format"], ValidationError, IDENTIFIER, "invalid image name; correct it", Retry::Never),
     rule(
         &["executable file not found in"],
         NotFound,
@@ -152,50 +212,50 @@ const DOCKER: &[Rule] = &[
         &["is already in use by container"],
         ServiceUnavailable,
         "",
-        "a container from an earlier run still exists",
+        "a container from an earlier run still exists; remove it with `docker rm`",
         Retry::Backoff,
     ),
     rule(
         &["toomanyrequests"],
         ServiceUnavailable,
         "",
-        "the rate limit of the image registry is reached",
+        "the rate limit of the image registry is reached; log in to the registry, or try again later",
         Retry::Backoff,
     ),
     rule(
         &["error response from daemon", "no such host"],
         NetworkError,
         "",
-        "the image registry cannot be reached",
+        "the image registry cannot be reached; check the network",
         Retry::Backoff,
     ),
     rule(
         &["error response from daemon", "timeout"],
         NetworkError,
         "",
-        "the image registry cannot be reached",
+        "the image registry cannot be reached; check the network",
         Retry::Backoff,
     ),
     rule(
         &["error response from daemon", "connection refused"],
         NetworkError,
         "",
-        "the image registry cannot be reached",
+        "the image registry cannot be reached; check the network",
         Retry::Backoff,
     ),
-    rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full", Retry::Backoff),
+    rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
     rule(
         &["unknown flag:"],
         ValidationError,
         "package.runtime_arguments",
-        "docker rejects the runtime arguments",
+        "docker rejects the runtime arguments; correct them",
         Retry::Never,
     ),
     rule(
         &["unknown shorthand flag:"],
         ValidationError,
         "package.runtime_arguments",
-        "docker rejects the runtime arguments",
+        "docker rejects the runtime arguments; correct them",
         Retry::Never,
     ),
 ];
@@ -207,15 +267,28 @@ const BINARY: &[Rule] = &[
     rule(&["no module named"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
 ];
 
-const ANY: &[Rule] = &[
-    rule(&["eaddrinuse"], ServiceUnavailable, "", "the MCP server's port is in use", Retry::Backoff),
-    rule(&["address already in use"], ServiceUnavailable, "", "the MCP server's port is in use", Retry::Backoff),
+const COMMON: &[Rule] = &[
+    rule(
+        &["eaddrinuse"],
+        ServiceUnavailable,
+        "",
+        "the MCP server's port is in use; stop the program that uses it, or choose another port",
+        Retry::Backoff,
+    ),
+    rule(
+        &["address already in use"],
+        ServiceUnavailable,
+        "",
+        "the MCP server's port is in use; stop the program that uses it, or choose another port",
+        Retry::Backoff,
+    ),
 ];
 
-/// Returns the failure of the first rule that matches a line. Rules are ordered by meaning, causes before consequences,
-/// so the order of the lines does not matter.
-pub(super) fn look_up(kind: PackageKind, stderr: &str) -> Option<Failure> {
-    let own = match kind {
+/// Returns the failure of the first rule that matches a line.
+///
+/// Rules for causes come before rules for consequences, so the order of the lines does not matter.
+pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
+    let rules = match kind {
         PackageKind::Npm => NPM,
         PackageKind::Pypi => PYPI,
         PackageKind::Docker => DOCKER,
@@ -223,10 +296,10 @@ pub(super) fn look_up(kind: PackageKind, stderr: &str) -> Option<Failure> {
         PackageKind::Http => &[],
     };
     let lower = stderr.to_ascii_lowercase();
-    own.iter().chain(ANY).find_map(|rule| {
-        // ASCII lower case keeps the byte length.
+    rules.iter().chain(COMMON).find_map(|rule| {
+        // Conversion to ASCII lower case keeps the line structure.
         let line =
             lower.lines().zip(stderr.lines()).find(|(line, _)| rule.contains.iter().all(|part| line.contains(part)))?.1;
-        Some(failure_at(rule.code, rule.field, format!("{}: {}", rule.text, quote(line)), rule.retry))
+        Some(failure_at_field(rule.code, rule.field, format!("{}: {}", rule.text, quote(line)), rule.retry))
     })
 }

@@ -1,4 +1,4 @@
-//! Classifies failures: from the evidence to the error for the user and the decision to retry.
+//! Classifies failures: derives the error for the user and the retry decision from the evidence.
 
 mod core_errors;
 mod failure;
@@ -58,9 +58,9 @@ pub enum Cause<'a> {
     Spawn(SpawnFailure<'a>),
     /// The process exited.
     Exit {
-        /// Exit code, if the process exited by itself.
+        /// Exit code; `None` if a signal terminated the process.
         code: Option<i32>,
-        /// Number of the signal that terminated the process.
+        /// Number of the signal that terminated the process, if any.
         signal: Option<i32>,
     },
     /// The connection ended for an unknown reason.
@@ -74,7 +74,7 @@ pub enum Cause<'a> {
         /// The delay from the `Retry-After` header, if present.
         retry_after: Option<Duration>,
     },
-    /// The connection failed or broke, with the message of the error.
+    /// The connection failed or broke. Holds the error message.
     Network(Cow<'a, str>),
     /// The server answered with a JSON-RPC error.
     Rpc {
@@ -83,9 +83,9 @@ pub enum Cause<'a> {
         /// The error message.
         message: Cow<'a, str>,
     },
-    /// Client and server share no protocol version. Holds the versions of the server.
+    /// Client and server have no protocol version in common. Holds the versions of the server.
     NoCommonVersion(Cow<'a, str>),
-    /// The server sent an invalid message. Holds the description of the error.
+    /// The server sent an invalid message. Holds the error message.
     Unreadable(Cow<'a, str>),
     /// The tool reported an error (`isError`). Holds the text of the result.
     Tool(Cow<'a, str>),
@@ -93,7 +93,7 @@ pub enum Cause<'a> {
     Cancelled,
 }
 
-/// Everything known about a failure; the input of the classification.
+/// Everything known about a failure: the input of [`classify`](Self::classify).
 ///
 /// ```
 /// use mcpwire_supervisor::{Cause, ErrorCode, Evidence, PackageKind, Retry, Stage};
@@ -114,7 +114,7 @@ pub struct Evidence<'a> {
     pub stage: Stage,
     /// The observed cause.
     pub cause: Cause<'a>,
-    /// The last lines of standard error, with secrets removed.
+    /// The last lines of the server's standard error, with secrets removed.
     pub stderr: &'a str,
 }
 
@@ -130,10 +130,12 @@ impl<'a> Evidence<'a> {
         self
     }
 
-    /// Classifies the failure: the error to show and whether to retry. The result depends only on the evidence.
+    /// Returns the error to show and the retry decision.
+    ///
+    /// The result depends only on the evidence.
     pub fn classify(&self) -> Failure {
         match &self.cause {
-            Cause::Spawn(fault) => self.spawn_failure(fault),
+            Cause::Spawn(failure) => self.spawn_failure(failure),
             Cause::Exit { .. } | Cause::Closed if self.stage.is_start() => {
                 self.stderr_failure().unwrap_or_else(|| self.exit_failure())
             }
@@ -153,7 +155,7 @@ impl<'a> Evidence<'a> {
                 let text = format!("the MCP server sent an invalid message: {}", quote(text));
                 Failure::new(ErrorContract::unavailable(text), Retry::Backoff)
             }
-            // A failed tool says nothing about the health of the server.
+            // A failed tool does not mean that the server is unhealthy.
             Cause::Tool(text) => {
                 let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
                 Failure::new(ErrorContract::unavailable(text), Retry::Never)
@@ -162,27 +164,29 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn spawn_failure(&self, fault: &SpawnFailure<'_>) -> Failure {
+    fn spawn_failure(&self, failure: &SpawnFailure<'_>) -> Failure {
         let field = if self.kind.runner().is_some() { "package.package_type" } else { "package.identifier" };
         let program = match self.kind.runner() {
             Some(runner) => format!("`{runner}`"),
             None => "the program".into(),
         };
-        let error = match fault {
+        let error = match failure {
             SpawnFailure::NotFound => {
                 let what = if self.kind.runner().is_some() {
-                    "is not installed, or not on the PATH"
+                    "is not installed, or not on the PATH; install it"
                 } else {
-                    "does not exist"
+                    "does not exist; check its path"
                 };
                 ErrorContract::not_found(field, format!("Package not found: {program} {what}"))
             }
-            SpawnFailure::NotPermitted => {
-                ErrorContract::validation(field, format!("{program} cannot be executed: permission denied"))
-            }
-            SpawnFailure::NotExecutable => {
-                ErrorContract::validation(field, format!("{program} is not an executable file"))
-            }
+            SpawnFailure::NotPermitted => ErrorContract::validation(
+                field,
+                format!("{program} cannot be executed: permission denied; make the file executable"),
+            ),
+            SpawnFailure::NotExecutable => ErrorContract::validation(
+                field,
+                format!("{program} cannot be executed: the file has no executable format; check its path"),
+            ),
             SpawnFailure::Other(text) => {
                 let text = format!("the MCP server could not be started: {}", quote(text));
                 return Failure::new(ErrorContract::unavailable(text), Retry::Backoff);
@@ -191,9 +195,9 @@ impl<'a> Evidence<'a> {
         Failure::new(error, Retry::Never)
     }
 
-    /// Classifies the failure by known messages on standard error.
+    /// Classifies the failure by known messages in standard error.
     fn stderr_failure(&self) -> Option<Failure> {
-        known_messages::look_up(self.kind, self.stderr).or_else(|| {
+        known_messages::find_failure(self.kind, self.stderr).or_else(|| {
             let name = stderr::missing_credential(self.stderr)?;
             Some(Failure::missing_credentials([name]))
         })
@@ -206,8 +210,8 @@ impl<'a> Evidence<'a> {
             Cause::Exit { .. } => "MCP server exited".into(),
             _ => "the MCP server closed the connection".into(),
         };
-        let said = error_line(self.stderr).map_or_else(|| "no stderr captured".into(), quote);
-        let text = format!("{what}: {said}");
+        let output = error_line(self.stderr).map_or_else(|| "no stderr captured".into(), quote);
+        let text = format!("{what}: {output}");
         let (error, retry) = match self.cause {
             Cause::Exit { code: Some(127), .. } if self.stage.is_start() => {
                 (ErrorContract::not_found("package.identifier", format!("Package not found: {text}")), Retry::Never)
@@ -229,7 +233,7 @@ impl<'a> Evidence<'a> {
             Stage::Call => "Tool call timed out",
         };
         let mut text = format!("{what} after {}s", after.as_secs_f32());
-        // A package manager without network reports the problem on standard error long before it exits.
+        // A package manager without network access reports the problem on standard error long before it exits.
         if self.stage.is_start()
             && let Some(line) = error_line(self.stderr)
         {
@@ -251,7 +255,7 @@ impl<'a> Evidence<'a> {
             _ if in_call && code == RpcError::INVALID_PARAMS => {
                 Failure::new(ErrorContract::validation("arguments", text), Retry::Never)
             }
-            // A server that rejects the opening request will do so again, except for an internal error.
+            // A server that rejects the opening request will reject it again, except after an internal error.
             _ if !in_call && code != RpcError::INTERNAL_ERROR => {
                 Failure::new(ErrorContract::unavailable(text), Retry::Never)
             }
@@ -260,26 +264,32 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Error code of the specification (version 2026-07-28, basic/versioning).
+/// Error code for an unsupported protocol version. Specification of revision 2026-07-28: basic/versioning.
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
 fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
     let (error, retry) = match status {
         401 | 403 => {
-            let text = format!("Missing required credentials: authorization required (HTTP {status})");
+            let text = format!("Missing required credentials: authorization required (HTTP {status}); log in");
             (ErrorContract::validation("authorization", text), Retry::Login)
         }
         404 | 410 => {
-            let text = format!("Package not found: no MCP server at this address (HTTP {status})");
+            let text = format!("Package not found: no MCP server at this address (HTTP {status}); check the address");
             (ErrorContract::not_found("package.identifier", text), Retry::Never)
         }
-        407 => (ErrorContract::network("transport", "the proxy requires a login (HTTP 407)"), Retry::Never),
+        407 => (
+            ErrorContract::network(
+                "transport",
+                "the proxy requires a login (HTTP 407); set its user name and password",
+            ),
+            Retry::Never,
+        ),
         408 | 425 | 429 | 500..=599 => {
             let text = format!("the MCP server is not available (HTTP {status})");
             (ErrorContract::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {
-            let text = format!("the address is not an MCP endpoint (HTTP {status})");
+            let text = format!("the address is not an MCP endpoint (HTTP {status}); check the address");
             (ErrorContract::validation("transport", text), Retry::Never)
         }
     };

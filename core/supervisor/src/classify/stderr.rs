@@ -1,17 +1,17 @@
-//! Extracts error lines and missing variables from standard error.
+//! Extracts error lines and the names of missing variables from standard error.
 
 /// Returns the last line that looks like an error, or else the last line.
 ///
-/// The search runs backwards, because programs print stack traces and package managers print advice after the error.
+/// The search starts at the end, because stack traces and the advice of package managers follow the error.
 pub(super) fn error_line(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| is_error(line)).or_else(|| lines().find(|line| !is_trace(line))).or_else(|| lines().next())
 }
 
 fn is_error(line: &str) -> bool {
-    const MARKS: [&str; 8] =
+    const ERROR_MARKERS: [&str; 8] =
         ["Error: ", "Error [", "error: ", "ERROR: ", "FATAL ERROR", "panicked at", "Exception: ", "fatal: "];
-    MARKS.iter().any(|mark| line.contains(mark)) && !is_trace(line)
+    ERROR_MARKERS.iter().any(|marker| line.contains(marker)) && !is_trace(line)
 }
 
 /// Returns whether the line is part of a stack trace.
@@ -19,13 +19,13 @@ fn is_trace(line: &str) -> bool {
     line.starts_with("at ") || line.starts_with("Node.js v") || matches!(line, "}" | "{" | "^")
 }
 
-/// Returns the environment variable that standard error reports as missing.
+/// Returns the name of an environment variable that standard error reports as missing.
 ///
-/// The name must look like a secret and the line must call it missing. Asking the user for an unneeded value is worse
-/// than a vague error.
+/// The name must look like a secret, and its line must contain a word such as `required`. Asking the user for an
+/// unneeded value is worse than a vague error.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
-    const ENDS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
-    const WORDS: [&str; 11] = [
+    const SECRET_SUFFIXES: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
+    const MISSING_WORDS: [&str; 11] = [
         "required",
         "missing",
         "not set",
@@ -40,12 +40,12 @@ pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     ];
     stderr.lines().rev().find_map(|line| {
         let lower = line.to_ascii_lowercase();
-        if !WORDS.iter().any(|word| lower.contains(word)) {
+        if !MISSING_WORDS.iter().any(|word| lower.contains(word)) {
             return None;
         }
         line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).find(|word| {
             let upper = word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
-            upper && word.contains('_') && ENDS.iter().any(|end| word.ends_with(end))
+            upper && word.contains('_') && SECRET_SUFFIXES.iter().any(|suffix| word.ends_with(suffix))
         })
     })
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_says_what_went_wrong() {
+    fn the_error_line_is_found() {
         for (stderr, expected) in [
             ("", None),
             ("\n  \n", None),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_called_missing_is_missing() {
+    fn a_credential_is_missing_only_if_its_line_says_so() {
         for (stderr, expected) in [
             ("Error: GITHUB_TOKEN is required", Some("GITHUB_TOKEN")),
             ("Please set the BRAVE_API_KEY environment variable", Some("BRAVE_API_KEY")),

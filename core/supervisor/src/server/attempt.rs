@@ -8,12 +8,12 @@ use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;
 
-/// How long to wait for the process to disappear after [`Effect::Kill`]. 2 s: a kill takes milliseconds unless the
-/// kernel blocks it.
+/// Time to wait until the process is gone after [`Effect::Kill`]. 2 s: a kill takes milliseconds unless the kernel
+/// blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long to wait for the result of a launch that has been cancelled. 10 s: starting a process takes milliseconds. A
-/// process reported later is killed.
+/// Time to wait for the result of a cancelled launch. 10 s: a launch takes milliseconds. If the launch reports a process
+/// later, the server kills that process.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Server {
@@ -28,47 +28,47 @@ impl Server {
     pub(super) fn enter_running(&mut self, now: Timestamp) {
         self.error = None;
         self.is_dormant = false;
-        self.last_call = now;
+        self.last_used = now;
         self.enter(State::Running, None, now);
-        for command in self.pending.take_starters() {
+        for command in self.pending.take_start_waiters() {
             self.reply(command, Ok(()));
         }
     }
 
-    /// Handles the failure of the current attempt: schedules a restart, or stops for good with an error.
+    /// Handles the failure of the current attempt: schedules a restart, or enters a state that waits for the user.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
             self.restarts.reset_attempts();
         }
-        let verdict = self.restarts.after_failure(failure.retry, &self.policy, now);
+        let decision = self.restarts.after_failure(failure.retry, &self.policy, now);
         let mut error = failure.error;
-        let then = match (verdict, failure.retry) {
+        let then = match (decision, failure.retry) {
             (RestartDecision::After(wait), _) if !self.host_closing => AfterStop::Backoff(wait),
             (RestartDecision::CrashLoop, _) => {
                 error.message.push_str("; it failed too often (crash loop). Start it again manually.");
-                AfterStop::Rest(State::Failed)
+                AfterStop::WaitForUser(State::Failed)
             }
-            (_, Retry::Login) => AfterStop::Rest(State::NeedsAuth),
-            (_, Retry::Input) => AfterStop::Rest(State::NeedsInput),
-            _ => AfterStop::Rest(State::Failed),
+            (_, Retry::Login) => AfterStop::WaitForUser(State::NeedsAuth),
+            (_, Retry::Input) => AfterStop::WaitForUser(State::NeedsInput),
+            _ => AfterStop::WaitForUser(State::Failed),
         };
         self.error = Some(error.clone());
-        self.fail_starters(&error);
+        self.fail_start_waiters(&error);
         self.stop_attempt(then, &error, now);
     }
 
-    /// Shuts the current attempt down. Calls in flight fail with `error`.
+    /// Stops the current attempt. Calls in flight fail with `error`.
     pub(super) fn stop_attempt(&mut self, then: AfterStop, error: &ErrorContract, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
         }
         self.is_dormant = then == AfterStop::Sleep;
         let phase = match self.process {
-            ProcessState::None => return self.settle(then, now),
+            ProcessState::None => return self.end_attempt(then, now),
             ProcessState::Launching => StopPhase::AwaitLaunch,
             ProcessState::Running => StopPhase::Graceful,
         };
-        self.stopping = Some(StopProgress { phase, then, requested: false, deadline: None });
+        self.stopping = Some(StopProgress { phase, then, is_requested: false, deadline: None });
         if phase == StopPhase::Graceful {
             self.stop_gracefully(now);
         } else {
@@ -76,7 +76,7 @@ impl Server {
         }
     }
 
-    /// Asks the server to stop, or kills it at once if no time is left.
+    /// Stops the server gracefully, or kills it at once if no time is left.
     pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = StopPhase::Graceful;
@@ -97,7 +97,7 @@ impl Server {
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
-    /// Moves the deadlines of a shutdown forward so that it is complete at `by`.
+    /// Brings the deadlines of the shutdown forward, so that it is complete at `by`.
     pub(super) fn set_stop_deadline(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.deadline = Some(by);
@@ -108,12 +108,12 @@ impl Server {
         }
     }
 
-    /// Escalates when a phase of the shutdown has timed out: kills the server, or gives up on it.
+    /// Handles the timeout of a shutdown phase: kills the server, or abandons it after a kill.
     pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
             StopPhase::Graceful => self.kill(now),
-            // A process that the launch reports after this point is killed then.
+            // If the launch reports a process later, the server kills that process.
             StopPhase::AwaitLaunch | StopPhase::Killed => {
                 self.effects.push_back(Effect::Abandoned { generation: self.generation });
                 self.finish_stop(now);
@@ -121,18 +121,18 @@ impl Server {
         }
     }
 
-    /// Handles the end of the server: no process and no connection are left.
+    /// Handles the end of a shutdown: no process and no connection are left.
     pub(super) fn finish_stop(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {
-            self.settle(stopping.then, now);
+            self.end_attempt(stopping.then, now);
         }
     }
 
-    /// Enters the state that follows the shutdown, and answers the commands that waited for the server to stop.
-    pub(super) fn settle(&mut self, then: AfterStop, now: Timestamp) {
+    /// Ends the attempt: enters the state that follows, and answers the commands that waited for the server to stop.
+    pub(super) fn end_attempt(&mut self, then: AfterStop, now: Timestamp) {
         self.next_generation();
-        for command in self.pending.take_stoppers() {
+        for command in self.pending.take_stop_waiters() {
             self.reply(command, Ok(()));
         }
         self.is_dormant = then == AfterStop::Sleep || (then == AfterStop::Start && self.is_dormant);
@@ -140,7 +140,7 @@ impl Server {
             AfterStop::Start => self.start(now),
             AfterStop::Sleep => self.enter(State::Sleeping, None, now),
             AfterStop::Backoff(wait) => self.enter(State::Backoff, Some(now + wait), now),
-            AfterStop::Rest(state) => self.enter(state, None, now),
+            AfterStop::WaitForUser(state) => self.enter(state, None, now),
             AfterStop::Stopped => self.enter(State::Stopped, None, now),
             AfterStop::Disabled => self.enter(State::Disabled, None, now),
             AfterStop::Deleted => {
@@ -150,8 +150,8 @@ impl Server {
         }
     }
 
-    pub(super) fn fail_starters(&mut self, error: &ErrorContract) {
-        for command in self.pending.take_starters() {
+    pub(super) fn fail_start_waiters(&mut self, error: &ErrorContract) {
+        for command in self.pending.take_start_waiters() {
             self.reply(command, Err(error.clone()));
         }
     }
@@ -168,7 +168,7 @@ impl Server {
     }
 }
 
-/// Returns when to kill the server so that it is gone at `by`: one second earlier.
+/// Returns the time at which to kill the server, so that it is gone at `by`: one second earlier.
 fn kill_time(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

@@ -15,7 +15,7 @@ impl Server {
             Command::Boot
                 if self.policy.lazy && self.tools.is_some() && self.state == State::Stopped && !self.host_closing =>
             {
-                self.settle(AfterStop::Sleep, now);
+                self.end_attempt(AfterStop::Sleep, now);
                 self.reply(id, Ok(()));
             }
             Command::Boot => self.handle_start(id, now),
@@ -30,7 +30,7 @@ impl Server {
                 self.reply(id, Ok(()));
             }
             Command::Stop => {
-                let again = self.stopping.is_some_and(|stopping| stopping.requested);
+                let again = self.stopping.is_some_and(|stopping| stopping.is_requested);
                 self.handle_stop(id, AfterStop::Stopped, now);
                 if again {
                     self.kill_if_graceful(now);
@@ -69,7 +69,7 @@ impl Server {
         }
         self.restarts.reset();
         if self.state == State::Resolving {
-            // No process exists yet: the configuration is resolved again under a new generation.
+            // No process exists yet, so the next generation can resolve the configuration at once.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
             self.stop_attempt(AfterStop::Start, &ErrorContract::unavailable("the MCP server is being restarted"), now);
@@ -81,11 +81,11 @@ impl Server {
         let soon = now + self.policy.call_wait_start;
         match self.state {
             State::Running => {
-                self.last_call = now;
+                self.last_used = now;
                 self.reply(id, Ok(()));
             }
             _ if self.host_closing => self.reply(id, Err(host_closing())),
-            // A lazy server sleeps, goes to sleep or wakes up: the call wakes it.
+            // The call wakes a lazy server that sleeps or goes to sleep.
             _ if self.is_dormant => self.wait_until_running(id, Some(by), now),
             state if state.is_starting() && soon > now => self.wait_until_running(id, Some(by.min(soon)), now),
             _ => {
@@ -100,13 +100,15 @@ impl Server {
         if !self.pending.wait_for_start(id, by) {
             return self.reply(
                 id,
-                Err(ErrorContract::unavailable("too many requests are waiting for the MCP server to start")),
+                Err(ErrorContract::unavailable(
+                    "too many requests are waiting for the MCP server to start; try again later",
+                )),
             );
         }
         match &mut self.stopping {
             Some(stopping) => {
                 stopping.then = AfterStop::Start;
-                stopping.requested = false;
+                stopping.is_requested = false;
             }
             None if self.state.is_resting() => self.start(now),
             None => {}
@@ -119,13 +121,13 @@ impl Server {
             AfterStop::Disabled => ErrorContract::conflict("enabled", "the MCP server is disabled"),
             _ => ErrorContract::conflict("", "the MCP server is stopped"),
         };
-        self.fail_starters(&error);
-        // `settle` answers the command, possibly within this call.
+        self.fail_start_waiters(&error);
+        // `end_attempt` answers the command, possibly before this function returns.
         self.pending.wait_for_stop(id);
         if self.state.is_resting() {
             let then =
                 if self.state == State::Disabled && then == AfterStop::Stopped { AfterStop::Disabled } else { then };
-            return self.settle(then, now);
+            return self.end_attempt(then, now);
         }
         if self.stopping.is_none() {
             self.stop_attempt(then, &error, now);
@@ -136,12 +138,12 @@ impl Server {
             if !stays {
                 stopping.then = then;
             }
-            stopping.requested = true;
+            stopping.is_requested = true;
             self.is_dormant = false;
         }
     }
 
-    /// Kills a server that is stopping gracefully. Called for the second `Stop`.
+    /// Kills a server that is stopping gracefully, because the user stopped it a second time.
     fn kill_if_graceful(&mut self, now: Timestamp) {
         if self.stopping.is_some_and(|stopping| stopping.phase == StopPhase::Graceful) {
             self.kill(now);
@@ -157,7 +159,9 @@ impl Server {
         self.restarts.reset();
         if let Some(stopping) = &mut self.stopping {
             match stopping.then {
-                AfterStop::Sleep | AfterStop::Backoff(_) | AfterStop::Rest(_) => stopping.then = AfterStop::Start,
+                AfterStop::Sleep | AfterStop::Backoff(_) | AfterStop::WaitForUser(_) => {
+                    stopping.then = AfterStop::Start
+                }
                 AfterStop::Start | AfterStop::Stopped | AfterStop::Disabled | AfterStop::Deleted => {}
             }
         } else {
@@ -190,7 +194,7 @@ impl Server {
     fn call_error(&self) -> ErrorContract {
         match (self.state, &self.error) {
             (State::Disabled, _) => ErrorContract::disabled(),
-            // The user has to supply the missing value, so the error of the start is shown unchanged.
+            // The error of the start names the missing value, so it is shown unchanged.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
             (State::Backoff, Some(error)) => {
                 ErrorContract::unavailable(alloc::format!("the MCP server failed and restarts soon: {}", error.message))

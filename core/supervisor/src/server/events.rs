@@ -1,4 +1,4 @@
-//! Handling of events, by state. The caller has checked that the event belongs to the current generation.
+//! Handles events, by state. The caller has checked that each event belongs to the current generation.
 
 use super::{Effect, Event, ProcessState, Server, State};
 use crate::{ErrorContract, Failure, Retry};
@@ -7,17 +7,17 @@ use mcpwire_core::Timestamp;
 impl Server {
     pub(super) fn handle_event(&mut self, event: Event, now: Timestamp) {
         match self.state {
-            State::Resolving => self.while_resolving(event, now),
-            State::Launching => self.while_launching(event, now),
-            State::Negotiating => self.while_negotiating(event, now),
-            State::Listing => self.while_listing(event, now),
-            State::Running => self.while_running(event, now),
-            State::Stopping => self.while_stopping(&event, now),
-            _ => self.while_resting(&event),
+            State::Resolving => self.handle_while_resolving(event, now),
+            State::Launching => self.handle_while_launching(event, now),
+            State::Negotiating => self.handle_while_negotiating(event, now),
+            State::Listing => self.handle_while_listing(event, now),
+            State::Running => self.handle_while_running(event, now),
+            State::Stopping => self.handle_while_stopping(&event, now),
+            _ => self.kill_unexpected_process(&event),
         }
     }
 
-    fn while_resolving(&mut self, event: Event, now: Timestamp) {
+    fn handle_while_resolving(&mut self, event: Event, now: Timestamp) {
         match event {
             Event::Resolved => {
                 self.process = ProcessState::Launching;
@@ -25,11 +25,11 @@ impl Server {
                 self.effects.push_back(Effect::Launch { generation: self.generation });
             }
             Event::Failed(failure) => self.fail(failure, now),
-            other => self.while_resting(&other),
+            other => self.kill_unexpected_process(&other),
         }
     }
 
-    fn while_launching(&mut self, event: Event, now: Timestamp) {
+    fn handle_while_launching(&mut self, event: Event, now: Timestamp) {
         match event {
             Event::Launched { pid } => {
                 self.process = ProcessState::Running;
@@ -46,12 +46,12 @@ impl Server {
                 self.process = ProcessState::None;
                 self.fail(failure, now);
             }
-            Event::Gone => self.handle_silent_exit(now),
+            Event::Gone => self.handle_unexplained_exit(now),
             _ => {}
         }
     }
 
-    fn while_negotiating(&mut self, event: Event, now: Timestamp) {
+    fn handle_while_negotiating(&mut self, event: Event, now: Timestamp) {
         match event {
             Event::Negotiated { version } => {
                 self.has_negotiated = true;
@@ -60,12 +60,12 @@ impl Server {
                 self.effects.push_back(Effect::List { generation: self.generation });
             }
             Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
-            Event::Gone => self.handle_silent_exit(now),
+            Event::Gone => self.handle_unexplained_exit(now),
             _ => {}
         }
     }
 
-    fn while_listing(&mut self, event: Event, now: Timestamp) {
+    fn handle_while_listing(&mut self, event: Event, now: Timestamp) {
         match event {
             Event::Listed { tools, ttl } => {
                 self.tools = Some(tools);
@@ -73,18 +73,18 @@ impl Server {
                 self.probes.received(now);
                 self.enter_running(now);
             }
-            // The server may have built the list in transit before the change.
+            // The server may have built the list before the change, so a refresh must follow.
             Event::ListChanged => self.refreshes.changed_while_listing(),
             Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
-            Event::Gone => self.handle_silent_exit(now),
+            Event::Gone => self.handle_unexplained_exit(now),
             _ => {}
         }
     }
 
-    fn while_running(&mut self, event: Event, now: Timestamp) {
+    fn handle_while_running(&mut self, event: Event, now: Timestamp) {
         match event {
             Event::Closed(failure) | Event::Failed(failure) => self.fail(failure, now),
-            Event::Gone => self.handle_silent_exit(now),
+            Event::Gone => self.handle_unexplained_exit(now),
             Event::Listed { tools, ttl } => {
                 self.probes.received(now);
                 if self.refreshes.received(ttl, &self.policy, now) {
@@ -105,35 +105,35 @@ impl Server {
             }
             Event::CallEnded => {
                 self.calls_in_flight = self.calls_in_flight.saturating_sub(1);
-                self.last_call = now;
+                self.last_used = now;
                 self.probes.received(now);
             }
             Event::Resolved | Event::Launched { .. } | Event::Negotiated { .. } => {}
         }
     }
 
-    fn while_stopping(&mut self, event: &Event, now: Timestamp) {
+    fn handle_while_stopping(&mut self, event: &Event, now: Timestamp) {
         match event {
             Event::Launched { .. } if self.process == ProcessState::Launching => {
                 self.process = ProcessState::Running;
                 self.stop_gracefully(now);
             }
-            // The launch failed: there is nothing to stop.
+            // The launch failed, so there is no process to stop.
             Event::Failed(_) | Event::Closed(_) if self.process == ProcessState::Launching => self.finish_stop(now),
             Event::Gone => self.finish_stop(now),
             _ => {}
         }
     }
 
-    /// Handles an event in a state without a process. A process that appears nevertheless is killed.
-    fn while_resting(&mut self, event: &Event) {
+    /// Kills a process that is reported in a state without a process. Ignores all other events.
+    fn kill_unexpected_process(&mut self, event: &Event) {
         if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation: self.generation });
         }
     }
 
-    /// Handles the disappearance of the server without a reported reason.
-    fn handle_silent_exit(&mut self, now: Timestamp) {
+    /// Handles the end of the server without a reported reason.
+    fn handle_unexplained_exit(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         let error = ErrorContract::unavailable("MCP server exited");
         self.fail(Failure::new(error, Retry::Backoff), now);

@@ -13,9 +13,9 @@
 //!     └── stop ── Stopping                                                        Resolving
 //! ```
 //!
-//! A server that may have a process passes through `Stopping`, and leaves that state once the process is gone. So a
-//! server never has two processes, and resting states never have one. A launch cannot be interrupted: stopping waits
-//! for the launch to finish and then stops the process.
+//! A server that may have a process passes through `Stopping`, and leaves that state when the process is gone. So a
+//! server never has two processes, and never has one in a resting state. A launch cannot be interrupted: stopping waits
+//! until the launch has finished, then stops the process.
 
 mod attempt;
 mod commands;
@@ -45,10 +45,11 @@ use super::{ErrorContract, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// The state machine that runs one server: start, restart, refresh, health checks and shutdown.
+/// The state machine of one server: start, restart, refresh, health checks and shutdown.
 ///
-/// Commands and events go in; effects come out. Drain [`poll_effect`](Self::poll_effect) after every input, and call
-/// [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout).
+/// Pass commands and events in, and perform the [effects](Effect) that come out. Call
+/// [`poll_effect`](Self::poll_effect) after every input until it returns `None`, and
+/// [`handle_timeout`](Self::handle_timeout) at the time of [`poll_timeout`](Self::poll_timeout).
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -82,7 +83,7 @@ pub struct Server {
     since: Timestamp,
     generation: Generation,
     process: ProcessState,
-    /// Set only in [`State::Stopping`].
+    /// `Some` only in [`State::Stopping`].
     stopping: Option<StopProgress>,
     /// Timeout of the current state.
     deadline: Option<Timestamp>,
@@ -92,12 +93,12 @@ pub struct Server {
     probes: Probes,
     /// The current tool list, or the last known one of a server that does not run.
     tools: Option<Arc<ToolList>>,
-    /// Whether the tools stay visible although the server does not run: it sleeps, goes to sleep or wakes up.
+    /// Whether the server sleeps, goes to sleep or wakes up. Its tools then stay visible although it does not run.
     is_dormant: bool,
     /// The tool list that the last [`Effect::ToolsChanged`] announced.
     announced: Option<Arc<ToolList>>,
-    /// Whether this configuration has completed a negotiation before. If not, its package may still have to be
-    /// downloaded.
+    /// Whether this configuration has completed a negotiation before. If not, the start may have to download the
+    /// package.
     has_negotiated: bool,
     /// Whether the host is shutting down.
     host_closing: bool,
@@ -106,8 +107,8 @@ pub struct Server {
     error: Option<ErrorContract>,
     calls_in_flight: u32,
     calls: u64,
-    /// When the last call ended or reserved the server.
-    last_call: Timestamp,
+    /// When a call last ended or requested the server.
+    last_used: Timestamp,
     effects: VecDeque<Effect>,
 }
 
@@ -115,7 +116,7 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessState {
     None,
-    /// [`Effect::Launch`] was sent and its result is pending.
+    /// [`Effect::Launch`] was sent, and its result is pending.
     Launching,
     Running,
 }
@@ -148,17 +149,17 @@ impl Server {
             error: None,
             calls_in_flight: 0,
             calls: 0,
-            last_call: now,
+            last_used: now,
             effects: VecDeque::new(),
         }
     }
 
-    /// Sets the generation that the first attempt follows.
+    /// Sets the generation that precedes the first attempt.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
 
-    /// Handles a command. The answer is an [`Effect::Reply`] with the same `id`.
+    /// Handles a command. An [`Effect::Reply`] with the same `id` answers it.
     pub fn command(&mut self, id: CommandId, command: Command, now: Timestamp) {
         self.handle_command(id, command, now);
         self.announce_tools();
@@ -166,7 +167,8 @@ impl Server {
 
     /// Handles an event.
     ///
-    /// The server ignores events of earlier generations, except that it kills a process reported by a cancelled launch.
+    /// The server ignores events of earlier generations, with one exception: if a cancelled launch reports a process,
+    /// the server kills it.
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.generation {
             self.handle_event(event, now);
@@ -186,14 +188,14 @@ impl Server {
         effect
     }
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), or `None` if no timeout is pending.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         [self.deadline, self.pending.deadline(), self.maintenance_deadline()].into_iter().flatten().min()
     }
 
-    /// Handles the timeouts that have expired. A call before the deadline has no effect.
+    /// Handles expired timeouts. A call before the deadline has no effect.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        self.handle_expired(now);
+        self.handle_expired_timeouts(now);
         self.announce_tools();
     }
 
@@ -212,21 +214,22 @@ impl Server {
         self.generation
     }
 
-    /// Returns the policy.
+    /// Returns the policy of the server.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Returns the tools that can be called: those of a running server, or of a lazy server that sleeps, goes to sleep
-    /// or wakes up. `None` in every other state.
+    /// Returns the tools that clients can call, or `None` if the server offers none.
+    ///
+    /// A running server offers tools. So does a lazy server that sleeps, goes to sleep or wakes up.
     pub fn tools(&self) -> Option<&Arc<ToolList>> {
         if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
 
     /// Sets the tools of the last run, for example from a cache on disk.
     ///
-    /// A lazy server with known tools need not be started to list them. Has no effect while the server runs or is
-    /// starting.
+    /// A lazy server with known tools goes to sleep at boot, without a start to list them. Has no effect while the
+    /// server starts, runs or stops.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
@@ -234,8 +237,9 @@ impl Server {
         }
     }
 
-    /// Reports that the tools are being read, which refreshes an expired list. Readers see the expired list until the
-    /// new one arrives.
+    /// Reports that a client reads the tools, so that the server refreshes an expired list.
+    ///
+    /// Clients see the expired list until the new one arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
             self.refreshes.refresh_if_expired(&self.policy, now);
@@ -247,7 +251,7 @@ impl Server {
         self.refreshes.stale_at().filter(|_| self.state == State::Running)
     }
 
-    /// Returns whether a call may be sent now. Use [`Command::PrepareCall`] to wait for a server that is not ready.
+    /// Returns whether a call can be sent now. If not, send [`Command::PrepareCall`] to wait for the server.
     pub fn is_ready(&self) -> bool {
         self.state == State::Running
     }
@@ -268,10 +272,12 @@ impl Server {
         }
     }
 
-    /// Returns whether the last attempt failed for lack of a login, even while that attempt is still being stopped.
-    pub(crate) fn wants_login(&self) -> bool {
+    /// Returns whether the last attempt failed because the server requires a login.
+    ///
+    /// The attempt may still be stopping.
+    pub(crate) fn requires_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
-        self.state == State::NeedsAuth || then == Some(AfterStop::Rest(State::NeedsAuth))
+        self.state == State::NeedsAuth || then == Some(AfterStop::WaitForUser(State::NeedsAuth))
     }
 
     /// Returns a detailed snapshot for diagnostics.

@@ -3,14 +3,14 @@
 use crate::Policy;
 use mcpwire_core::Timestamp;
 
-/// Schedules health probes.
+/// Schedules the health probes of a running server.
 #[derive(Debug, Default)]
 pub(super) struct Probes {
     /// When the last message arrived from the server.
     last_received: Timestamp,
     /// When the pending probe times out; `None` if no probe is pending.
     timeout: Option<Timestamp>,
-    /// Whether to probe at once, regardless of the interval.
+    /// Whether to send a probe at once, regardless of the interval.
     is_urgent: bool,
     /// Number of consecutive unanswered probes.
     misses: u32,
@@ -25,7 +25,7 @@ impl Probes {
         *self = Probes { last_received: now, ..Probes::default() };
     }
 
-    /// Sends a probe at once, unless one is pending.
+    /// Makes a probe due at once, unless one is pending.
     pub(super) fn probe_now(&mut self, now: Timestamp) {
         if self.timeout.is_none() {
             self.is_urgent = true;
@@ -33,10 +33,11 @@ impl Probes {
         }
     }
 
-    /// Returns when to probe next, or when the pending probe times out. A busy server is not probed: it may be unable
-    /// to answer during a call.
-    pub(super) fn deadline(&self, busy: bool, policy: &Policy) -> Option<Timestamp> {
-        match (self.timeout, busy) {
+    /// Returns when the next probe is due, or when the pending probe times out.
+    ///
+    /// A busy server is not probed, because it may be unable to answer during a call.
+    pub(super) fn deadline(&self, is_busy: bool, policy: &Policy) -> Option<Timestamp> {
+        match (self.timeout, is_busy) {
             (Some(timeout), _) => Some(timeout),
             (None, true) => None,
             (None, false) if self.is_urgent => Some(self.last_received),
@@ -44,8 +45,8 @@ impl Probes {
         }
     }
 
-    pub(super) fn is_due(&self, policy: &Policy, busy: bool, now: Timestamp) -> bool {
-        self.timeout.is_none() && self.deadline(busy, policy).is_some_and(|at| at <= now)
+    pub(super) fn is_due(&self, policy: &Policy, is_busy: bool, now: Timestamp) -> bool {
+        self.timeout.is_none() && self.deadline(is_busy, policy).is_some_and(|at| at <= now)
     }
 
     pub(super) fn started(&mut self, policy: &Policy, now: Timestamp) {

@@ -1,4 +1,4 @@
-//! Refreshes of the tool list of a running server.
+//! Refreshes of a running server's tool list.
 
 use core::time::Duration;
 
@@ -6,12 +6,14 @@ use crate::Policy;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::exponential;
 
-/// Number of automatic retries after a failed refresh. Later retries need a trigger: a change, or a reader of an
-/// expired list.
+/// Maximum number of automatic retries after a failed refresh. A later retry needs a trigger: a change notification, or
+/// a read of the expired list.
 const MAX_RETRIES: u32 = 3;
 
-/// Schedules refreshes of the tool list. However often the list changes, at most one request runs,
-/// [`Policy::refresh_interval`] separates two requests, and one follows the last change.
+/// Schedules refreshes of the tool list.
+///
+/// At most one request is pending. [`Policy::refresh_interval`] separates two requests. A request always follows the
+/// last change.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,
@@ -19,8 +21,8 @@ pub(super) struct Refreshes {
     last: Option<Timestamp>,
     /// When the list expires, if the server declares a lifetime.
     stale_at: Option<Timestamp>,
-    /// Whether the list changed while the first request was pending.
-    changed_early: bool,
+    /// Whether a change notification arrived while the first list was pending.
+    changed_before_first_list: bool,
     /// Number of consecutive failed requests.
     failures: u32,
 }
@@ -31,7 +33,7 @@ enum RefreshState {
     Idle,
     Scheduled(Timestamp),
     Pending {
-        /// Whether the list changed after the request was sent.
+        /// Whether a change notification arrived after the request was sent.
         changed: bool,
         /// When the request times out.
         timeout: Timestamp,
@@ -44,7 +46,7 @@ impl Refreshes {
     }
 
     pub(super) fn changed_while_listing(&mut self) {
-        self.changed_early = true;
+        self.changed_before_first_list = true;
     }
 
     pub(super) fn changed(&mut self, policy: &Policy, now: Timestamp) {
@@ -66,7 +68,7 @@ impl Refreshes {
         self.stale_at.filter(|_| self.state == RefreshState::Idle)
     }
 
-    /// Records a received list. Returns whether it was requested.
+    /// Records a received list. Returns whether the server requested it.
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
@@ -78,11 +80,11 @@ impl Refreshes {
                 }
                 true
             }
-            // The list requested by `Effect::List` during the start.
+            // This is the list that `Effect::List` requested during the start.
             RefreshState::Idle if self.last.is_none() => {
                 self.last = Some(now);
-                if self.changed_early {
-                    self.changed_early = false;
+                if self.changed_before_first_list {
+                    self.changed_before_first_list = false;
                     self.changed(policy, now);
                 }
                 true
@@ -91,15 +93,15 @@ impl Refreshes {
         }
     }
 
-    /// Records a failed refresh. Retries a few times, then only when the list is read or changes again.
+    /// Records a failed refresh. Schedules a few retries; further retries need a trigger.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let RefreshState::Pending { changed, .. } = self.state {
             self.state = RefreshState::Idle;
             self.failures = self.failures.saturating_add(1);
             self.stale_at = Some(now + policy.longest_backoff);
             if changed || self.failures <= MAX_RETRIES {
-                let wait = exponential(policy.first_backoff, policy.longest_backoff, self.failures.min(5));
-                self.schedule(now + wait, policy);
+                let delay = exponential(policy.first_backoff, policy.longest_backoff, self.failures.min(5));
+                self.schedule(now + delay, policy);
             }
         }
     }
@@ -111,7 +113,7 @@ impl Refreshes {
         }
     }
 
-    /// Returns whether a refresh must be sent now. Counts a timed-out request as failed.
+    /// Returns whether a refresh must be sent now. A request that timed out counts as failed.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
         if matches!(self.state, RefreshState::Pending { timeout, .. } if timeout <= now) {
             self.failed(policy, now);

@@ -1,4 +1,4 @@
-//! Restart decisions after a failure: whether to restart, and after which delay.
+//! Decides after a failure whether to restart the server, and after which delay.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -8,19 +8,21 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::XorShift64;
 use mcpwire_core::internal::exponential;
 
-/// Upper limit of [`Budget::restarts`](crate::Budget::restarts), because every restart within the window is stored.
+/// Upper limit of [`Budget::restarts`](crate::Budget::restarts). Each restart within the window is stored, so the limit
+/// bounds memory.
 const MAX_RESTARTS: u32 = 1_000;
 
-/// Longest delay accepted from a server's `Retry-After`. 1 h: a wrong header must not disable a server for good.
+/// Maximum delay that a server can request with `Retry-After`. 1 h: a wrong header must not disable a server
+/// permanently.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// Counts the restarts of a server across attempts.
+/// The restart history of a server, over all attempts.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
     /// Number of consecutive attempts that did not run for [`Policy::stable_after`].
     attempt: u32,
-    /// Times of the restarts within the budget window, oldest first.
-    granted: VecDeque<Timestamp>,
+    /// Times of the restarts within the window of the budget, oldest first.
+    recent: VecDeque<Timestamp>,
     total: u64,
     random: XorShift64,
 }
@@ -32,19 +34,19 @@ pub(super) enum RestartDecision {
     After(Duration),
     /// Do not restart: the server has failed too often.
     CrashLoop,
-    /// Do not restart: a restart would not help, or the policy forbids it.
+    /// Do not restart: a restart cannot help, or the policy forbids it.
     GiveUp,
 }
 
 impl Restarts {
     pub(super) fn new(seed: u64) -> Self {
-        Restarts { attempt: 0, granted: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
+        Restarts { attempt: 0, recent: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
     }
 
     /// Resets the counters when a user starts or restarts the server.
     pub(super) fn reset(&mut self) {
         self.attempt = 0;
-        self.granted.clear();
+        self.recent.clear();
     }
 
     /// Resets the number of consecutive failures.
@@ -70,27 +72,28 @@ impl Restarts {
             return RestartDecision::GiveUp;
         }
         let budget = &policy.budget;
-        while self.granted.front().is_some_and(|at| now.duration_since(*at) >= budget.within) {
-            self.granted.pop_front();
+        while self.recent.front().is_some_and(|at| now.duration_since(*at) >= budget.within) {
+            self.recent.pop_front();
         }
-        let many = u32::try_from(self.granted.len()).unwrap_or(u32::MAX);
-        if many >= budget.restarts.min(MAX_RESTARTS) || self.attempt >= budget.attempts {
+        let count = u32::try_from(self.recent.len()).unwrap_or(u32::MAX);
+        if count >= budget.restarts.min(MAX_RESTARTS) || self.attempt >= budget.attempts {
             return RestartDecision::CrashLoop;
         }
-        self.granted.push_back(now);
-        let wait = self.wait(policy);
+        self.recent.push_back(now);
+        let delay = self.next_delay(policy);
         RestartDecision::After(match retry {
-            Retry::After(least) => wait.max(least.min(MAX_RETRY_AFTER)),
-            _ => wait,
+            Retry::After(requested) => delay.max(requested.min(MAX_RETRY_AFTER)),
+            _ => delay,
         })
     }
 
-    /// Returns the next delay. It doubles with each attempt and varies by 20 %, so that servers that failed together do
-    /// not restart together.
-    fn wait(&mut self, policy: &Policy) -> Duration {
-        let wait = exponential(policy.first_backoff, policy.longest_backoff, self.attempt.saturating_sub(1));
-        let fifth = u64::try_from((wait / 5).as_millis()).unwrap_or(u64::MAX / 4);
-        wait.saturating_sub(wait / 5).saturating_add(Duration::from_millis(self.random.below(2 * fifth + 1)))
+    /// Returns the delay before the next restart.
+    ///
+    /// It doubles with each attempt and varies by 20 %, so that servers that failed together do not restart together.
+    fn next_delay(&mut self, policy: &Policy) -> Duration {
+        let delay = exponential(policy.first_backoff, policy.longest_backoff, self.attempt.saturating_sub(1));
+        let spread = u64::try_from((delay / 5).as_millis()).unwrap_or(u64::MAX / 4);
+        delay.saturating_sub(delay / 5).saturating_add(Duration::from_millis(self.random.below(2 * spread + 1)))
     }
 }
 
@@ -100,7 +103,7 @@ mod tests {
     use crate::PackageKind;
 
     #[test]
-    fn waits_double_up_to_the_longest_and_vary_by_a_fifth() {
+    fn delays_double_up_to_the_maximum_and_vary_by_a_fifth() {
         let mut policy = Policy::new(PackageKind::Binary);
         policy.budget.attempts = 100;
         policy.budget.within = Duration::ZERO;
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_other_side_asks_for_is_the_least() {
+    fn a_delay_is_at_least_the_one_that_the_server_requests() {
         let policy = Policy::new(PackageKind::Http);
         let requested = Retry::After(Duration::from_secs(90));
         let verdict = Restarts::new(1).after_failure(requested, &policy, Timestamp::ORIGIN);

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::ErrorContract;
 use mcpwire_core::Timestamp;
 
-/// Number of one attempt to run a server.
+/// The number of an attempt to run a server. It increases with each attempt.
 ///
-/// Every effect names the generation it belongs to, and the resulting event repeats it. The server ignores events of
-/// earlier generations.
+/// Every effect contains the generation that it belongs to, and the resulting event repeats it. The server ignores
+/// events of earlier generations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
@@ -23,9 +23,9 @@ pub struct Generation(pub u64);
 pub enum State {
     /// The server may not be started.
     Disabled,
-    /// The server is not running and may be started.
+    /// The server does not run: it is stopped, stopping or sleeping.
     Stopped,
-    /// The launch configuration is being resolved.
+    /// The launch configuration is being resolved: secrets, variables and environment.
     Resolving,
     /// The process is being started, or the connection opened.
     Launching,
@@ -35,7 +35,7 @@ pub enum State {
     Listing,
     /// The server accepts calls.
     Running,
-    /// The lazy server was stopped while idle. The next call to one of its tools starts it.
+    /// The lazy server was stopped while idle. The next call of one of its tools starts it.
     Sleeping,
     /// The server is being stopped.
     Stopping,
@@ -57,12 +57,12 @@ impl State {
         matches!(self, State::Resolving | State::Launching | State::Negotiating | State::Listing)
     }
 
-    /// Returns whether the server has no process and no connection in this state.
+    /// Returns whether the server has neither a process nor a connection in this state.
     pub const fn is_resting(self) -> bool {
         !(self.is_starting() || matches!(self, State::Running | State::Stopping))
     }
 
-    /// Returns the state in kebab case, as in `needs-auth`.
+    /// Returns the state in kebab case, such as `needs-auth`.
     pub const fn as_str(self) -> &'static str {
         match self {
             State::Disabled => "disabled",
@@ -93,7 +93,7 @@ impl fmt::Display for State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
 pub enum Status {
-    /// The server is not running, sleeps or is being stopped.
+    /// The server does not run: it is stopped, stopping or sleeping.
     Stopped,
     /// The server is starting.
     Starting,
@@ -121,16 +121,16 @@ pub struct Detail {
     pub since: Timestamp,
     /// Current or last attempt.
     pub generation: Generation,
-    /// Number of consecutive failed attempts; 0 once the server has run for
+    /// Number of consecutive failed attempts. It returns to 0 when the server has run for
     /// [`Policy::stable_after`](crate::Policy::stable_after).
     pub attempt: u32,
     /// Time of the next restart. Set only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,
-    /// Process id of the running server, if it is a local process.
+    /// Process id, if the server runs as a local process.
     pub pid: Option<u32>,
-    /// Negotiated protocol version. Set from the end of the negotiation until the attempt ends.
+    /// Negotiated protocol version. Set from the end of the negotiation until the end of the attempt.
     pub version: Option<String>,
-    /// Number of tools. For a server that sleeps, the number from its last run.
+    /// Number of known tools. For a server that does not run, the number in its last run.
     pub tools: usize,
     /// Total number of automatic restarts.
     pub restarts: u64,

@@ -1,40 +1,40 @@
-//! How far the shutdown of a server is, and what follows it.
+//! The progress of a server's shutdown, and the state that follows.
 
 use core::time::Duration;
 
 use super::State;
 use mcpwire_core::Timestamp;
 
-/// A shutdown in progress; the server is in [`State::Stopping`].
+/// A shutdown in progress. The server is in [`State::Stopping`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopProgress {
     pub(super) phase: StopPhase,
     pub(super) then: AfterStop,
-    /// Whether a command requested this shutdown. A second [`Command::Stop`](super::Command::Stop) then kills the
+    /// Whether a command requested this shutdown. If so, a second [`Command::Stop`](super::Command::Stop) kills the
     /// server.
-    pub(super) requested: bool,
-    /// Latest time at which the shutdown must be complete. Set when the host shuts down.
+    pub(super) is_requested: bool,
+    /// Time at which the shutdown must be complete. Set only when the host shuts down.
     pub(super) deadline: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopPhase {
-    /// Waiting for the result of the launch: a process that is being started cannot be stopped yet.
+    /// The launch is still pending. Its process cannot be stopped before it is reported.
     AwaitLaunch,
-    /// [`Effect::Stop`] has been sent.
+    /// The server was asked to stop ([`Effect::Stop`](super::Effect::Stop)).
     Graceful,
-    /// [`Effect::Kill`] has been sent.
+    /// The server was killed ([`Effect::Kill`](super::Effect::Kill)).
     Killed,
 }
 
-/// What the server does once the shutdown is complete.
+/// The step that follows a complete shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterStop {
     Start,
     Sleep,
     Backoff(Duration),
-    /// Enters one of the states that wait for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
-    Rest(State),
+    /// Enter a state that waits for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
+    WaitForUser(State),
     Stopped,
     Disabled,
     Deleted,

@@ -9,9 +9,14 @@ use crate::{ErrorContract, Failure, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
-    pub(super) fn handle_expired(&mut self, now: Timestamp) {
+    pub(super) fn handle_expired_timeouts(&mut self, now: Timestamp) {
         while let Some(command) = self.pending.take_expired(now) {
-            self.reply(command, Err(ErrorContract::unavailable("the MCP server did not start in time for the call")));
+            self.reply(
+                command,
+                Err(ErrorContract::unavailable(
+                    "the MCP server did not start in time for the call; try again in a moment",
+                )),
+            );
         }
         if self.deadline.is_some_and(|at| at <= now) {
             self.deadline = None;
@@ -39,7 +44,7 @@ impl Server {
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// Returns when the next refresh, probe or idle stop is due.
+    /// Returns the earliest time of the next refresh, probe or idle stop.
     pub(super) fn maintenance_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;
@@ -68,8 +73,8 @@ impl Server {
 
     /// Returns when an idle lazy server goes to sleep.
     fn sleep_deadline(&self) -> Option<Timestamp> {
-        let may = self.policy.lazy && self.calls_in_flight == 0;
-        may.then(|| self.last_call + self.policy.idle_after.max(Duration::from_millis(1)))
+        let can_sleep = self.policy.lazy && self.calls_in_flight == 0;
+        can_sleep.then(|| self.last_used + self.policy.idle_after.max(Duration::from_millis(1)))
     }
 
     pub(super) fn probe_failed(&mut self, now: Timestamp) {

@@ -1,4 +1,4 @@
-//! Admission of tool calls.
+//! Admission and end of tool calls.
 
 use super::Supervisor;
 use crate::{ErrorContract, Event, Generation, ServerId, TooManyCalls};
@@ -8,14 +8,14 @@ use mcpwire_core::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallRejection {
-    /// The call is invalid: the server or tool does not exist.
+    /// The server or tool does not exist.
     Error(ErrorContract),
-    /// The rate limit of the server is reached.
+    /// The call exceeds the rate limit of the server.
     TooManyCalls(TooManyCalls),
     /// The server does not run.
     ///
-    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server or to get the reason. After a successful
-    /// reply, try again.
+    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server. If its reply is a success,
+    /// try the call again; otherwise the reply contains the reason.
     NotRunning,
 }
 
@@ -25,16 +25,16 @@ impl CallRejection {
         match self {
             CallRejection::Error(error) => error.clone(),
             CallRejection::TooManyCalls(error) => error.contract(),
-            CallRejection::NotRunning => ErrorContract::unavailable("the MCP server is not running"),
+            CallRejection::NotRunning => ErrorContract::unavailable("the MCP server is not running; start it first"),
         }
     }
 }
 
 impl Supervisor {
-    /// Admits a call to a server, counts it, and returns the current generation.
+    /// Admits and counts a call to a server, and returns the generation that handles it.
     ///
-    /// `tool` is the name that the server gives the tool. End every admitted call with [`end_call`](Self::end_call),
-    /// whatever its outcome.
+    /// `tool` is the name that the server gives the tool. Report the end of every admitted call with
+    /// [`end_call`](Self::end_call), whatever its outcome.
     pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
             return Err(CallRejection::Error(ErrorContract::unknown_server(id)));

@@ -1,147 +1,43 @@
-//! The supervisor: all servers of a host, their catalogue and the limits they share.
+//! The supervisor: all servers of a host, their catalogue, and the limits that they share.
 
+mod action;
 mod boot;
 mod calls;
-mod routing;
+mod deadlines;
+mod managed;
+mod origins;
+mod progress;
+mod queries;
+mod server_names;
+mod set_enabled;
+mod settings;
 mod start_queue;
-mod toggle;
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
-use alloc::string::String;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::time::Duration;
 
+pub use action::Action;
 pub use calls::CallRejection;
+pub use settings::{Spec, SupervisorSettings};
 
-use self::boot::{BootProgress, ShutdownProgress};
-use self::routing::Origin;
-use self::start_queue::StartQueue;
-use self::toggle::Toggle;
+use self::deadlines::Deadlines;
+use self::managed::Managed;
+use self::origins::{Origin, Origins};
+use self::progress::{BootProgress, ShutdownProgress};
+use self::server_names::ServerNames;
+use self::start_queue::{QueuedStart, StartQueue};
 use super::{
-    Catalogue, CatalogueBuilder, Command, CommandId, Detail, Effect, ErrorContract, Event, Filter, Generation, Policy,
-    Rate, RateLimiter, Server, ServerId, Status, ToolChange, ToolChanges,
+    CatalogueBuilder, Command, CommandId, Effect, ErrorContract, Event, Generation, RateLimiter, Server, ServerId,
+    State,
 };
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// Settings shared by all servers of a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SupervisorSettings {
-    /// Maximum number of servers that start at the same time, during boot or automatic restarts. Servers started by a
-    /// user do not wait. 8 by default.
-    pub max_starts: usize,
-    /// Maximum number of simultaneous starts per package manager, because package managers lock their caches. 2 by
-    /// default.
-    pub max_starts_per_kind: usize,
-    /// Time after which a slow start no longer counts against these limits. 10 s by default.
-    pub slot_timeout: Duration,
-    /// Maximum length of exposed tool names. 64 characters by default.
-    pub longest_name: usize,
-}
-
-impl Default for SupervisorSettings {
-    fn default() -> Self {
-        SupervisorSettings {
-            max_starts: 8,
-            max_starts_per_kind: 2,
-            slot_timeout: Duration::from_secs(10),
-            longest_name: 64,
-        }
-    }
-}
-
-/// The configuration of a server, as far as the supervisor needs it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Spec {
-    /// Display name; not blank and unique among the servers, ignoring case.
-    pub name: String,
-    /// Whether the server may be started.
-    pub enabled: bool,
-    /// Timeouts, restarts and health checks.
-    pub policy: Policy,
-    /// Selects the tools to offer. All by default.
-    pub filter: Filter,
-    /// Rate limit of calls; `None` is unlimited. 60 calls a minute by default.
-    pub rate: Option<Rate>,
-    /// Revision of the configuration. Changes based on another revision are rejected.
-    pub revision: u64,
-}
-
-impl Spec {
-    /// Creates the configuration of an enabled server with default settings.
-    pub fn new(name: impl Into<String>, policy: Policy) -> Self {
-        Spec {
-            name: name.into(),
-            enabled: true,
-            policy,
-            filter: Filter::default(),
-            rate: Some(Rate::default()),
-            revision: 0,
-        }
-    }
-}
-
-/// An operation that the supervisor asks the embedder to perform, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Action {
-    /// Perform an effect of a server. Never [`Effect::Reply`] or [`Effect::ToolsChanged`], which the supervisor
-    /// handles.
-    Perform {
-        /// The server.
-        server: ServerId,
-        /// The effect.
-        effect: Effect,
-    },
-    /// Deliver the answer to a command.
-    Reply {
-        /// The command.
-        command: CommandId,
-        /// The outcome.
-        result: Result<(), ErrorContract>,
-    },
-    /// Save the enabled flag if the configuration still has this revision. Always report the outcome to
-    /// [`Supervisor::persisted`].
-    Persist {
-        /// The server whose flag changes.
-        server: ServerId,
-        /// The new value.
-        enabled: bool,
-        /// The revision that the change is based on.
-        revision: u64,
-    },
-    /// [`Supervisor::catalogue`] returns another catalogue. Comes before all other pending actions, so an embedder that
-    /// replaces its snapshot here has done so before any command is answered.
-    CatalogueChanged,
-    /// A server changed the definitions of its tools. Users who approved the old definitions should review them.
-    ToolsRedefined {
-        /// The server.
-        server: ServerId,
-        /// The changed tools and parts.
-        changes: ToolChanges,
-    },
-    /// All servers started by [`Supervisor::boot`] run, sleep or have failed.
-    Booted {
-        /// Number of servers that run or sleep.
-        ready: usize,
-        /// Number of servers that failed, including those that will restart.
-        failed: usize,
-        /// Number of servers that were stopped before they ran.
-        cancelled: usize,
-    },
-    /// A deleted server is gone; no process is left.
-    Removed {
-        /// The deleted server.
-        server: ServerId,
-    },
-}
-
-/// Manages all servers of a host: lifecycles, limits and the tool catalogue.
+/// Manages all servers of a host: their lifecycles, limits and common tool catalogue.
 ///
-/// Drive it like a [`Server`]: commands and events go in, [actions](Action) come out. It performs no I/O.
+/// Drive it like a [`Server`]: pass commands and events in, and perform the [actions](Action) that come out. The
+/// supervisor performs no I/O.
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -173,95 +69,74 @@ pub enum Action {
 /// ```
 #[derive(Debug)]
 pub struct Supervisor {
-    settings: SupervisorSettings,
     seed: u64,
     servers: BTreeMap<ServerId, Managed>,
-    /// Server names in lower case, for the uniqueness check.
-    names: BTreeMap<String, ServerId>,
+    names: ServerNames,
     catalogue: CatalogueBuilder,
-    catalogue_announced: bool,
-    timers: BTreeSet<(Timestamp, ServerId)>,
+    /// Whether [`Action::CatalogueChanged`] is in `actions`.
+    is_catalogue_announced: bool,
+    deadlines: Deadlines,
     start_queue: StartQueue,
-    /// Senders of the pending commands, by the internal id of each command.
-    origins: BTreeMap<CommandId, Origin>,
-    next_command: u64,
+    origins: Origins,
     /// The highest generation of the deleted servers. New servers continue from there, so that late events of a deleted
     /// server are ignored.
     last_generation: Generation,
-    boot: Option<BootProgress>,
-    closing: Option<ShutdownProgress>,
+    boot_progress: BootProgress,
+    shutdown_progress: ShutdownProgress,
     /// Whether the host is shutting down or has shut down.
-    closed: bool,
+    is_closing: bool,
     actions: VecDeque<Action>,
-}
-
-#[derive(Debug)]
-struct Managed {
-    server: Server,
-    /// The name in lower case, as in `names`.
-    key: String,
-    enabled: bool,
-    revision: u64,
-    filter: Filter,
-    rate: RateLimiter,
-    toggle: Option<Toggle>,
-    /// The timeout of the server, as in `timers`.
-    timer: Option<Timestamp>,
-    /// Whether a user or a call waits for the server, so that it starts without waiting for a slot.
-    urgent: bool,
 }
 
 impl Supervisor {
     /// Creates a supervisor without servers.
     ///
-    /// `seed` randomizes delays and keys hashes: use a random one per host, and keep it secret from servers.
+    /// `seed` randomizes delays and is the key of hashes. Use a random seed per host, and keep it secret from servers.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
-            catalogue: CatalogueBuilder::with_longest_name(settings.longest_name).seeded(seed),
-            settings,
             seed,
             servers: BTreeMap::new(),
-            names: BTreeMap::new(),
-            catalogue_announced: false,
-            timers: BTreeSet::new(),
-            start_queue: StartQueue::default(),
-            origins: BTreeMap::new(),
-            next_command: 0,
+            names: ServerNames::default(),
+            catalogue: CatalogueBuilder::with_longest_name(settings.longest_name).seeded(seed),
+            is_catalogue_announced: false,
+            deadlines: Deadlines::default(),
+            start_queue: StartQueue::new(settings),
+            origins: Origins::default(),
             last_generation: Generation(0),
-            boot: None,
-            closing: None,
-            closed: false,
+            boot_progress: BootProgress::default(),
+            shutdown_progress: ShutdownProgress::default(),
+            is_closing: false,
             actions: VecDeque::new(),
         }
     }
 
-    /// Adds a configured server without starting it.
+    /// Adds a server to the supervisor, without starting it.
     ///
     /// Fails with a conflict if another server has the id or the name, and with a validation error if the name is
     /// blank.
     pub fn add(&mut self, id: ServerId, spec: Spec, now: Timestamp) -> Result<(), ErrorContract> {
-        if self.closed {
+        if self.is_closing {
             return Err(ErrorContract::unavailable("the host is shutting down"));
         }
         if self.servers.contains_key(&id) {
-            return Err(ErrorContract::conflict("id", alloc::format!("an MCP with this id exists: {id}")));
+            return Err(ErrorContract::conflict(
+                "id",
+                alloc::format!("an MCP with this id already exists: {id}; choose another id"),
+            ));
         }
-        let key = self.check_name(&spec.name, id)?;
+        self.names.set(id, &spec.name)?;
         let seed = self.seed ^ seed_of(id);
         let mut server = Server::new(id, spec.policy, spec.enabled, seed, now);
         server.continue_after(self.last_generation);
         self.catalogue.add(id, &spec.name, spec.filter.clone());
-        self.names.insert(key.clone(), id);
         let managed = Managed {
             server,
-            key,
             enabled: spec.enabled,
             revision: spec.revision,
             filter: spec.filter,
             rate: RateLimiter::new(spec.rate),
-            toggle: None,
-            timer: None,
-            urgent: false,
+            enabled_change: None,
+            is_urgent: false,
         };
         self.servers.insert(id, managed);
         Ok(())
@@ -269,18 +144,12 @@ impl Supervisor {
 
     /// Applies a new configuration to a server.
     ///
-    /// Set `replaced` if the launched program or address changed: a running server is then restarted, and its known
-    /// tools are discarded. Otherwise everything is applied in place. If the enabled flag changed, the server is
+    /// Set `replaced` if the program or address of the server changed. A running server is then restarted, and its
+    /// known tools are discarded. Other changes apply without a restart. If the enabled flag changed, the server is
     /// stopped, or started as by [`boot`](Self::boot).
     pub fn update(&mut self, id: ServerId, spec: Spec, replaced: bool, now: Timestamp) -> Result<(), ErrorContract> {
-        if !self.servers.contains_key(&id) {
-            return Err(ErrorContract::unknown_server(id));
-        }
-        let key = self.check_name(&spec.name, id)?;
-        let Some(managed) = self.servers.get_mut(&id) else { return Ok(()) };
-        self.names.remove(&managed.key);
-        self.names.insert(key.clone(), id);
-        managed.key = key;
+        let Some(managed) = self.servers.get_mut(&id) else { return Err(ErrorContract::unknown_server(id)) };
+        self.names.set(id, &spec.name)?;
         managed.revision = spec.revision;
         managed.rate.set(spec.rate);
         managed.filter.clone_from(&spec.filter);
@@ -301,10 +170,10 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Sends a command to a server. The answer is an [`Action::Reply`] with the same command id.
+    /// Sends a command to a server. An [`Action::Reply`] with the same command id answers it.
     ///
-    /// `Enable` and `Disable` do not change the configuration; see [`set_enabled`](Self::set_enabled). A deleted server
-    /// becomes unknown as soon as its process is gone.
+    /// `Enable` and `Disable` do not change the configuration; [`set_enabled`](Self::set_enabled) does. A deleted
+    /// server becomes unknown as soon as its process is gone.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, Origin::Embedder(command_id), now);
@@ -327,7 +196,7 @@ impl Supervisor {
     pub fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front();
         if action == Some(Action::CatalogueChanged) {
-            self.catalogue_announced = false;
+            self.is_catalogue_announced = false;
         }
         if self.actions.is_empty() {
             self.actions.shrink_to(64);
@@ -335,16 +204,14 @@ impl Supervisor {
         action
     }
 
-    /// Returns when to call [`handle_timeout`](Self::handle_timeout), if there is a pending timeout.
+    /// Returns the time at which to call [`handle_timeout`](Self::handle_timeout), or `None` if no timeout is pending.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        let first = self.timers.first().map(|(at, _)| *at);
-        [first, self.start_queue.deadline()].into_iter().flatten().min()
+        [self.deadlines.first(), self.start_queue.deadline()].into_iter().flatten().min()
     }
 
-    /// Handles the timeouts that have expired. A call before the deadline has no effect.
+    /// Handles expired timeouts. A call before the deadline has no effect.
     pub fn handle_timeout(&mut self, now: Timestamp) {
-        let due: Vec<ServerId> = self.timers.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect();
-        for id in due {
+        for id in self.deadlines.expired(now) {
             if let Some(managed) = self.servers.get_mut(&id) {
                 managed.server.handle_timeout(now);
                 self.drain_effects(id, now);
@@ -353,7 +220,7 @@ impl Supervisor {
         self.start_queued(now);
     }
 
-    /// Sets the tools of a server's last run, for example from a cache; see [`Server::remember`].
+    /// Sets the tools of a server's last run, for example from a cache. See [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.remember(tools);
@@ -361,16 +228,11 @@ impl Supervisor {
         }
     }
 
-    /// Sets the baseline for detecting changed tool definitions ([`Action::ToolsRedefined`]).
+    /// Sets the tools of an earlier run, to detect definitions that changed since then ([`Action::ToolsRedefined`]).
     ///
-    /// Has no effect once the server has listed its tools. [`remember`](Self::remember) implies it.
+    /// Has no effect after the server has listed its tools. [`remember`](Self::remember) also sets these tools.
     pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.catalogue.set_known_tools(id, tools);
-    }
-
-    /// Returns up to 100 changed tools of a server that have not been marked by [`acknowledge_changes`](Self::acknowledge_changes).
-    pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
-        self.catalogue.changes(id)
     }
 
     /// Marks the changed tools of a server as reviewed.
@@ -378,7 +240,7 @@ impl Supervisor {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Reports that the tools are being read, which refreshes expired lists; see [`Server::touch`].
+    /// Reports that a client reads the tools, so that servers refresh expired lists. See [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {
@@ -389,71 +251,148 @@ impl Supervisor {
         }
     }
 
-    /// Returns when the first tool list expires, so that [`touch`](Self::touch) would refresh it.
-    ///
-    /// The function scans all servers. Call it after a list was received or a refresh failed, not on every read of the
-    /// tools.
-    pub fn stale_at(&self) -> Option<Timestamp> {
-        self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
+    /// Sends a command to a server. The reply is handled according to its origin.
+    fn send_command(&mut self, id: ServerId, command: Command, origin: Origin, now: Timestamp) {
+        let Some(managed) = self.servers.get_mut(&id) else { return };
+        managed.is_urgent = match command {
+            Command::Start | Command::Restart | Command::PrepareCall { .. } => true,
+            Command::Boot => false,
+            _ => managed.is_urgent,
+        };
+        managed.server.command(self.origins.add(origin), command, now);
+        self.drain_effects(id, now);
     }
 
-    /// Returns the current catalogue of offered tools.
-    pub fn catalogue(&mut self) -> Arc<Catalogue> {
-        self.catalogue.catalogue()
-    }
-
-    /// Returns the server that an exposed tool name belongs to, running or not; see [`CatalogueBuilder::server_of`].
-    pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
-        self.catalogue.server_of(exposed)
-    }
-
-    /// Returns the simplified state of a server with its offered tools, or `None` if the server is unknown.
-    pub fn status(&self, id: ServerId) -> Option<Status> {
-        let managed = self.servers.get(&id)?;
-        let mut status = managed.server.status();
-        if let Status::Running { tools } = &mut status {
-            tools.retain(|tool| managed.filter.permits(tool));
-        }
-        Some(status)
-    }
-
-    /// Returns a detailed snapshot of a server for diagnostics, or `None` if the server is unknown.
-    pub fn detail(&self, id: ServerId) -> Option<Detail> {
-        self.servers.get(&id).map(|managed| managed.server.detail())
-    }
-
-    /// Iterates over the ids of the servers, in ascending order.
-    pub fn ids(&self) -> impl Iterator<Item = ServerId> {
-        self.servers.keys().copied()
-    }
-
-    /// Returns the number of servers.
-    pub fn len(&self) -> usize {
-        self.servers.len()
-    }
-
-    /// Returns whether there are no servers.
-    pub fn is_empty(&self) -> bool {
-        self.servers.is_empty()
-    }
-
-    /// Returns the configuration revision of a server, or `None` if the server is unknown.
-    pub fn revision(&self, id: ServerId) -> Option<u64> {
-        self.servers.get(&id).map(|managed| managed.revision)
-    }
-
-    /// Returns the normalized name, or an error if the name is blank or taken.
-    fn check_name(&self, name: &str, id: ServerId) -> Result<String, ErrorContract> {
-        let key = name.trim().to_lowercase();
-        if key.is_empty() {
-            return Err(ErrorContract::validation("name", "Name is required"));
-        }
-        match self.names.get(&key) {
-            Some(other) if *other != id => {
-                Err(ErrorContract::conflict("name", alloc::format!("an MCP with this name exists: {}", name.trim())))
+    /// Turns the effects of a server into actions, then updates the start queue and the deadlines.
+    fn drain_effects(&mut self, id: ServerId, now: Timestamp) {
+        while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
+            match effect {
+                Effect::Reply { command, result } => {
+                    if let Some(origin) = self.origins.take(command) {
+                        self.route_reply(id, origin, result);
+                    }
+                }
+                Effect::ToolsChanged => {
+                    let tools = self.servers.get(&id).and_then(|managed| managed.server.tools().cloned());
+                    let changes = self.catalogue.set_tools(id, tools);
+                    self.announce_catalogue();
+                    if !changes.is_empty() {
+                        self.actions.push_back(Action::ToolsRedefined { server: id, changes });
+                    }
+                }
+                Effect::Resolve { generation } => self.start_or_queue(id, generation, now),
+                effect => {
+                    self.actions.push_back(Action::Perform { server: id, effect });
+                }
             }
-            _ => Ok(key),
         }
+        self.update_start_queue(id);
+        let deadline = self.servers.get(&id).and_then(|managed| managed.server.poll_timeout());
+        self.deadlines.set(id, deadline);
+        self.remove_if_deleted(id);
+        self.start_queued(now);
+    }
+
+    fn route_reply(&mut self, id: ServerId, origin: Origin, result: Result<(), ErrorContract>) {
+        match origin {
+            Origin::Embedder(command) => self.reply(command, result),
+            Origin::Internal => {}
+            Origin::Boot => {
+                let report = self.boot_progress.server_answered(&result);
+                self.actions.extend(report);
+            }
+            Origin::Shutdown => {
+                let answered = self.shutdown_progress.server_stopped();
+                self.reply_to_all(answered);
+            }
+            Origin::Enable => {
+                let closing = self.is_closing;
+                let managed = self.servers.get_mut(&id);
+                let action = managed.and_then(|managed| managed.start_finished(id, result, closing));
+                self.actions.extend(action);
+            }
+            Origin::EnableFailed { command, error } => self.reply(command, Err(error)),
+        }
+    }
+
+    fn reply(&mut self, command: CommandId, result: Result<(), ErrorContract>) {
+        self.actions.push_back(Action::Reply { command, result });
+    }
+
+    fn reply_to_all(&mut self, commands: Vec<CommandId>) {
+        for command in commands {
+            self.reply(command, Ok(()));
+        }
+    }
+
+    /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is queued already.
+    ///
+    /// The embedder may handle other actions while another thread reads the tools. That thread must find the current
+    /// tools.
+    fn announce_catalogue(&mut self) {
+        if !self.is_catalogue_announced {
+            self.is_catalogue_announced = true;
+            self.actions.push_front(Action::CatalogueChanged);
+        }
+    }
+
+    /// Starts a server at once if a user or a call waits for it; otherwise queues it for a start slot.
+    fn start_or_queue(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
+        let Some(managed) = self.servers.get(&id) else { return };
+        self.start_queue.remove(id);
+        let start = QueuedStart { server: id, generation, kind: managed.server.policy().kind };
+        if managed.is_urgent {
+            self.resolve(&start);
+        } else {
+            self.start_queue.push(start);
+            self.start_queued(now);
+        }
+    }
+
+    /// Starts queued servers while slots are free.
+    fn start_queued(&mut self, now: Timestamp) {
+        while let Some(start) = self.start_queue.take_next(now) {
+            self.resolve(&start);
+        }
+    }
+
+    /// Updates the queue after a state change: frees the server's slot, or starts an urgent server at once.
+    fn update_start_queue(&mut self, id: ServerId) {
+        let Some(managed) = self.servers.get_mut(&id) else { return self.start_queue.remove(id) };
+        let state = managed.server.state();
+        if state == State::Running || state.is_resting() {
+            managed.is_urgent = false;
+        }
+        if !state.is_starting() {
+            self.start_queue.remove(id);
+        } else if managed.is_urgent
+            && let Some(start) = self.start_queue.take(id)
+        {
+            self.resolve(&start);
+        }
+    }
+
+    fn resolve(&mut self, start: &QueuedStart) {
+        let effect = Effect::Resolve { generation: start.generation };
+        self.actions.push_back(Action::Perform { server: start.server, effect });
+    }
+
+    /// Removes a server in [`State::Deleted`], and fails its pending operation.
+    fn remove_if_deleted(&mut self, id: ServerId) {
+        if self.servers.get(&id).is_none_or(|managed| managed.server.state() != State::Deleted) {
+            return;
+        }
+        if let Some(managed) = self.servers.remove(&id) {
+            self.last_generation = self.last_generation.max(managed.server.generation());
+            self.names.remove(id);
+            self.deadlines.set(id, None);
+            if let Some(change) = managed.enabled_change {
+                self.reply(change.command(), Err(ErrorContract::conflict("", "the MCP server is deleted")));
+            }
+        }
+        self.catalogue.remove(id);
+        self.announce_catalogue();
+        self.actions.push_back(Action::Removed { server: id });
     }
 }
 

@@ -49,7 +49,7 @@ fn the_modern_call_fails_that_the_input_was_for<A: Adapter>() {
     let mut client = server.open::<A>();
     for _ in 0..2 {
         let failure = client.failure("interview");
-        let words = ["tools/call", "`elicitation/create`", "`who`", "its handler panicked: the handler's secret"];
+        let words = ["tools/call", "`elicitation/create`", "`who`", "panicked: the handler's secret"];
         failure.assert(ErrorKind::Input, &words);
         client.assert_alive();
         assert_eq!(client.text("large-state", json!({})), "it is the same", "another input of the same handler");

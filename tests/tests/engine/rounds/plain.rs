@@ -170,8 +170,8 @@ fn an_input_whose_handler_panics_fails_the_call_with_the_message() {
     let error = pair.error(ticket);
     assert_eq!(
         error.to_string(),
-        "`tools/call` wants input that it did not get: `elicitation/create` is asked for as `b`, and its handler \
-         panicked: at the disco"
+        "`tools/call` failed: the server did not get the input that it requested: the handler of `elicitation/create` for \
+         the input `b` panicked: at the disco"
     );
     assert_eq!(pair.sent.len(), 1, "the server does not wait, and is not told");
 }

@@ -169,10 +169,7 @@ fn every_notification_is_an_event() {
 
 /// What a notification becomes.
 fn told(message: &Value) -> String {
-    let mut config = Config::default();
-    // News of tasks is for those who have something to do with them.
-    config.follow_tasks();
-    let mut pair = Pair::open(config, legacy(|_, _| {}));
+    let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
     pair.say(message.to_string());
     match pair.happened().last() {
         Some(Event::Notification(notification)) => {
@@ -228,17 +225,17 @@ fn the_table_of_revisions_agrees_with_the_schemas() {
     for version in ProtocolVersion::ALL {
         let schema = schemas.iter().find(|schema| schema.name == version.as_str()).expect("each has one");
         for (kind, unions) in [
-            (Kind::Request, &["ClientRequest"][..]),
-            (Kind::Notice, &["ClientNotification"]),
-            (Kind::Ask, &["ServerRequest", "InputRequest"]),
-            (Kind::Told, &["ServerNotification"]),
+            (Kind::ClientRequest, &["ClientRequest"][..]),
+            (Kind::ClientNotification, &["ClientNotification"]),
+            (Kind::ServerRequest, &["ServerRequest", "InputRequest"]),
+            (Kind::ServerNotification, &["ServerNotification"]),
         ] {
             let mut defined: BTreeSet<String> = unions.iter().flat_map(|union| methods(schema, union)).collect();
             if version == ProtocolVersion::V2026_07_28 {
                 // What the extension for tasks adds, whose schema has no union of them.
                 let extension: &[&str] = match kind {
-                    Kind::Request => &["tasks/get", "tasks/cancel", "tasks/update"],
-                    Kind::Told => &["notifications/tasks"],
+                    Kind::ClientRequest => &["tasks/get", "tasks/cancel", "tasks/update"],
+                    Kind::ServerNotification => &["notifications/tasks"],
                     _ => &[],
                 };
                 defined.extend(extension.iter().map(ToString::to_string));
@@ -247,7 +244,7 @@ fn the_table_of_revisions_agrees_with_the_schemas() {
             let listed: BTreeSet<String> = rows.map(|entry| entry.name.to_string()).collect();
             assert_eq!(listed, defined, "{kind:?} in {version}");
         }
-        for entry in TABLE.iter().filter(|entry| entry.kind == Kind::Member) {
+        for entry in TABLE.iter().filter(|entry| entry.kind == Kind::Definition) {
             let defined = member(schema, entry.name);
             assert_eq!(entry.is_in(version), defined, "{} in {version}", entry.name);
         }

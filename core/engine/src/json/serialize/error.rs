@@ -1,4 +1,4 @@
-//! [`WriteError`]: why a value could not be written.
+//! [`WriteError`]: why a value could not be serialized.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -6,11 +6,13 @@ use core::fmt;
 
 use serde::ser;
 
-/// Why a value has no JSON text.
-#[derive(Debug)]
+/// Why a value could not be serialized: the reason that the value or the writer gives.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct WriteError(Box<str>);
 
 impl WriteError {
+    /// Returns the reason.
     pub(crate) fn into_reason(self) -> String {
         self.0.into()
     }
@@ -18,21 +20,14 @@ impl WriteError {
 
 pub(super) type Result<T> = core::result::Result<T, WriteError>;
 
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for WriteError {}
-
 impl ser::Error for WriteError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         WriteError(alloc::format!("{message}").into())
     }
 }
 
+/// Creates an error.
 #[cold]
-pub(super) fn refused(what: &str) -> WriteError {
-    WriteError(what.into())
+pub(super) fn error(reason: &str) -> WriteError {
+    WriteError(reason.into())
 }

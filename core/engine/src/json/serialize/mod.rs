@@ -1,10 +1,11 @@
-//! The writer: any type that serialises, as JSON text at the end of a buffer.
+//! The writer: serializes a value as JSON text, and appends it to a buffer.
 //!
-//! `serde_json` would write into a buffer of its own, to be copied from, and looks at a string byte by byte. The text is the
-//! same but for raw JSON (that of [`Json`](super::Json) and of `serde_json`'s `RawValue`), whose line breaks become spaces:
-//! what is written is one line.
+//! The text is the same as that of `serde_json`, with one exception: line breaks in raw JSON ([`Json`](super::Json) and
+//! `serde_json::value::RawValue`) are replaced by spaces, so the text is always one line.
+//!
+//! Without std, `serde_json` can only write to a buffer of its own, which would have to be copied, and it examines strings byte by
+//! byte.
 
-mod compound;
 mod error;
 mod place;
 
@@ -15,26 +16,25 @@ use core::marker::PhantomData;
 use serde::Serialize;
 use serde::ser::{self, Serializer};
 
-use self::compound::Compound;
 use self::error::Result;
 pub(crate) use self::error::WriteError;
-use self::place::{Place, Value};
+use self::place::{Key, Place, Raw, Value};
 use super::append::{push_number, push_signed, push_string};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
-/// Appends `value` as JSON. On failure a part of it is there.
+/// Appends a value. If this fails, a part of the value may have been appended.
 pub(crate) fn append<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
     value.serialize(Writer::<Value>::at(out))
 }
 
-/// `value` as JSON.
+/// Returns a value as JSON text.
 pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     let mut out = Vec::new();
     append(&mut out, value)?;
     String::from_utf8(out).map_err(ser::Error::custom)
 }
 
-/// Writes one value at a place.
+/// Serializes one value at a [`Place`].
 struct Writer<'a, P> {
     out: &'a mut Vec<u8>,
     place: PhantomData<P>,
@@ -46,13 +46,14 @@ impl<'a, P: Place> Writer<'a, P> {
         Writer { out, place: PhantomData }
     }
 
+    /// Begins an array or object with the bracket `open`.
     #[inline]
     fn begin(self, open: u8) -> Result<Compound<'a>> {
         P::compound()?;
         Ok(Compound::open(self.out, open))
     }
 
-    /// Begins an object of one member, which is named after a variant and has its contents.
+    /// Begins an object with one member: the name of an enum variant. The caller appends the variant's data and the closing brace.
     fn begin_variant(self, variant: &str) -> Result<&'a mut Vec<u8>> {
         P::compound()?;
         self.out.push(b'{');
@@ -61,17 +62,17 @@ impl<'a, P: Place> Writer<'a, P> {
         Ok(self.out)
     }
 
-    /// A float, as `serde_json` writes it: there is no number for what is not finite.
+    /// Writes a float as `serde_json` does. NaN and infinities are written as `null`.
     fn float(self, value: impl Serialize, is_finite: bool) -> Result<()> {
         if !is_finite {
             return P::null(self.out);
         }
-        // A number cannot fail to serialise.
+        // Serializing a number cannot fail.
         P::scalar(self.out, |out| out.extend_from_slice(&serde_json::to_vec(&value).unwrap_or_default()))
     }
 }
 
-/// Methods for numbers that are written as another type would be.
+/// Implements methods that convert a number to a wider type.
 macro_rules! widened {
     ($($method:ident($from:ty) as $wide:ident($to:ty);)*) => { $(
         #[inline]
@@ -228,5 +229,133 @@ impl<'a, P: Place> Serializer for Writer<'a, P> {
         _len: usize,
     ) -> Result<Compound<'a>> {
         Ok(Compound::open(self.begin_variant(variant)?, b'{'))
+    }
+}
+
+/// Serializes the elements of an array or the members of an object.
+struct Compound<'a> {
+    out: &'a mut Vec<u8>,
+    /// Whether an element or member has been written, so that the next one needs a comma before it.
+    has_elements: bool,
+    /// Whether this is raw text, which serde passes as a struct with one field.
+    is_raw: bool,
+}
+
+impl<'a> Compound<'a> {
+    #[inline]
+    fn open(out: &'a mut Vec<u8>, open: u8) -> Self {
+        out.push(open);
+        Compound { out, has_elements: false, is_raw: false }
+    }
+
+    fn raw(out: &'a mut Vec<u8>) -> Self {
+        Compound { out, has_elements: false, is_raw: true }
+    }
+}
+
+impl Compound<'_> {
+    /// Appends a comma, except before the first element.
+    #[inline]
+    fn separate(&mut self) {
+        if core::mem::replace(&mut self.has_elements, true) {
+            self.out.push(b',');
+        }
+    }
+
+    #[inline]
+    fn member<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) -> Result<()> {
+        self.separate();
+        push_string(self.out, key);
+        self.out.push(b':');
+        append(self.out, value)
+    }
+}
+
+/// Implements the serializers of arrays. Each appends `$close` at its end.
+macro_rules! arrays {
+    ($($Trait:ident $method:ident ends $close:literal;)*) => { $(
+        impl ser::$Trait for Compound<'_> {
+            type Ok = ();
+            type Error = WriteError;
+
+            #[inline]
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+                self.separate();
+                append(self.out, value)
+            }
+
+            #[inline]
+            fn end(self) -> Result<()> {
+                self.out.extend_from_slice($close);
+                Ok(())
+            }
+        }
+    )* };
+}
+
+arrays! {
+    SerializeSeq serialize_element ends b"]";
+    SerializeTuple serialize_element ends b"]";
+    SerializeTupleStruct serialize_field ends b"]";
+    SerializeTupleVariant serialize_field ends b"]}";
+}
+
+impl ser::SerializeMap for Compound<'_> {
+    type Ok = ();
+    type Error = WriteError;
+
+    #[inline]
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        self.separate();
+        key.serialize(Writer::<Key>::at(self.out))
+    }
+
+    #[inline]
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.out.push(b':');
+        append(self.out, value)
+    }
+
+    #[inline]
+    fn end(self) -> Result<()> {
+        self.out.push(b'}');
+        Ok(())
+    }
+}
+
+impl ser::SerializeStruct for Compound<'_> {
+    type Ok = ();
+    type Error = WriteError;
+
+    #[inline]
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<()> {
+        if self.is_raw {
+            return value.serialize(Writer::<Raw>::at(self.out));
+        }
+        self.member(key, value)
+    }
+
+    #[inline]
+    fn end(self) -> Result<()> {
+        if !self.is_raw {
+            self.out.push(b'}');
+        }
+        Ok(())
+    }
+}
+
+impl ser::SerializeStructVariant for Compound<'_> {
+    type Ok = ();
+    type Error = WriteError;
+
+    #[inline]
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<()> {
+        self.member(key, value)
+    }
+
+    #[inline]
+    fn end(self) -> Result<()> {
+        self.out.extend_from_slice(b"}}");
+        Ok(())
     }
 }

@@ -1,21 +1,23 @@
-//! The places in a JSON text.
+//! [`Place`]: where in a JSON text a value is written, which decides how it is written.
 
 use alloc::vec::Vec;
 
 use super::super::append::{push_raw, push_string};
-use super::error::{Result, WriteError, refused};
+use super::error::{Result, WriteError, error};
 
-/// What may stand at a place in the text, and how.
+/// A place in a JSON text: decides which values are allowed there, and how they are written.
 pub(super) trait Place {
-    /// A number or a boolean, which `push` appends.
+    /// Writes a number or a boolean. `push` appends its text.
     fn scalar(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) -> Result<()>;
+    /// Writes a string.
     fn string(out: &mut Vec<u8>, text: &str) -> Result<()>;
+    /// Writes `null`.
     fn null(out: &mut Vec<u8>) -> Result<()>;
-    /// Whether an array or an object may begin here.
+    /// Fails if arrays and objects are not allowed here.
     fn compound() -> Result<()>;
 }
 
-/// Where any value may stand.
+/// The place of a value: all types are allowed.
 pub(super) enum Value {}
 
 impl Place for Value {
@@ -43,12 +45,12 @@ impl Place for Value {
     }
 }
 
-/// The key of a map: a string, or what can stand in one.
+/// The place of a key: strings, and numbers and booleans, which are put in quotes.
 pub(super) enum Key {}
 
 impl Key {
-    fn refused() -> WriteError {
-        refused("a key must be a string, a number or a boolean")
+    fn mismatch() -> WriteError {
+        error("a key must be a string, a number or a boolean")
     }
 }
 
@@ -67,26 +69,26 @@ impl Place for Key {
     }
 
     fn null(_out: &mut Vec<u8>) -> Result<()> {
-        Err(Self::refused())
+        Err(Self::mismatch())
     }
 
     fn compound() -> Result<()> {
-        Err(Self::refused())
+        Err(Self::mismatch())
     }
 }
 
-/// Where JSON is given as its text.
+/// The place of raw JSON: a string with the text of a value.
 pub(super) enum Raw {}
 
 impl Raw {
-    fn refused() -> WriteError {
-        refused("raw JSON that is not given as text")
+    fn mismatch() -> WriteError {
+        error("raw JSON is not given as text")
     }
 }
 
 impl Place for Raw {
     fn scalar(_out: &mut Vec<u8>, _push: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
-        Err(Self::refused())
+        Err(Self::mismatch())
     }
 
     fn string(out: &mut Vec<u8>, text: &str) -> Result<()> {
@@ -95,10 +97,10 @@ impl Place for Raw {
     }
 
     fn null(_out: &mut Vec<u8>) -> Result<()> {
-        Err(Self::refused())
+        Err(Self::mismatch())
     }
 
     fn compound() -> Result<()> {
-        Err(Self::refused())
+        Err(Self::mismatch())
     }
 }

@@ -2,24 +2,27 @@
 
 use core::time::Duration;
 
-use super::changes::SubscriptionEnd;
+use super::event_queue::SubscriptionEnd;
 use crate::backoff::exponential;
 use crate::random::SplitMix64;
 use crate::time::Timestamp;
 
-/// Which ends of a subscription are not taken for the last word. What was never acknowledged is not opened again, and
-/// neither is what this side has ended.
+/// Which ends of a subscription lead to another attempt to open the subscription.
+///
+/// A subscription that was never acknowledged, or that the client has ended, is never opened again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reopen {
-    /// None.
+    /// Never open the subscription again.
     Never,
-    /// All but the server's own word that it is over: an error, or a stream that breaks. (Where the stream is that of the
-    /// whole connection, as with a process, its end is the last word all the same.) Servers that end a subscription
-    /// gracefully mean it (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    /// Open the subscription again after an error or a broken stream, but not after the server ended it gracefully
+    /// (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    ///
+    /// If the whole connection ends, as with a process, its subscriptions end too.
     #[default]
     AfterDrop,
-    /// All. For servers that end subscriptions now and then, as behind a proxy.
+    /// Open the subscription again also after the server ended it gracefully. For servers that end subscriptions now and then,
+    /// as behind a proxy.
     Always,
 }
 
@@ -34,12 +37,12 @@ const LONGEST: Duration = Duration::from_secs(60);
 const STEADY: Duration = Duration::from_secs(60);
 
 /// Maximum number of consecutive attempts. 10 attempts take about seven minutes, after which the user should know.
-const MOST: u32 = 10;
+const MAX_ATTEMPTS: u32 = 10;
 
-/// Says when to listen again. Pure: the time and a seed come in, a moment comes out.
+/// Computes when to open an interrupted subscription again. Reads no clock: callers pass the time and a seed.
 ///
-/// The waits double from 1 s to 1 min, each between half of it and the whole, by chance: clients that lost their server at
-/// the same moment do not come back at the same moment.
+/// The delays double from 1 s to 1 min. Each is a random value between half of that and the whole, so that clients that lost
+/// a server at the same moment do not return at the same moment.
 ///
 /// ```
 /// use core::time::Duration;
@@ -56,41 +59,53 @@ const MOST: u32 = 10;
 pub(crate) struct Relisten {
     reopen: Reopen,
     random: SplitMix64,
+    /// The number of attempts since the subscription was last open for [`STEADY`].
     attempts: u32,
-    /// Since when it is open, or was for the last time.
-    open_since: Option<Timestamp>,
-    is_open: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// The server has never acknowledged the subscription.
+    New,
+    Open {
+        since: Timestamp,
+    },
+    Interrupted,
 }
 
 impl Relisten {
-    /// For a subscription that has not been acknowledged yet. Any seed will do; that of other clients should be another.
+    /// Creates the backoff of a subscription without an acknowledgment. Each client should use another seed.
     pub(crate) fn new(reopen: Reopen, seed: u64) -> Self {
-        Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, open_since: None, is_open: false }
+        Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
-    /// The server has acknowledged the subscription.
+    /// Handles that the server has acknowledged the subscription.
     pub(crate) fn acknowledged(&mut self, now: Timestamp) {
-        self.open_since = Some(now);
-        self.is_open = true;
+        self.state = State::Open { since: now };
     }
 
-    /// Whether it ever was acknowledged.
+    /// Returns whether the server has ever acknowledged the subscription.
     pub(super) fn was_open(&self) -> bool {
-        self.open_since.is_some()
+        !matches!(self.state, State::New)
     }
 
-    /// The subscription has ended, or an attempt to open it again has failed. When to try again; `None` for not at all.
+    /// Handles that the subscription has ended, or that an attempt to open it again has failed.
+    ///
+    /// Returns when to try again, or `None` if the subscription stays ended.
     pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
-        let since = self.open_since?;
-        let last_word = match (end, self.reopen) {
+        let is_final = match (end, self.reopen) {
             (SubscriptionEnd::ByClient, _) | (_, Reopen::Never) => true,
             (SubscriptionEnd::ByServer, reopen) => reopen != Reopen::Always,
             _ => false,
         };
-        if core::mem::take(&mut self.is_open) && now.duration_since(since) >= STEADY {
-            self.attempts = 0;
+        match self.state {
+            State::New => return None,
+            State::Open { since } if now.duration_since(since) >= STEADY => self.attempts = 0,
+            State::Open { .. } | State::Interrupted => {}
         }
-        if last_word || self.attempts == MOST {
+        self.state = State::Interrupted;
+        if is_final || self.attempts == MAX_ATTEMPTS {
             return None;
         }
         let whole = exponential(FIRST, LONGEST, self.attempts);
@@ -105,7 +120,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::session::closed::Closed;
+    use crate::session::error::Closed;
 
     fn lost() -> SubscriptionEnd {
         SubscriptionEnd::Dropped(Closed::ByServer)
@@ -116,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_waits_double_and_end() {
+    fn the_delays_double_and_end() {
         for seed in 0..100 {
             let mut relisten = Relisten::new(Reopen::AfterDrop, seed);
             relisten.acknowledged(at(0));
@@ -135,15 +150,15 @@ mod tests {
     }
 
     #[test]
-    fn one_that_held_begins_anew() {
+    fn a_subscription_that_was_open_for_long_resets_the_delays() {
         let mut relisten = Relisten::new(Reopen::AfterDrop, 7);
         for round in 0..100 {
             relisten.acknowledged(at(round * 1000));
             let ended = at(round * 1000 + 60);
-            let again = relisten.ended(&lost(), ended).expect("it goes on for ever");
+            let again = relisten.ended(&lost(), ended).expect("each interruption leads to another attempt");
             assert!(again.duration_since(ended) <= FIRST);
         }
-        // Acknowledged and ended at once does not count as having held.
+        // A subscription that ends at once after its acknowledgment does not reset the delays.
         let mut attempts = 0;
         loop {
             relisten.acknowledged(at(200_000));
@@ -152,11 +167,11 @@ mod tests {
             }
             attempts += 1;
         }
-        assert!(attempts <= MOST, "{attempts}");
+        assert!(attempts <= MAX_ATTEMPTS, "{attempts}");
     }
 
     #[test]
-    fn the_last_word_is_the_last() {
+    fn reopen_decides_which_ends_are_final() {
         let tries = |reopen, end: &SubscriptionEnd| {
             let mut relisten = Relisten::new(reopen, 7);
             relisten.acknowledged(at(0));

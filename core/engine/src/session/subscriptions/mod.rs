@@ -1,46 +1,48 @@
-//! Subscriptions: one handle for what the server reports of changes, in both eras (2026-07-28,
-//! basic/patterns/subscriptions).
+//! Subscriptions to changes, in both eras (2026-07-28, basic/patterns/subscriptions).
 //!
 //! ```text
-//!            subscribe            acknowledged             the server ends it, unsubscribe, the connection is lost
-//!  (nothing) ─────────▶ Opening ───────────────▶ Open ────────────────────────────────────────────────▶ Over
-//!                        │   ▲  refused, or not in time: Over        │ it is to be opened again
-//!                        ▼   └──────────────── Waiting ◀─────────────┘
+//!  subscribe           acknowledged         ended by the server, connection lost
+//!  ─────────▶ Opening ─────────────▶ Open ─────────────────────────────────────▶ Over
+//!              │   ▲                   │ interrupted                               ▲
+//!              │   └────── Waiting ◀───┘                                           │
+//!              └── refused, or not acknowledged in time ───────────────────────────┘
 //! ```
 //!
-//! In the modern era a subscription is one request that the server answers when it ends; notifications name it by its id. In
-//! the legacy era it is `resources/subscribe` for each resource (`resources`), and the list changes that the server's
-//! capabilities declare.
+//! In the modern era, a subscription is one request, `subscriptions/listen`. The server responds to it when the subscription
+//! ends, and its notifications contain the id of the request. In the legacy era, a subscription is a `resources/subscribe` for
+//! each resource, and the list changes that the server's capabilities declare.
 //!
-//! | file | what it does |
+//! | file | content |
 //! |---|---|
-//! | `mod` | the table of subscriptions: opens, ends and reopens them, hands out changes |
-//! | `resources` | which resources the legacy server is asked to watch |
-//! | `changes` | the changes of one subscription, bounded |
-//! | `filters` | what two filters have in common |
-//! | `backoff` | when to reopen |
+//! | `mod` | [`Subscriptions`]: opens, ends and reopens subscriptions, and routes notifications to them |
+//! | `subscription` | one subscription: its stage and its events |
+//! | `event_queue` | the events of one subscription that wait to be polled, bounded |
+//! | `options` | the options of one subscription |
+//! | `resources` | the resources that a legacy server watches |
+//! | `filters` | the intersection of filters |
+//! | `backoff` | when to reopen a subscription |
 
 mod backoff;
-mod changes;
+mod event_queue;
 mod filters;
+mod options;
 mod resources;
+mod subscription;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub(crate) use backoff::Relisten;
 pub use backoff::Reopen;
-pub use changes::{SubscriptionEnd, SubscriptionEvent};
+pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
+pub use options::SubscribeOptions;
 
-use super::closed::Closed;
-use super::context::Context;
-use super::error::{CallError, Deadline, SendError};
-use super::event::{Event, Notification};
-use super::keys::SubscriptionKey;
+use super::context::{Context, timed_out};
+use super::error::{CallError, Closed, Deadline, RequestFault, SendError};
+use super::event::Notification;
 use super::prepared::send_error;
+use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
-use crate::cache::is_within;
 use crate::json::scan;
 use crate::method::{Method, Subscribe, SubscriptionsListen};
 use crate::rpc::decode::{self, Answer};
@@ -50,109 +52,42 @@ use crate::types::{
     Era, ServerCapabilities, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams,
     SubscriptionsListenResult,
 };
-use changes::Changes;
 use filters::intersection;
 use resources::{Resources, Settled};
-
-/// The options of one subscription.
-///
-/// It has no deadline as a whole: it lasts until somebody ends it.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub struct SubscribeOptions {
-    /// How long the server may take to acknowledge it, in place of [`Config::request_timeout`](crate::Config::request_timeout).
-    pub timeout: Option<Duration>,
-    /// After which ends it is opened again.
-    pub reopen: Reopen,
-    /// The seed of the random part of the waits before it is opened again. Adapters fill it in; `None` is a fixed number.
-    pub seed: Option<u64>,
-}
-
-impl SubscribeOptions {
-    /// The defaults of the session.
-    pub fn new() -> Self {
-        SubscribeOptions::default()
-    }
-
-    /// Sets how long the server may take to acknowledge it.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Sets after which ends it is opened again.
-    pub fn reopen(mut self, reopen: Reopen) -> Self {
-        self.reopen = reopen;
-        self
-    }
-}
+use subscription::{Stage, Subscription, Via};
 
 /// The subscriptions of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// In the order of their keys.
+    /// Sorted by key.
     table: Vec<Subscription>,
     next_key: u64,
-    /// Used in the legacy era only.
+    /// Unused in the modern era.
     resources: Resources,
-    /// When the next subscription misses its acknowledgment or is to be opened again.
+    /// The earliest [`Stage::wake`]. Every method that changes a stage updates it before it returns.
     wake: Option<Timestamp>,
 }
 
-#[derive(Debug)]
-struct Subscription {
-    key: SubscriptionKey,
-    wanted: SubscriptionFilter,
-    stage: Stage,
-    /// How long the server may take to acknowledge it.
-    timeout: Duration,
-    backoff: Relisten,
-    changes: Changes,
-    /// An [`Event::Subscription`] was given for what is in `changes`.
-    is_reported: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
-    /// The server was asked. In the legacy era there is no id.
-    Opening { id: Option<u64>, by: Timestamp },
-    /// The server has acknowledged it.
-    Open { id: Option<u64> },
-    /// It was interrupted, and is opened again at that time.
-    Waiting(Timestamp),
-    /// It has ended, and its last changes were not polled yet.
-    Over,
-}
-
-impl Stage {
-    fn id(self) -> Option<u64> {
-        match self {
-            Stage::Opening { id, .. } | Stage::Open { id } => id,
-            Stage::Waiting(_) | Stage::Over => None,
-        }
-    }
-
-    fn is_live(self) -> bool {
-        matches!(self, Stage::Opening { .. } | Stage::Open { .. })
-    }
-}
-
 impl Subscriptions {
-    /// Returns the number of subscriptions, with those that are over and not polled to their end.
+    /// Returns the number of subscriptions. An ended subscription counts until the embedder has polled its last event.
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
 
+    /// Returns when to call [`Self::handle_timeout`].
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.wake
     }
 
-    /// Takes over what the server declares. A server that declares nothing at all is taken to have everything.
+    /// Takes over the server's capabilities when the connection opens. `None` counts as all capabilities.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }
 
     /// Opens a subscription.
+    ///
+    /// # Errors
+    /// If nothing is sent: the connection is not open, or a limit is reached.
     pub(super) fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,
@@ -173,143 +108,138 @@ impl Subscriptions {
         let timeout = options.timeout.unwrap_or(context.config.request_timeout);
         let stage = self.send_subscribe(key, &wanted, timeout, context)?;
         self.next_key += 1;
-        self.table.push(Subscription {
-            key,
-            wanted,
-            stage,
-            timeout,
-            backoff: Relisten::new(options.reopen, options.seed.unwrap_or(key.0)),
-            changes: Changes::default(),
-            is_reported: false,
-        });
+        self.table.push(Subscription::new(key, wanted, stage, timeout, options));
         self.settle(context);
         Ok(key)
     }
 
-    /// Ends a subscription and drops its changes. Returns `false` if it was over already.
+    /// Ends a subscription and drops its events. Returns `false` if it had ended already.
     pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, context: &mut Context<'_>) -> bool {
         let Some(at) = self.position(key) else { return false };
         let subscription = self.table.remove(at);
-        if subscription.stage.is_live() {
-            match subscription.stage.id() {
-                Some(id) => {
-                    context.requests.abandon(id);
-                    context.send_cancelled(id, "not wanted any more");
-                }
-                None => self.unwatch(&subscription.wanted, context),
+        match subscription.stage.via() {
+            Some(Via::Listen(id)) => {
+                context.requests.abandon(id);
+                context.send_cancelled(id, Some("no longer needed"));
             }
+            Some(Via::Resources) => self.unwatch(&subscription.wanted, context),
+            None => {}
         }
         self.update_wake();
         subscription.stage != Stage::Over
     }
 
-    /// Returns the next change of a subscription. After [`SubscriptionEvent::Ended`] the subscription is forgotten.
+    /// Returns the next event of a subscription. [`SubscriptionEvent::Ended`] removes the subscription.
     pub(super) fn poll(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
         let at = self.position(key)?;
-        let subscription = &mut self.table[at];
-        if subscription.is_unacknowledged() {
-            return None;
-        }
-        let event = subscription.changes.pop();
-        match event {
-            None => subscription.is_reported = false,
-            Some(SubscriptionEvent::Ended(_)) => drop(self.table.remove(at)),
-            Some(_) => {}
+        let event = self.table[at].poll();
+        if matches!(event, Some(SubscriptionEvent::Ended(_))) {
+            self.table.remove(at);
         }
         event
     }
 
-    /// Handles missed acknowledgments, and reopens the subscriptions whose wait is over.
+    /// Handles the deadlines that have expired: acknowledgments that are missing, and subscriptions to reopen.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>) {
         let now = context.now;
+        if self.wake.is_none_or(|at| now < at) {
+            return;
+        }
         for at in 0..self.table.len() {
             match self.table[at].stage {
-                Stage::Opening { id, by } if by <= now => self.acknowledgment_missed(at, id, context),
-                Stage::Waiting(again) if again <= now => {
-                    let Subscription { key, ref wanted, timeout, .. } = self.table[at];
-                    let wanted = wanted.clone();
-                    // A server that does not read is left alone for as long as an answer may take.
-                    let sent = if context.is_transmit_full() {
-                        None
-                    } else {
-                        self.send_subscribe(key, &wanted, timeout, context).ok()
-                    };
-                    let later = Stage::Waiting(now + timeout.max(Duration::from_millis(1)));
-                    self.table[at].stage = sent.unwrap_or(later);
-                }
+                Stage::Opening { via, by } if by <= now => self.acknowledgment_missed(at, via, context),
+                Stage::Waiting(again) if again <= now => self.reopen(at, context),
                 _ => {}
             }
         }
         self.settle(context);
     }
 
-    fn acknowledgment_missed(&mut self, at: usize, id: Option<u64>, context: &mut Context<'_>) {
-        let method = if let Some(id) = id {
-            context.requests.abandon(id);
-            context.send_cancelled(id, "timed out");
-            SubscriptionsListen::NAME
-        } else {
-            let wanted = core::mem::take(&mut self.table[at].wanted);
-            // Its resources are given up, unless other subscriptions want them too.
-            self.table[at].stage = Stage::Waiting(context.now);
-            self.unwatch(&wanted, context);
-            self.table[at].wanted = wanted;
-            Subscribe::NAME
+    fn acknowledgment_missed(&mut self, at: usize, via: Via, context: &mut Context<'_>) {
+        let method = match via {
+            Via::Listen(id) => {
+                context.requests.abandon(id);
+                context.send_cancelled(id, Some(&timed_out(self.table[at].timeout)));
+                SubscriptionsListen::NAME
+            }
+            Via::Resources => {
+                let wanted = core::mem::take(&mut self.table[at].wanted);
+                // Unless other subscriptions want its resources too, the server stops watching them.
+                self.table[at].stage = Stage::Waiting(context.now);
+                self.unwatch(&wanted, context);
+                self.table[at].wanted = wanted;
+                Subscribe::NAME
+            }
         };
         let after = self.table[at].timeout;
         let error = CallError::Timeout { method: method.into(), after, deadline: Deadline::Idle };
-        self.ended(at, SubscriptionEnd::Failed(error), context);
+        self.table[at].interrupt(SubscriptionEnd::Failed(error), context);
     }
 
-    /// Handles the answer to `subscriptions/listen`, which ends the subscription.
-    pub(super) fn answered(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
+    fn reopen(&mut self, at: usize, context: &mut Context<'_>) {
+        let Subscription { key, ref wanted, timeout, .. } = self.table[at];
+        let wanted = wanted.clone();
+        let sent =
+            if context.is_transmit_full() { None } else { self.send_subscribe(key, &wanted, timeout, context).ok() };
+        // A server that does not read gets the time of an acknowledgment before the next attempt.
+        let later = Stage::Waiting(context.now + timeout.max(Duration::from_millis(1)));
+        self.table[at].stage = sent.unwrap_or(later);
+    }
+
+    /// Handles the response to `subscriptions/listen`, which ends the subscription.
+    pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
             Ok(Answer::Result(_)) => SubscriptionEnd::ByServer,
             Ok(Answer::Error(error)) => SubscriptionEnd::Failed(CallError::Server { method, error }),
             Err(error) => SubscriptionEnd::Failed(CallError::Invalid { method, error }),
         };
-        self.listening_ended(key, end, context);
+        self.interrupt(key, end, context);
     }
 
-    /// Handles that `subscriptions/listen` ended in another way than by an answer.
-    pub(super) fn listening_ended(&mut self, key: SubscriptionKey, end: SubscriptionEnd, context: &mut Context<'_>) {
+    /// Handles that `subscriptions/listen` ended without a response.
+    pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
+        let error = fault.into_call_error(SubscriptionsListen::NAME.into());
+        self.interrupt(key, SubscriptionEnd::Failed(error), context);
+    }
+
+    fn interrupt(&mut self, key: SubscriptionKey, end: SubscriptionEnd, context: &mut Context<'_>) {
         if let Some(at) = self.position(key) {
-            self.ended(at, end, context);
+            self.table[at].interrupt(end, context);
             self.update_wake();
         }
     }
 
     /// Handles `notifications/cancelled`, by which a server may end a subscription (2026-07-28, basic/patterns/cancellation).
-    /// Returns whether it was about a subscription.
+    /// Returns `false` if the notification does not name a subscription.
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) -> bool {
         let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).number());
         let Some((id, at)) = id.and_then(|id| Some((id, self.position_of_id(id)?))) else { return false };
         context.requests.remove(id);
-        self.ended(at, SubscriptionEnd::ByServer, context);
+        self.table[at].interrupt(SubscriptionEnd::ByServer, context);
         self.update_wake();
         true
     }
 
-    /// Handles the answer to `resources/subscribe`.
-    pub(super) fn resource_answered(&mut self, id: u64, message: &[u8], context: &mut Context<'_>) {
+    /// Handles the response to `resources/subscribe`.
+    pub(super) fn receive_resource(&mut self, id: u64, message: &[u8], context: &mut Context<'_>) {
         self.resources.answered(id, message);
         self.settle(context);
     }
 
-    /// Handles that `resources/subscribe` ended without an answer.
-    pub(super) fn resource_failed(&mut self, id: u64, error: CallError, context: &mut Context<'_>) {
-        self.resources.failed(id, error);
+    /// Handles that `resources/subscribe` ended without a response.
+    pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
+        self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
         self.settle(context);
     }
 
-    /// Watches the same resources again, in a new session of the server.
+    /// Asks a new session of the server to watch the same resources.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         self.resources.watch_again(context);
     }
 
-    /// Hands a notification to the subscriptions that it belongs to.
+    /// Adds a notification to the queues of the subscriptions that it belongs to.
     pub(super) fn notified(&mut self, notification: &Notification, message: &[u8], context: &mut Context<'_>) {
         if self.table.is_empty() {
             return;
@@ -341,27 +271,27 @@ impl Subscriptions {
         let Some(at) = subscription_id(message).and_then(|id| self.position_of_id(id)) else { return };
         let Some(Ok(params)) = decode::params::<SubscriptionsAcknowledged>(message) else { return };
         let subscription = &mut self.table[at];
-        if let Stage::Opening { id, .. } = subscription.stage {
+        if let Stage::Opening { via, .. } = subscription.stage {
             let filter = intersection(&subscription.wanted, &params.notifications);
-            subscription.opened(id, filter, context);
+            subscription.acknowledged(via, filter, context);
             self.update_wake();
         }
     }
 
-    /// Ends all subscriptions, as the connection has ended.
+    /// Ends all subscriptions because the connection has ended.
     pub(super) fn close(&mut self, reason: &Closed, context: &mut Context<'_>) {
         for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != Stage::Over) {
             let end = match reason {
                 Closed::ByClient => SubscriptionEnd::ByClient,
                 reason => SubscriptionEnd::Dropped(reason.clone()),
             };
-            subscription.over(end, context);
+            subscription.end(end, context);
         }
         self.resources = Resources::default();
         self.wake = None;
     }
 
-    /// Sends what opens a subscription, and returns its stage.
+    /// Sends the requests that open a subscription. Returns the stage [`Stage::Opening`].
     fn send_subscribe(
         &mut self,
         key: SubscriptionKey,
@@ -372,28 +302,24 @@ impl Subscriptions {
         let by = context.now + timeout;
         if context.connection.is_era(Era::Legacy) {
             self.resources.watch(&wanted.resource_subscriptions, context)?;
-            return Ok(Stage::Opening { id: None, by });
+            return Ok(Stage::Opening { via: Via::Resources, by });
         }
         let params = SubscriptionsListenParams { notifications: wanted };
         let params = |out: &mut Vec<u8>| write::push_object(out, &params);
         let id = context
             .send(SubscriptionsListen::NAME, &params, Owner::Subscription(key))
             .map_err(|error| send_error(SubscriptionsListen::NAME, error))?;
-        Ok(Stage::Opening { id: Some(id), by })
+        Ok(Stage::Opening { via: Via::Listen(id), by })
     }
 
-    /// Gives up the resources that no live subscription wants any more.
+    /// Asks the server to stop watching the resources of `wanted`, except those that other subscriptions watch.
     fn unwatch(&mut self, wanted: &SubscriptionFilter, context: &mut Context<'_>) {
         let table = &self.table;
-        let is_wanted = |uri: &str| {
-            table.iter().any(|subscription| {
-                subscription.stage.is_live() && subscription.wanted.resource_subscriptions.iter().any(|own| own == uri)
-            })
-        };
+        let is_wanted = |uri: &str| table.iter().any(|subscription| subscription.watches(uri));
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Acknowledges the legacy subscriptions all of whose resources are answered.
+    /// Opens or ends the legacy subscriptions for which the server has responded to all requests.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {
@@ -401,28 +327,15 @@ impl Subscriptions {
             }
             match self.resources.settled(&self.table[at].wanted) {
                 Settled::NotYet => {}
-                Settled::Acknowledged(filter) => self.table[at].opened(None, filter, context),
-                Settled::Refused(error) => self.ended(at, SubscriptionEnd::Failed(error), context),
+                Settled::Acknowledged(filter) => self.table[at].acknowledged(Via::Resources, filter, context),
+                Settled::Refused(error) => self.table[at].interrupt(SubscriptionEnd::Failed(error), context),
             }
         }
-        // A refusal is kept for the subscriptions that still open; later ones ask again.
         let table = &self.table;
         self.resources.forget_refusals(&|uri| {
-            table.iter().any(|subscription| {
-                subscription.is_opening_in_legacy_era()
-                    && subscription.wanted.resource_subscriptions.iter().any(|own| own == uri)
-            })
+            table.iter().any(|subscription| subscription.is_opening_in_legacy_era() && subscription.wants_resource(uri))
         });
         self.update_wake();
-    }
-
-    /// Ends a subscription or an attempt to open it, which may be repeated later.
-    fn ended(&mut self, at: usize, end: SubscriptionEnd, context: &mut Context<'_>) {
-        let subscription = &mut self.table[at];
-        match subscription.backoff.ended(&end, context.now) {
-            Some(again) => subscription.stage = Stage::Waiting(again),
-            None => subscription.over(end, context),
-        }
     }
 
     fn position(&self, key: SubscriptionKey) -> Option<usize> {
@@ -430,81 +343,20 @@ impl Subscriptions {
     }
 
     fn position_of_id(&self, id: u64) -> Option<usize> {
-        self.table.iter().position(|subscription| subscription.stage.id() == Some(id))
+        self.table.iter().position(|subscription| subscription.listen_id() == Some(id))
     }
 
     fn update_wake(&mut self) {
-        let wakes = self.table.iter().filter_map(|subscription| match subscription.stage {
-            Stage::Opening { by: at, .. } | Stage::Waiting(at) => Some(at),
-            Stage::Open { .. } | Stage::Over => None,
-        });
-        self.wake = wakes.min();
+        self.wake = self.table.iter().filter_map(|subscription| subscription.stage.wake()).min();
     }
 }
 
-impl Subscription {
-    /// Whether the server has never acknowledged it. Changes that come before are reported after the acknowledgment
-    /// ("Acknowledgment").
-    fn is_unacknowledged(&self) -> bool {
-        self.stage != Stage::Over && !self.backoff.was_open()
-    }
-
-    fn is_opening_in_legacy_era(&self) -> bool {
-        matches!(self.stage, Stage::Opening { id: None, .. })
-    }
-
-    fn opened(&mut self, id: Option<u64>, acknowledged: SubscriptionFilter, context: &mut Context<'_>) {
-        self.stage = Stage::Open { id };
-        self.backoff.acknowledged(context.now);
-        self.report(SubscriptionEvent::Acknowledged(acknowledged), context);
-    }
-
-    fn over(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
-        if self.is_unacknowledged() {
-            self.changes = Changes::default();
-        }
-        self.stage = Stage::Over;
-        self.report(SubscriptionEvent::Ended(end), context);
-    }
-
-    /// Adds a change, and an event if there was nothing to poll before.
-    fn report(&mut self, change: SubscriptionEvent, context: &mut Context<'_>) {
-        self.changes.push(change);
-        if !self.is_unacknowledged() && !core::mem::replace(&mut self.is_reported, true) {
-            context.events.push_back(Event::Subscription(self.key));
-        }
-    }
-
-    /// Whether a change was asked for: the server must report nothing else.
-    fn wants(&self, change: &SubscriptionEvent) -> bool {
-        self.stage.is_live()
-            && match change {
-                SubscriptionEvent::ToolsChanged => self.wanted.tools_list_changed,
-                SubscriptionEvent::PromptsChanged => self.wanted.prompts_list_changed,
-                SubscriptionEvent::ResourcesChanged => self.wanted.resources_list_changed,
-                SubscriptionEvent::ResourceUpdated { .. } => !self.wanted.resource_subscriptions.is_empty(),
-                _ => false,
-            }
-    }
-
-    /// Like [`Self::wants`], where the notification does not name its subscription.
-    fn wants_in_legacy_era(&self, change: &SubscriptionEvent) -> bool {
-        self.wants(change)
-            && match change {
-                SubscriptionEvent::ResourceUpdated { uri } => {
-                    self.wanted.resource_subscriptions.iter().any(|watched| is_within(uri, watched))
-                }
-                _ => true,
-            }
-    }
-}
-
-/// Returns the id of the subscription that a notification names.
+/// Returns the id of the `subscriptions/listen` that a notification belongs to.
 fn subscription_id(message: &[u8]) -> Option<u64> {
     WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }
 
-/// Returns the value at the end of a path through objects.
+/// Returns the value at the end of a path through nested objects.
 fn member<'a>(message: &'a [u8], path: &[&str]) -> Option<&'a [u8]> {
     path.iter()
         .try_fold(message, |value, name| scan::members(value).find(|member| member.is(name)).map(|member| member.value))

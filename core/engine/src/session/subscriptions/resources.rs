@@ -1,4 +1,4 @@
-//! The resources that a legacy server is asked to watch: `resources/subscribe` and `resources/unsubscribe` (2025-11-25,
+//! The resources that a legacy server watches, by `resources/subscribe` and `resources/unsubscribe` (2025-11-25,
 //! server/resources, "Subscriptions").
 
 use alloc::string::String;
@@ -15,40 +15,41 @@ use crate::session::requests::Owner;
 use crate::sorted::Sorted;
 use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 
-/// The watched resources, however many subscriptions want each of them.
+/// The watched resources. Several subscriptions to a resource share one entry.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     by_uri: Sorted<String, Watch>,
-    /// The list changes that the server declares.
+    /// The list changes among the server's capabilities.
     declared: SubscriptionFilter,
-    /// Whether the server declares that resources can be watched.
+    /// Whether the server's capabilities include `resources/subscribe`.
     can_watch: bool,
 }
 
+/// Whether the server watches a resource.
 #[derive(Debug)]
 enum Watch {
-    /// The server was asked by the request of this id.
+    /// The `resources/subscribe` with this id is pending.
     Requested(u64),
     Granted,
-    /// Kept until the subscriptions that wait for it know.
+    /// The server refused. The entry remains while a subscription with this resource opens; a later subscription asks again.
     Refused(Refusal),
 }
 
 /// Why the server does not watch a resource.
 type Refusal = alloc::boxed::Box<CallError>;
 
-/// How a subscription stands, by the answers for its resources.
+/// The result of a legacy subscription, from the responses for its resources.
 pub(super) enum Settled {
-    /// Some answers are missing.
+    /// Some responses are missing.
     NotYet,
-    /// The part of it that the server agreed to.
+    /// The server accepted this part of the subscription.
     Acknowledged(SubscriptionFilter),
-    /// Nothing of it is left, for this reason.
+    /// The server accepted no part of the subscription. Contains the error for the first resource.
     Refused(CallError),
 }
 
 impl Resources {
-    /// Takes over what the server declares.
+    /// Creates an empty table from the server's capabilities. `None` counts as all capabilities.
     pub(super) fn new(capabilities: Option<&ServerCapabilities>) -> Self {
         let has = |declared: fn(&ServerCapabilities) -> Option<bool>| {
             capabilities.is_none_or(|capabilities| declared(capabilities) == Some(true))
@@ -65,7 +66,7 @@ impl Resources {
         }
     }
 
-    /// Asks the server to watch the resources that it does not watch yet.
+    /// Sends `resources/subscribe` for each resource that the server does not watch yet.
     pub(super) fn watch(&mut self, uris: &[String], context: &mut Context<'_>) -> Result<(), SendError> {
         if !self.can_watch {
             return Ok(());
@@ -80,7 +81,7 @@ impl Resources {
         Ok(())
     }
 
-    /// Asks the server to watch no longer those of the resources that nobody else wants.
+    /// Sends `resources/unsubscribe` for each resource that no other subscription wants.
     pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, context: &mut Context<'_>) {
         for uri in uris {
             if is_wanted(uri) {
@@ -94,12 +95,12 @@ impl Resources {
                 continue;
             }
             let params = |out: &mut Vec<u8>| write::push_object(out, &UnsubscribeParams { uri });
-            // A URI cannot fail to serialise.
+            // A URI cannot fail to serialize.
             let _ = context.send(Unsubscribe::NAME, &params, Owner::Nobody);
         }
     }
 
-    /// Handles the answer to `resources/subscribe`.
+    /// Handles the response to `resources/subscribe`.
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
@@ -110,12 +111,12 @@ impl Resources {
         self.set(id, watch);
     }
 
-    /// Handles that `resources/subscribe` ended without an answer.
+    /// Handles that `resources/subscribe` ended without a response.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
         self.set(id, Watch::Refused(Refusal::new(error)));
     }
 
-    /// Asks the server once more to watch what it had agreed to.
+    /// Sends `resources/subscribe` again for each resource that the server watched.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         for (uri, watch) in self.by_uri.iter_mut() {
@@ -127,7 +128,7 @@ impl Resources {
         }
     }
 
-    /// Returns how a subscription stands.
+    /// Returns the result of a subscription.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> Settled {
         let uris = &wanted.resource_subscriptions;
         if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(Watch::Requested(_)))) {
@@ -147,7 +148,7 @@ impl Resources {
         }
     }
 
-    /// Forgets the refusals that no subscription waits for, so that the server is asked again the next time.
+    /// Removes the refused resources, except those that an opening subscription waits for.
     pub(super) fn forget_refusals(&mut self, is_awaited: &dyn Fn(&str) -> bool) {
         if self.by_uri.iter().any(|(_, watch)| matches!(watch, Watch::Refused(_))) {
             self.by_uri.retain(|uri, watch| !matches!(watch, Watch::Refused(_)) || is_awaited(uri));

@@ -1,4 +1,4 @@
-//! What requests say about tasks, and how an answer says that it is one.
+//! The parameters of requests about tasks, and how to recognize a task in a response.
 
 use alloc::vec::Vec;
 
@@ -13,34 +13,41 @@ use crate::session::requests::{TaskRequest, TaskUse};
 use crate::types::tasks::form_of;
 use crate::types::{Era, TaskForm};
 
-/// Returns whether the answer to a request may be a task, and whether the request asks for one by the parameter `task`
-/// (2025-11-25, "Task Parameters"), which only some servers take.
+/// Whether a request has the parameter `task`, by which it requests a task (2025-11-25, "Task Parameters").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::session) enum TaskParam {
+    Present,
+    Absent,
+}
+
+/// Returns how a request uses tasks. `can_request` says whether the server accepts the parameter `task`.
 pub(super) fn task_use(
     method: &str,
     options: &RequestOptions,
-    server_takes_calls: bool,
+    can_request: bool,
     context: &Context<'_>,
-) -> (TaskUse, bool) {
+) -> (TaskUse, TaskParam) {
     let is_declared = options.task_mode() != TaskMode::Session || method.starts_with("tasks/");
     if method != CallTool::NAME {
-        return (if is_declared { TaskUse::Declared } else { TaskUse::None }, false);
+        return (if is_declared { TaskUse::Declared } else { TaskUse::None }, TaskParam::Absent);
     }
     let is_modern = context.connection.is_era(Era::Modern);
-    // A server that does not say so must not be asked for a task ("Tool-Level Negotiation").
-    let asks = options.task_mode() != TaskMode::Session && server_takes_calls;
+    // Clients must not request a task from other servers ("Tool-Level Negotiation").
+    let requests_task = options.task_mode() != TaskMode::Session && can_request;
     let follows = match options.task_mode() {
         TaskMode::Session => is_modern && context.config.capabilities.has_tasks(),
-        TaskMode::Follow => is_modern || asks,
+        TaskMode::Follow => is_modern || requests_task,
         TaskMode::Handle => false,
     };
+    let param = if requests_task { TaskParam::Present } else { TaskParam::Absent };
     match (follows, is_declared) {
-        (true, _) => (TaskUse::Followed, asks),
-        (false, true) => (TaskUse::Declared, asks),
-        (false, false) => (TaskUse::None, false),
+        (true, _) => (TaskUse::Followed, param),
+        (false, true) => (TaskUse::Declared, param),
+        (false, false) => (TaskUse::None, TaskParam::Absent),
     }
 }
 
-/// Adds the parameter `task` to the parameters of a call, which are an object with at least one member.
+/// Appends the parameter `task` to the parameters of a call. They end `out`, and are an object with at least one member.
 pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOptions) {
     if out.pop() != Some(b'}') {
         return;
@@ -53,7 +60,7 @@ pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOp
     out.extend_from_slice(b"}}");
 }
 
-/// Whether the answer to a call is a task of this form.
+/// Returns whether the response to a call is a task of this form.
 pub(super) fn is_task(message: &[u8], form: TaskForm) -> bool {
     match form {
         TaskForm::Extension => result_type(message) == ResultType::Task,

@@ -1,14 +1,15 @@
-//! Polls one task: when to send which request, what the answers mean, and when the task is over. Time and answers go in; the
-//! requests to send and the end of the task come out.
+//! [`TaskPoller`]: the state machine of one task. It decides which request to send when, and when the task has ended.
 //!
 //! ```text
-//!  status                      extension                        2025-11-25
-//!   working, unknown           tasks/get after the interval     tasks/get after the interval
-//!   input_required             the same; tasks/update carries   the same, and tasks/result, which the
-//!                              the inputs                       server answers once the task is over
-//!   completed, failed          over: the status has the result  tasks/result: over with its answer
-//!   cancelled                  over                             over
-//!   (an error)                 sent again, later each time; over after a few, or at once if there is no such task
+//!  status              extension                            2025-11-25
+//!  ─────────────────── ──────────────────────────────────── ────────────────────────────────────────────
+//!  working, unknown    tasks/get after the interval         tasks/get after the interval
+//!  input_required      also tasks/update with the answers   also tasks/result, to which the server
+//!                                                           responds when the task has ended
+//!  completed, failed   ended: the status has the result     tasks/result: ended with its response
+//!  cancelled           ended                                ended
+//!  (a request fails)   the request is sent again after a growing delay; ended after MAX_FAILURES, or at once if
+//!                      the server does not know the task
 //! ```
 
 use alloc::boxed::Box;
@@ -18,57 +19,63 @@ use core::time::Duration;
 
 use crate::json::Json;
 use crate::rpc::{PeerErrorKind, RpcError};
-use crate::session::error::CallError;
+use crate::session::error::{CallError, TaskFault};
 use crate::session::requests::TaskRequest;
-use crate::session::task_fault::TaskFault;
 use crate::time::Timestamp;
 use crate::types::{Task, TaskForm, TaskStatus};
 
-/// The shortest time between two polls. 100 ms: a server that asks for no interval at all must not keep both sides busy.
+/// Minimum interval between two polls. 100 ms: a server that asks for an interval of zero must not keep both sides busy.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The time between two polls where the server names none. 1 s: a person hardly waits for it, a server hardly notices it.
+/// Interval between two polls if the server does not suggest one. 1 s is short for a person and no load for a server.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The longest time between two polls. 5 min: a server that is wrong about its own tasks delays the result by no more.
+/// Maximum interval between two polls. 5 min bounds the delay of the result if the server suggests too long an interval.
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 
-/// How many polls in a row may fail. 5: with the interval doubled each time, half a minute for a server that restarts behind a
-/// proxy.
+/// Maximum number of consecutive failed requests. 5: as the interval doubles each time, a server behind a proxy has half a
+/// minute to restart.
 const MAX_FAILURES: u32 = 5;
 
-/// Where a status of a task comes from.
+/// The message that contains a status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The answer to the call.
+    /// The response to the call.
     Call,
-    /// The answer to `tasks/get`.
+    /// The response to `tasks/get`.
     Get,
-    /// A notification.
-    Notice,
+    Notification,
 }
 
-/// When a request is to be sent.
+/// What a status says that is new.
+pub(super) struct StatusUpdate {
+    /// Whether the status or its message differs from the last one.
+    pub(super) has_changed: bool,
+    /// How the task ended, if it has.
+    pub(super) end: Option<TaskEnd>,
+}
+
+/// When to send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Schedule {
     Never,
     At(Timestamp),
-    /// It was sent and has no answer yet.
+    /// The request is pending.
     Sent,
 }
 
 /// How a task ended.
 #[derive(Debug, PartialEq)]
 pub(super) enum TaskEnd {
-    /// With the result of the call.
+    /// The task contains the result of the call.
     Result(Json),
-    /// With the JSON-RPC error of the call.
+    /// The task contains the JSON-RPC error of the call.
     Error(Json),
-    /// Without either.
+    /// The task contains neither.
     Fault(TaskFault),
 }
 
-/// A task that is polled.
+/// The state of one task.
 #[derive(Debug)]
 pub(super) struct TaskPoller {
     id: String,
@@ -76,20 +83,24 @@ pub(super) struct TaskPoller {
     status: TaskStatus,
     message: Option<String>,
     interval: Duration,
-    /// How many polls in a row have failed.
+    /// The number of consecutive failed requests.
     failures: u32,
+    /// `tasks/get`.
     get: Schedule,
-    fetch: Schedule,
+    /// `tasks/result`.
+    result: Schedule,
+    /// `tasks/update`. `Never` only if `answers` is empty.
     update: Schedule,
-    /// The inputs for the next `tasks/update`, each as a member of an object; the first `sent` of them are on their way.
+    /// The answers that the server has not taken yet, each as a member of a JSON object.
     answers: Vec<Vec<u8>>,
+    /// The number of answers in the last `tasks/update`, the first of `answers`. 0 once the server has taken or refused them.
     sent: usize,
-    /// Why the server refused the last `tasks/update`. The next status tells whether that ends the task.
+    /// Why the server refused the last `tasks/update`. The next status decides whether the task ends with this error.
     update_refused: Option<RpcError>,
 }
 
 impl TaskPoller {
-    /// Polls a task of this id, at once for the first time.
+    /// Creates the state of a task that is polled for the first time now.
     pub(super) fn new(id: String, form: TaskForm, now: Timestamp) -> Self {
         TaskPoller {
             id,
@@ -99,7 +110,7 @@ impl TaskPoller {
             interval: DEFAULT_INTERVAL,
             failures: 0,
             get: Schedule::At(now),
-            fetch: Schedule::Never,
+            result: Schedule::Never,
             update: Schedule::Never,
             answers: Vec::new(),
             sent: 0,
@@ -115,17 +126,21 @@ impl TaskPoller {
         self.id
     }
 
-    /// Returns when the next request is to be sent.
-    pub(super) fn next(&self) -> Option<Timestamp> {
-        let at = |schedule: Schedule| if let Schedule::At(at) = schedule { Some(at) } else { None };
-        [at(self.get), at(self.fetch), at(self.update)].into_iter().flatten().min()
+    pub(super) fn form(&self) -> TaskForm {
+        self.form
     }
 
-    /// Returns a request to send now. It is returned once, until its answer or its failure is handled.
+    /// Returns when the next request is due.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        let at = |schedule: Schedule| if let Schedule::At(at) = schedule { Some(at) } else { None };
+        [at(self.get), at(self.result), at(self.update)].into_iter().flatten().min()
+    }
+
+    /// Returns a request to send now. The same request is due again only after its response or failure was handled.
     pub(super) fn poll(&mut self, now: Timestamp) -> Option<TaskRequest> {
         let schedules = [
             (&mut self.update, TaskRequest::Update),
-            (&mut self.fetch, TaskRequest::Result),
+            (&mut self.result, TaskRequest::Result),
             (&mut self.get, TaskRequest::Get),
         ];
         for (schedule, request) in schedules {
@@ -140,12 +155,12 @@ impl TaskPoller {
         None
     }
 
-    /// Returns the inputs for the `tasks/update` that is being sent.
+    /// Returns the answers for the `tasks/update` that [`Self::poll`] has returned.
     pub(super) fn answers(&self) -> &[Vec<u8>] {
         &self.answers[..self.sent]
     }
 
-    /// Adds an input for the task: a member of an object, as text.
+    /// Adds the answer to an input of the task, as a member of a JSON object.
     pub(super) fn answer(&mut self, answer: Vec<u8>, now: Timestamp) {
         self.answers.push(answer);
         if self.update == Schedule::Never {
@@ -153,13 +168,12 @@ impl TaskPoller {
         }
     }
 
-    /// Handles a status of the task. Returns whether it has changed, and how the task ended if it has; `None` if the status is
-    /// that of another task.
-    pub(super) fn status(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<(bool, Option<TaskEnd>)> {
+    /// Handles a status of the task. Returns `None` if the status belongs to another task.
+    pub(super) fn status(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<StatusUpdate> {
         if task.task_id != self.id {
             return None;
         }
-        let changed = source == Source::Call || task.status != self.status || task.status_message != self.message;
+        let has_changed = source == Source::Call || task.status != self.status || task.status_message != self.message;
         self.status = task.status.clone();
         self.message.clone_from(&task.status_message);
         self.interval = task.poll_interval().unwrap_or(self.interval).clamp(MIN_INTERVAL, MAX_INTERVAL);
@@ -173,16 +187,17 @@ impl TaskPoller {
             && let Some(error) = self.update_refused.take()
             && self.status == TaskStatus::InputRequired
         {
-            return Some((changed, Some(TaskEnd::Fault(TaskFault::AnswersRefused { error }))));
+            let end = Some(TaskEnd::Fault(TaskFault::AnswersRefused { error }));
+            return Some(StatusUpdate { has_changed, end });
         }
         let end = match self.form {
             TaskForm::Extension => self.end_of_extension(task, source, now),
             TaskForm::Experimental => self.end_of_experimental(now),
         };
-        Some((changed, end))
+        Some(StatusUpdate { has_changed, end })
     }
 
-    /// In the extension, the status of a task that is over contains its result.
+    /// Returns how a task of the extension ended. The status of an ended task contains the result.
     fn end_of_extension(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<TaskEnd> {
         match (&self.status, &task.result, &task.error) {
             (TaskStatus::Completed, Some(result), _) => Some(TaskEnd::Result(result.clone())),
@@ -195,7 +210,7 @@ impl TaskPoller {
                 Some(self.fault(|message| TaskFault::Failed { message }))
             }
             (TaskStatus::Completed | TaskStatus::Failed, ..) => {
-                // A notification may leave out the result.
+                // A notification may omit the result.
                 if self.get != Schedule::Sent {
                     self.get = Schedule::At(now);
                 }
@@ -205,7 +220,7 @@ impl TaskPoller {
         }
     }
 
-    /// In 2025-11-25, the result is requested by `tasks/result`.
+    /// Returns how a task of 2025-11-25 ended, or schedules `tasks/result`, whose response ends the task.
     fn end_of_experimental(&mut self, now: Timestamp) -> Option<TaskEnd> {
         match self.status {
             TaskStatus::Cancelled => return Some(self.fault(|message| TaskFault::Cancelled { message })),
@@ -213,23 +228,23 @@ impl TaskPoller {
                 if self.get != Schedule::Sent {
                     self.get = Schedule::Never;
                 }
-                self.fetch_at(now);
+                self.schedule_result(now);
             }
-            // The server sends its requests for input while `tasks/result` waits.
-            TaskStatus::InputRequired => self.fetch_at(now),
+            // The server sends its requests for input while `tasks/result` is pending.
+            TaskStatus::InputRequired => self.schedule_result(now),
             _ => {}
         }
         None
     }
 
-    /// Handles that the server took the inputs.
+    /// Handles that the server took the answers in the last `tasks/update`.
     pub(super) fn updated(&mut self, now: Timestamp) {
         self.failures = 0;
         self.drop_sent();
         self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
     }
 
-    /// Handles that a request about the task failed. Returns how the task ended, if that ends it.
+    /// Handles that a request about the task failed. Returns how the task ended if the failure ends it.
     pub(super) fn failed(&mut self, request: TaskRequest, error: CallError, now: Timestamp) -> Option<TaskEnd> {
         if let CallError::Server { error, .. } = &error {
             match request {
@@ -253,9 +268,9 @@ impl TaskPoller {
                     }
                     return None;
                 }
-                // The server does not wait for the end, or the end has just come: the next status tells which.
+                // The server refuses to wait for the end, or the task has just ended: the next status says which.
                 TaskRequest::Result if !self.status.is_final() => {
-                    self.fetch = Schedule::Never;
+                    self.result = Schedule::Never;
                     if self.get != Schedule::Sent {
                         self.get = Schedule::At(now + self.interval);
                     }
@@ -264,7 +279,7 @@ impl TaskPoller {
                 _ => {}
             }
         }
-        // A message that was too long would be too long again.
+        // A response that was too long would be too long again.
         let is_too_long =
             matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         self.failures += 1;
@@ -272,33 +287,33 @@ impl TaskPoller {
             return Some(TaskEnd::Fault(TaskFault::Lost { error: Box::new(error) }));
         }
         let later = self.interval.saturating_mul(1 << self.failures.min(16)).min(MAX_INTERVAL);
-        self.again(request, now + later);
+        self.reschedule(request, now + later);
         None
     }
 
-    /// Handles that a request cannot be sent at present: it is sent after the interval.
+    /// Schedules a request that cannot be sent now again, after the interval.
     pub(super) fn postpone(&mut self, request: TaskRequest, now: Timestamp) {
-        self.again(request, now + self.interval);
+        self.reschedule(request, now + self.interval);
     }
 
-    fn again(&mut self, request: TaskRequest, at: Timestamp) {
+    fn reschedule(&mut self, request: TaskRequest, at: Timestamp) {
         let schedule = match request {
             TaskRequest::Get => &mut self.get,
-            TaskRequest::Result => &mut self.fetch,
+            TaskRequest::Result => &mut self.result,
             TaskRequest::Update => &mut self.update,
             TaskRequest::Cancel => return,
         };
         *schedule = Schedule::At(at);
     }
 
-    /// Whether the last status was final: then an error of `tasks/result` is the error of the call.
+    /// Returns whether the last status was final. Then the response to `tasks/result`, even an error, is that of the call.
     pub(super) fn is_final(&self) -> bool {
         self.status.is_final()
     }
 
-    fn fetch_at(&mut self, now: Timestamp) {
-        if self.fetch == Schedule::Never {
-            self.fetch = Schedule::At(now);
+    fn schedule_result(&mut self, now: Timestamp) {
+        if self.result == Schedule::Never {
+            self.result = Schedule::At(now);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The answer to a call that may become a task: a task in either form, or the result.
+//! The result of a call that may create a task: the task, in either form, or the final result.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -13,29 +13,32 @@ use crate::json::read::{self, Reader};
 use crate::json::scan;
 use crate::types::{CallToolResult, Extra};
 
-/// A task in the place of a result (`CreateTaskResult`).
+/// Result of a call for which the server created a task (`CreateTaskResult`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// The task when it was created.
+    /// State of the task at its creation.
     pub task: Task,
-    /// The form in which the server answered.
+    /// Form of the task in the server's result.
     pub form: TaskForm,
-    /// Metadata of the answer (2025-11-25). In the extension the answer is the task, with metadata of its own.
+    /// Additional metadata of the result (`_meta`; revision 2025-11-25).
+    ///
+    /// In the tasks extension, the result is the task itself, so the metadata is in [`Task::meta`].
     pub meta: Option<Json>,
-    /// Members of the answer that this version of the library does not know.
+    /// Members of the result that this version of the library does not define.
     pub extra: Extra,
 }
 
 impl CreateTaskResult {
-    /// Returns a text to show a language model until the result is there, if the server sends one (2025-11-25,
-    /// basic/utilities/tasks, "Creating Tasks").
+    /// Returns the text that the server wants a language model to see until the task is complete, if it sent one.
+    ///
+    /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {
         let meta = self.meta.as_ref().or(self.task.meta.as_ref())?;
         meta.member("io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// Returns a handle to store, by which the task can be followed in another connection.
+    /// Returns a handle that can be stored, to follow the task from another connection.
     pub fn handle(&self) -> TaskHandle {
         let mut handle = TaskHandle::new(self.task.task_id.clone(), self.form);
         handle.update(&self.task);
@@ -61,7 +64,9 @@ impl CreateTaskResult {
     }
 }
 
-/// Returns the form of the task that a result is, or `None` if the result is not a task. Stops at the first member that decides.
+/// Returns the form of the task that a result contains, or `None` if the result is not a task.
+///
+/// Stops at the first member that determines the form.
 pub(crate) fn form_of(result: &[u8]) -> Option<TaskForm> {
     for member in scan::members(result) {
         if member.is("resultType") {
@@ -106,12 +111,12 @@ impl Serialize for CreateTaskResult {
     }
 }
 
-/// The answer to a call that may become a task.
+/// The result of a tool call that may create a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallToolOutcome {
-    /// The result of the tool.
+    /// The server completed the call, with this result.
     Done(CallToolResult),
-    /// A task that will have the result.
+    /// The server created a task. The result follows when the task is complete.
     Task(Box<CreateTaskResult>),
 }
 

@@ -1,26 +1,31 @@
-//! What client and server declare about tasks.
+//! Declarations about tasks in capabilities and tool definitions.
 
 use crate::json::Json;
 use crate::types::object::object;
 use crate::types::open_enum::open_enum;
 
-/// The name of the extension for tasks among the capabilities (2026-07-28, extensions/tasks).
+/// Identifier of the tasks extension in the `extensions` of the client's and the server's capabilities.
+///
+/// Specification: extensions/tasks.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 object! {
-    /// The capability `tasks` of client and server (2025-11-25, basic/utilities/tasks, "Capabilities"). The members are open objects.
+    /// The capability `tasks` of a client or server (revision 2025-11-25).
+    ///
+    /// A present member declares support. Its value is an object with options, which may be empty. Specification of
+    /// revision 2025-11-25: basic/utilities/tasks, "Capabilities".
     pub struct TasksCapability("an object of capabilities") {
-        /// Whether its tasks can be listed.
+        /// The peer may list tasks (`tasks/list`).
         optional list: Json = "list",
-        /// Whether its tasks can be cancelled.
+        /// The peer may cancel tasks (`tasks/cancel`).
         optional cancel: Json = "cancel",
-        /// The requests that may become tasks, by the parts of their method: `{"tools":{"call":{}}}`.
+        /// Requests that may create tasks, nested by the parts of their method name: `{"tools":{"call":{}}}`.
         optional requests: Json = "requests",
     }
 }
 
 impl TasksCapability {
-    /// Returns whether requests of a method, such as `tools/call`, may become tasks.
+    /// Returns whether requests with this method, such as `tools/call`, may create tasks.
     pub fn covers(&self, method: &str) -> bool {
         let mut at = self.requests.clone();
         for part in method.split('/') {
@@ -31,22 +36,24 @@ impl TasksCapability {
 }
 
 object! {
-    /// How a tool can be called (2025-11-25, `ToolExecution`).
+    /// Properties of a tool's execution (`ToolExecution`; revision 2025-11-25).
     pub struct ToolExecution("an object") {
-        /// Whether the tool can be called as a task.
+        /// Whether the tool can be called as a task. Absent means [`TaskSupport::Forbidden`].
         optional task_support: TaskSupport = "taskSupport",
     }
 }
 
 open_enum! {
-    /// Whether a tool can be called as a task (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
+    /// Whether a tool can be called as a task (revision 2025-11-25).
+    ///
+    /// Specification of revision 2025-11-25: basic/utilities/tasks, "Tool-Level Negotiation".
     pub enum TaskSupport {
-        /// The tool cannot be called as a task.
+        /// The client must not call the tool as a task.
         #[default]
         Forbidden = "forbidden",
-        /// The tool can be called as a task.
+        /// The client may call the tool as a task.
         Optional = "optional",
-        /// The tool can only be called as a task.
+        /// The client must call the tool as a task.
         Required = "required",
     }
 }
@@ -63,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_become_a_task_is_said_in_parts() {
+    fn requests_are_nested_by_the_parts_of_their_method() {
         let tasks: TasksCapability =
             Json::trusted(r#"{"requests":{"tools":{"call":{},"list":null}}}"#).decode().unwrap();
         assert!(tasks.covers("tools/call"));

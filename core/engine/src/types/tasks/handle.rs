@@ -1,4 +1,4 @@
-//! [`TaskHandle`]: what a program stores of a task.
+//! [`TaskHandle`]: the data that a program stores to follow a task later.
 
 use alloc::string::String;
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Task, TaskForm, TaskStatus};
 
-/// What a program stores of a task, to follow it in another connection, after a restart, or in another program.
+/// Stored data of a task, to follow the task from another connection, program, or after a restart.
 ///
-/// It can be stored in any format of serde:
+/// Serde can serialize it in any format:
 ///
 /// ```
 /// use mcpwire_core::{TaskForm, TaskHandle};
@@ -22,28 +22,28 @@ use super::{Task, TaskForm, TaskStatus};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct TaskHandle {
-    /// The id that the server gave the task. Anyone who knows the id may be able to access the task.
+    /// Id of the task. Keep it secret: anyone who knows the id may be able to access the task.
     pub task_id: String,
-    /// The form in which the task was created.
+    /// Form in which the server created the task.
     #[serde(default)]
     pub form: TaskForm,
-    /// The status when the handle was last updated.
+    /// Status of the task when the handle was last updated.
     #[serde(default)]
     pub status: TaskStatus,
-    /// When the task was created, as the server wrote it.
+    /// Time of creation, as the server wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// For how long after its creation the server keeps the task, in milliseconds. Absent if the server does not say, or keeps it
-    /// for ever.
+    /// Time for which the server keeps the task after its creation, in milliseconds. Absent if the server sent none, or
+    /// keeps the task without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// How long to wait before the next `tasks/get`, in milliseconds.
+    /// Time to wait before the next `tasks/get`, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
 }
 
 impl TaskHandle {
-    /// The handle of a task of which only the id is known.
+    /// Creates a handle from the id of a task. Its status is [`TaskStatus::Working`].
     pub fn new(task_id: impl Into<String>, form: TaskForm) -> Self {
         TaskHandle {
             task_id: task_id.into(),
@@ -55,7 +55,7 @@ impl TaskHandle {
         }
     }
 
-    /// Copies the status and the times of a task into the handle.
+    /// Updates the handle with the status and times of a task.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());

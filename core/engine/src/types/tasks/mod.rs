@@ -1,13 +1,15 @@
-//! Tasks: calls whose result comes later than their answer, in both forms that the protocol has had.
+//! Tasks: calls that return before their result is available.
 //!
-//! | | 2025-11-25, basic/utilities/tasks (experimental) | from 2026-07-28, the extension `io.modelcontextprotocol/tasks` |
+//! The protocol has two forms of tasks:
+//!
+//! | | revision 2025-11-25 (basic/utilities/tasks, experimental) | tasks extension (`io.modelcontextprotocol/tasks`), from revision 2026-07-28 |
 //! |---|---|---|
-//! | who decides | the client, with `params.task`, where server and tool allow it | the server, at each call, where the client declares the extension |
-//! | answer to the call | `{"task": {..}}` | the task itself, `resultType: "task"` |
-//! | the result | `tasks/result`, which waits for it | within the answer to `tasks/get` |
-//! | input | requests of the server, while `tasks/result` waits | `inputRequests` within `tasks/get`, answered by `tasks/update` |
-//! | other requests | `tasks/cancel` returns the task; `tasks/list` | `tasks/cancel` returns nothing |
-//! | notification | `notifications/tasks/status` | `notifications/tasks`, with the result |
+//! | who decides that a call creates a task | the client, with `params.task`, if server and tool support it | the server, at each call, if the client declares the extension |
+//! | result of the call | `{"task": {..}}` | the task itself, with `resultType: "task"` |
+//! | final result | result of `tasks/result`, which waits for it | member of the result of `tasks/get` |
+//! | input | requests of the server while `tasks/result` waits | `inputRequests` in the result of `tasks/get`, answered by `tasks/update` |
+//! | other requests | `tasks/cancel`, which returns the task; `tasks/list` | `tasks/cancel`, which returns an empty result |
+//! | notification | `notifications/tasks/status` | `notifications/tasks`, with the final result |
 
 mod created;
 mod declared;

@@ -1,4 +1,4 @@
-//! Parameters and results of the requests about tasks.
+//! Parameters and results of task requests.
 
 use alloc::string::String;
 
@@ -14,55 +14,58 @@ use crate::types::result::paged_list;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskParams<'a> {
-    /// The id of the task.
+    /// Id of the task.
     pub task_id: &'a str,
 }
 
-/// Parameters of `tasks/update` (extension, "Task Update Requests").
+/// Parameters of `tasks/update` (tasks extension).
+///
+/// Specification: extension `io.modelcontextprotocol/tasks`, "Task Update Requests".
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateTaskParams<'a> {
-    /// The id of the task.
+    /// Id of the task.
     pub task_id: &'a str,
-    /// Answers to the task's [`input_requests`](Task::input_requests): an object with their names as keys. It need not answer all
-    /// of them.
+    /// Answers to the task's [`input_requests`](Task::input_requests): an object with the same keys. It may answer only
+    /// some of them.
     pub input_responses: &'a Json,
 }
 
 object! {
     /// Result of `tasks/cancel`.
     ///
-    /// In 2025-11-25 it is the task. In the extension it is empty: the server may take its time, or may finish the task.
+    /// In revision 2025-11-25, the result is the task. In the tasks extension, it is empty: the server may cancel the
+    /// task later, or may complete it.
     pub struct CancelTaskResult("an object") {
-        /// The id of the task (2025-11-25).
+        /// Id of the task (revision 2025-11-25).
         optional task_id: String = "taskId",
-        /// The status of the task (2025-11-25).
+        /// Status of the task (revision 2025-11-25).
         optional status: TaskStatus = "status",
-        /// The status in words (2025-11-25).
+        /// Description of the status (revision 2025-11-25).
         optional status_message: String = "statusMessage",
-        /// When the task was created, as an ISO 8601 time (2025-11-25).
+        /// Time of creation, in ISO 8601 format (revision 2025-11-25).
         optional created_at: String = "createdAt",
-        /// When the status last changed (2025-11-25).
+        /// Time of the last change of status (revision 2025-11-25).
         optional last_updated_at: String = "lastUpdatedAt",
-        /// For how long after its creation the server keeps the task, in milliseconds (2025-11-25).
+        /// Time for which the server keeps the task after its creation, in milliseconds (revision 2025-11-25).
         optional ttl: u64 = "ttl",
-        /// How long to wait before the next `tasks/get`, in milliseconds (2025-11-25).
+        /// Time to wait before the next `tasks/get`, in milliseconds (revision 2025-11-25).
         optional poll_interval: u64 = "pollInterval",
-        /// The type of the result: `complete`.
+        /// Type of the result: `complete`.
         optional result_type: String = "resultType",
-        /// Metadata.
+        /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// One page of the tasks that a server has for this client (2025-11-25, `ListTasksResult`).
+    /// One page of the tasks that a server keeps for this client (`ListTasksResult`; revision 2025-11-25).
     pub struct ListTasksResult("an object") {
-        /// The tasks.
+        /// The tasks of this page.
         always tasks: Listed<Task> = "tasks",
-        /// The cursor of the next page; absent on the last page.
+        /// Cursor of the next page. Absent on the last page.
         optional next_cursor: String = "nextCursor",
-        /// Metadata.
+        /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",
     }
 }

@@ -294,9 +294,9 @@ impl Model {
             (phase, next, first) => panic!("{phase:?}: a timer at {next:?} for a deadline at {first:?}"),
         }
         if self.engine.is_idle() {
-            assert!(self.engine.space().len() <= 64 << 10, "an idle engine keeps much");
+            assert!(self.engine.space().is_some_and(|space| space.len() <= 64 << 10), "an idle engine keeps much");
         }
-        assert!(self.engine.space().len() <= 256 << 10, "the buffer has no bound");
+        assert!(self.engine.space().is_none_or(|space| space.len() <= 256 << 10), "the buffer has no bound");
     }
 
     /// Whether the engine may wake then for something that is no request of the caller's.

@@ -88,7 +88,7 @@ impl Model {
             SendError::TransmitFull { .. } => before > MAX_TRANSMIT / 2,
             SendError::NotAnObject { .. } => true,
             SendError::NotInRevision { method, version, .. } => {
-                let entry = revisions::find(revisions::Kind::Request, method);
+                let entry = revisions::find(revisions::Kind::ClientRequest, method);
                 let spoken = server.map(|server| server.protocol_version);
                 spoken == Some(*version) && entry.is_some_and(|entry| !entry.is_in(*version))
             }

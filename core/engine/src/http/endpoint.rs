@@ -1,0 +1,171 @@
+//! [`Endpoint`]: the URL and the headers of each HTTP request (2026-07-28, basic/transports/streamable-http, "Request Metadata";
+//! 2025-11-25, basic/transports, "Session Management" and "Protocol Version Header").
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use memchr::{memchr, memmem};
+
+use super::command::Verb;
+use super::header_values::encode_value;
+use super::response::EVENT_STREAM;
+use super::settings::Settings;
+use crate::json::scan::{member, text};
+use crate::types::{Era, ProtocolVersion};
+
+pub(super) type Headers = Vec<(Cow<'static, str>, String)>;
+
+const SESSION: &str = "Mcp-Session-Id";
+const VERSION: &str = "MCP-Protocol-Version";
+
+/// The URL, the verb and the headers of an HTTP request.
+#[derive(Debug)]
+pub(super) struct RequestHead {
+    pub(super) verb: Verb,
+    pub(super) uri: String,
+    pub(super) headers: Headers,
+    /// The legacy session that the headers name.
+    pub(super) session: Option<SessionGeneration>,
+}
+
+/// Tells the successive legacy sessions of a connection apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SessionGeneration(u32);
+
+/// The server's MCP endpoint: what is negotiated with the server and appears in each HTTP request.
+#[derive(Debug, Default)]
+pub(super) struct Endpoint {
+    /// The negotiated version, once the connection is open.
+    version: Option<ProtocolVersion>,
+    /// The `Mcp-Session-Id` that a legacy server assigned.
+    session_id: Option<String>,
+    generation: SessionGeneration,
+    /// The URL that an HTTP+SSE server named for messages.
+    message_uri: Option<String>,
+}
+
+impl Endpoint {
+    pub(super) fn version(&self) -> Option<ProtocolVersion> {
+        self.version
+    }
+
+    pub(super) fn set_version(&mut self, version: Option<ProtocolVersion>) {
+        self.version = version;
+    }
+
+    /// Returns whether a version without a handshake was negotiated.
+    pub(super) fn is_modern(&self) -> bool {
+        self.version.is_some_and(|version| version.era() == Era::Modern)
+    }
+
+    pub(super) fn has_session_id(&self) -> bool {
+        self.session_id.is_some()
+    }
+
+    /// Stores the id that the server assigned with its response to `initialize`.
+    pub(super) fn set_session_id(&mut self, id: Option<String>) {
+        self.session_id = id;
+    }
+
+    pub(super) fn forget_session_id(&mut self) {
+        self.session_id = None;
+    }
+
+    pub(super) fn generation(&self) -> SessionGeneration {
+        self.generation
+    }
+
+    /// Forgets the legacy session and starts the next generation.
+    pub(super) fn end_session(&mut self) {
+        self.session_id = None;
+        self.generation.0 += 1;
+    }
+
+    /// Returns whether the server has named a separate URL for messages, as HTTP+SSE servers do.
+    pub(super) fn is_http_sse(&self) -> bool {
+        self.message_uri.is_some()
+    }
+
+    pub(super) fn set_message_uri(&mut self, uri: String) {
+        self.message_uri = Some(uri);
+    }
+
+    /// Returns the head of a request that posts a message. `method` is empty for answers.
+    pub(super) fn post(&self, settings: &Settings, method: &str, message: &[u8]) -> RequestHead {
+        let mut headers = common_headers(settings, "application/json, text/event-stream");
+        headers.insert(0, ("Content-Type".into(), "application/json".into()));
+        let modern = self.version.filter(|version| version.era() == Era::Modern);
+        let probed = if method == "server/discover" { version_in(message) } else { None };
+        let mut session = None;
+        if let Some(version) = probed.or(modern) {
+            headers.push((VERSION.into(), version.as_str().into()));
+            headers.push(("Mcp-Method".into(), encode_value(method).into_owned()));
+            if let Some(name) = name_of(method, message) {
+                headers.push(("Mcp-Name".into(), encode_value(&name).into_owned()));
+            }
+        } else if !matches!(method, "initialize" | "server/discover") {
+            session = self.push_session(&mut headers);
+        }
+        let uri = self.message_uri.as_ref().unwrap_or(&settings.uri).clone();
+        RequestHead { verb: Verb::Post, uri, headers, session }
+    }
+
+    /// Returns the head of a request for an event stream.
+    pub(super) fn get(&self, settings: &Settings, last_event_id: Option<&str>) -> RequestHead {
+        let mut head = self.without_body(settings, Verb::Get);
+        head.headers.extend(last_event_id.map(|id| ("Last-Event-ID".into(), id.into())));
+        head
+    }
+
+    /// Returns the head of the request that ends the legacy session.
+    pub(super) fn delete(&self, settings: &Settings) -> RequestHead {
+        self.without_body(settings, Verb::Delete)
+    }
+
+    fn without_body(&self, settings: &Settings, verb: Verb) -> RequestHead {
+        let mut headers = common_headers(settings, EVENT_STREAM);
+        let session = self.push_session(&mut headers);
+        RequestHead { verb, uri: settings.uri.clone(), headers, session }
+    }
+
+    /// Appends the headers of a legacy session. Returns the session that they name.
+    ///
+    /// The version header exists since 2025-06-18. Servers assume 2025-03-26 if it is missing.
+    fn push_session(&self, headers: &mut Headers) -> Option<SessionGeneration> {
+        let version = self.version.map(ProtocolVersion::as_str);
+        if let Some(version) = version.filter(|version| *version >= ProtocolVersion::V2025_06_18.as_str()) {
+            headers.push((VERSION.into(), version.into()));
+        }
+        let id = self.session_id.as_ref()?;
+        headers.push((SESSION.into(), id.clone()));
+        Some(self.generation)
+    }
+}
+
+/// Returns the `Accept` header and the headers that the embedder has set.
+fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
+    let mut headers = Vec::with_capacity(8 + settings.headers.len());
+    headers.push((Cow::Borrowed("Accept"), accept.into()));
+    headers.extend(settings.headers.iter().map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
+    headers
+}
+
+/// Returns the parameter that `Mcp-Name` repeats ("Standard Request Headers"; for tasks, "Streamable HTTP" in the extension).
+fn name_of(method: &str, message: &[u8]) -> Option<String> {
+    let key = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    member(member(message, "params")?, key).and_then(text)
+}
+
+/// Returns the version in the `_meta` of a `server/discover` request. The server may later negotiate another version.
+fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
+    const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
+    let value = &message[memmem::find(message, KEY)? + KEY.len()..];
+    let name = core::str::from_utf8(&value[..memchr(b'"', value)?]).ok()?;
+    name.parse().ok()
+}

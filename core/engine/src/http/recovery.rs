@@ -1,0 +1,141 @@
+//! [`Recovery`]: what to do when the exchange of a request ends without its answer.
+
+use alloc::string::ToString;
+
+use super::exchanges::ExchangeEnd;
+use super::request::Request;
+use crate::rpc::RpcError;
+use crate::session::RequestFault;
+use crate::transport_error::{FailureKind, HttpError};
+
+/// Maximum number of consecutive attempts to resume a stream while the server is unreachable. 2: some 3 s with their delays.
+///
+/// Callers learn early that a server has crashed. A server that was restarted has rarely kept its sessions.
+const MAX_UNREACHABLE: u32 = 2;
+
+/// What to do with a request that has no answer.
+#[derive(Debug)]
+pub(super) enum Recovery {
+    Fail(RequestFault),
+    /// Resume the event stream later.
+    ResumeStream,
+    /// Renew the legacy session, and then send the request again.
+    RenewAndResend,
+    /// Renew the legacy session. The request fails, because the server may have carried it out, or refused it twice.
+    RenewAndFail(RequestFault),
+    /// List the tools again, and then send the call again with their headers. The error is the server's.
+    RefreshTools(RpcError),
+    /// Try HTTP+SSE. If the server does not offer it, `initialize` fails with this fault.
+    TrySse(RequestFault),
+}
+
+/// What the decision depends on besides the request and its response.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Circumstances {
+    /// Whether the negotiated version has no handshake.
+    pub(super) is_modern: bool,
+    /// Whether the connection may switch to HTTP+SSE.
+    pub(super) may_use_sse: bool,
+    /// Maximum number of attempts to resume a stream without progress.
+    pub(super) max_attempts: u32,
+}
+
+/// Decides what to do with a request whose exchange ended without its answer.
+pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    if end.response.is_event_stream() {
+        recover_broken_stream(request, end, given)
+    } else if request.resume.attempts() > 0 {
+        recover_failed_resume(request, end, given)
+    } else {
+        recover_refusal(request, end, given)
+    }
+}
+
+/// Decides after an attempt to post the request.
+fn recover_refusal(request: &Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    let status = end.status();
+    let is_session_unknown = status == Some(404) && end.session.is_some();
+    let fault = match end.response.rpc_error(Some(request.id)) {
+        Some((error, has_id)) if end.failure.is_none() && !matches!(status, Some(401 | 403)) => {
+            if is_session_unknown && !has_id {
+                return renew(request, SessionLoss::RequestRefused);
+            }
+            let are_headers_rejected = error.code == RpcError::HEADER_MISMATCH && given.is_modern;
+            if are_headers_rejected && request.is_tool_call() && !request.was_resent {
+                return Recovery::RefreshTools(error);
+            }
+            if is_modern_error(&error) {
+                return Recovery::Fail(RequestFault::Server(error));
+            }
+            RequestFault::Server(error)
+        }
+        _ if is_session_unknown => return renew(request, SessionLoss::RequestRefused),
+        _ => RequestFault::Http(end.into_error()),
+    };
+    if given.may_use_sse && request.is_initialize() && matches!(status, Some(400 | 404 | 405)) {
+        return Recovery::TrySse(fault);
+    }
+    Recovery::Fail(fault)
+}
+
+/// Decides after the event stream of the request broke.
+fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    request.resume.count_unreachable(false);
+    let has_event_id = request.resume.last_event_id().is_some();
+    if !has_event_id || given.is_modern || &*request.method == "server/discover" {
+        return Recovery::Fail(RequestFault::Http(end.into_error()));
+    }
+    let attempts = request.resume.attempts();
+    if attempts < given.max_attempts {
+        return Recovery::ResumeStream;
+    }
+    let error = end.failure.map_or(HttpError::NoAnswer { status: 200, attempts }, HttpError::Failed);
+    Recovery::Fail(RequestFault::Http(error))
+}
+
+/// Decides after an attempt to resume the event stream of the request.
+fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+    let status = end.status();
+    if status == Some(404) && end.session.is_some() {
+        return renew(request, SessionLoss::StreamUnknown);
+    }
+    let is_unreachable = end.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::Unreachable);
+    let unreachable = request.resume.count_unreachable(is_unreachable);
+    let is_temporary = end.failure.is_some() || matches!(status, Some(408 | 429 | 500..));
+    if is_temporary && unreachable < MAX_UNREACHABLE && request.resume.attempts() < given.max_attempts {
+        return Recovery::ResumeStream;
+    }
+    Recovery::Fail(RequestFault::Http(end.into_error()))
+}
+
+/// What the server no longer accepts because the session has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SessionLoss {
+    /// The request itself. The server did not carry it out.
+    RequestRefused,
+    /// The stream of the request, which broke before. The server may have carried the request out.
+    StreamUnknown,
+}
+
+/// Decides after the session of the request has ended.
+fn renew(request: &Request, loss: SessionLoss) -> Recovery {
+    let is_safe = loss == SessionLoss::RequestRefused || request.is_repeatable;
+    if is_safe && !request.was_resent && request.message.is_some() {
+        return Recovery::RenewAndResend;
+    }
+    Recovery::RenewAndFail(RequestFault::Http(match loss {
+        SessionLoss::RequestRefused => HttpError::Status { status: 404, excerpt: "the session has ended".to_string() },
+        SessionLoss::StreamUnknown => HttpError::SessionLost,
+    }))
+}
+
+/// Returns whether only modern servers send the error (2026-07-28, basic/transports/streamable-http, "Backward Compatibility").
+fn is_modern_error(error: &RpcError) -> bool {
+    matches!(
+        error.code,
+        RpcError::HEADER_MISMATCH
+            | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY
+            | RpcError::UNSUPPORTED_PROTOCOL_VERSION
+            | RpcError::METHOD_NOT_FOUND
+    )
+}

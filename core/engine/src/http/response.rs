@@ -1,0 +1,271 @@
+//! [`Response`]: reads the body of a response in pieces, and finds the messages in it.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+use super::command::ExchangeId;
+use super::header_values::media_type;
+use super::response_head::Head;
+use super::sse_decoder::{SseDecoder, SseEvent};
+use crate::json;
+use crate::json::scan::member;
+use crate::rpc::peek::{Peek, peek};
+use crate::rpc::{RpcError, decode};
+use crate::text::{BOM, excerpt};
+use crate::transport_error::{Failure, HttpError};
+
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
+
+/// Number of bytes to keep of an overlong message. 1 KiB: enough to find the id of the answered request.
+const OVERLONG_HEAD: usize = 1024;
+
+/// What a successful response contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// One message as JSON, or an event stream.
+    Messages,
+    /// An event stream.
+    Events,
+    /// Nothing that the protocol uses.
+    Nothing,
+}
+
+/// Maximum sizes of what is read from a body, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyLimits {
+    /// The limit of one message.
+    pub(super) message: usize,
+    /// The limit of an error response. The rest of the body is dropped.
+    pub(super) error: usize,
+}
+
+/// A part of a response, which waits until the embedder polls events.
+#[derive(Debug)]
+pub(super) enum Received {
+    Message {
+        from: ExchangeId,
+        bytes: Vec<u8>,
+    },
+    /// The beginning of a message that exceeds the limit.
+    Overlong {
+        from: ExchangeId,
+        head: Vec<u8>,
+    },
+    /// The URL that an HTTP+SSE server names for messages.
+    Endpoint {
+        from: ExchangeId,
+        uri: Vec<u8>,
+    },
+    /// Marks that all events of the last message have been polled.
+    MessageHandled {
+        from: ExchangeId,
+    },
+    /// The response is complete, or the exchange failed.
+    Ended {
+        from: ExchangeId,
+        failure: Option<Failure>,
+    },
+}
+
+/// The response of an exchange, as far as it has arrived.
+#[derive(Debug, Default)]
+pub(super) struct Response {
+    /// The status, once the head has arrived.
+    status: Option<u16>,
+    body: Body,
+}
+
+#[derive(Debug, Default)]
+enum Body {
+    /// The body is read over without being used, or the head has not arrived.
+    #[default]
+    Ignored,
+    /// One JSON message, as far as it has arrived.
+    Json(Vec<u8>),
+    Events(Box<SseDecoder>),
+    /// An error response, or a response of an unexpected type.
+    Unexpected(Box<UnexpectedBody>),
+}
+
+#[derive(Debug)]
+struct UnexpectedBody {
+    /// The content type, and the encoding if there is one, for the error.
+    content_type: String,
+    challenges: Vec<String>,
+    /// The beginning of the body.
+    bytes: Vec<u8>,
+    /// Whether the body exceeds the limit.
+    is_cut: bool,
+}
+
+impl UnexpectedBody {
+    /// Returns the beginning of the body, without a byte order mark.
+    fn text(&self) -> &[u8] {
+        self.bytes.strip_prefix(BOM).unwrap_or(&self.bytes)
+    }
+}
+
+impl Response {
+    /// Returns the status, once the head has arrived.
+    pub(super) fn status(&self) -> Option<u16> {
+        self.status
+    }
+
+    /// Returns whether the head has arrived.
+    pub(super) fn has_begun(&self) -> bool {
+        self.status.is_some()
+    }
+
+    pub(super) fn is_success(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+
+    pub(super) fn is_event_stream(&self) -> bool {
+        matches!(self.body, Body::Events(_))
+    }
+
+    /// Returns whether the rest of the body is not used.
+    pub(super) fn is_ignored(&self) -> bool {
+        matches!(self.body, Body::Ignored) && self.has_begun()
+    }
+
+    /// Returns the decoder of an event stream.
+    pub(super) fn decoder(&self) -> Option<&SseDecoder> {
+        match &self.body {
+            Body::Events(decoder) => Some(decoder),
+            _ => None,
+        }
+    }
+
+    /// Handles the head of the response, which decides how the body is read.
+    pub(super) fn begin(&mut self, head: &Head, expected: Expected, limits: BodyLimits) {
+        self.status = Some(head.status);
+        let media = media_type(&head.content_type).to_ascii_lowercase();
+        let is_empty = expected == Expected::Nothing || matches!(head.status, 202 | 204 | 205);
+        self.body = if head.is_success() && is_empty {
+            Body::Ignored
+        } else if !head.is_success() || head.encoding.is_some() {
+            unexpected_body(head)
+        } else if media == EVENT_STREAM {
+            Body::Events(Box::new(SseDecoder::new(limits.message)))
+        } else if expected == Expected::Messages
+            && (media.is_empty() || media == "application/json" || media.ends_with("+json"))
+        {
+            Body::Json(Vec::new())
+        } else {
+            unexpected_body(head)
+        };
+    }
+
+    /// Reads the next bytes of the body, and appends its messages to `inbox`. Returns whether an event carried a message.
+    pub(super) fn read(
+        &mut self,
+        from: ExchangeId,
+        mut bytes: &[u8],
+        limits: BodyLimits,
+        inbox: &mut VecDeque<Received>,
+    ) -> bool {
+        let mut has_message = false;
+        match &mut self.body {
+            Body::Ignored => {}
+            Body::Json(message) if message.len() + bytes.len() > limits.message => {
+                let mut head = mem::take(message);
+                head.extend_from_slice(&bytes[..bytes.len().min(BOM.len() + OVERLONG_HEAD)]);
+                remove_bom(&mut head);
+                head.truncate(OVERLONG_HEAD);
+                self.body = Body::Ignored;
+                inbox.push_back(Received::Overlong { from, head });
+            }
+            Body::Json(message) => message.extend_from_slice(bytes),
+            Body::Unexpected(body) => {
+                let room = limits.error.saturating_sub(body.bytes.len()).min(bytes.len());
+                body.bytes.extend_from_slice(&bytes[..room]);
+                body.is_cut |= room < bytes.len();
+            }
+            Body::Events(decoder) => {
+                while let Some(mut event) = decoder.next(&mut bytes) {
+                    remove_bom(&mut event.data);
+                    has_message |= !event.is_blank();
+                    inbox.extend(received(from, event));
+                }
+            }
+        }
+        has_message
+    }
+
+    /// Handles the end of a complete body, and appends its last message to `inbox`.
+    pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<Received>) {
+        match &mut self.body {
+            Body::Json(message) => {
+                let mut bytes = mem::take(message);
+                remove_bom(&mut bytes);
+                if !bytes.trim_ascii().is_empty() {
+                    inbox.push_back(Received::Message { from, bytes });
+                }
+            }
+            // A last event without its blank line counts if its message is complete.
+            Body::Events(decoder) => {
+                let Some(mut event) = decoder.rest() else { return };
+                remove_bom(&mut event.data);
+                if json::is_json(&event.data) {
+                    inbox.extend(received(from, event));
+                }
+            }
+            Body::Ignored | Body::Unexpected(_) => {}
+        }
+    }
+
+    /// Returns the error of a request that the response leaves without an answer.
+    pub(super) fn into_error(self) -> HttpError {
+        let status = self.status.unwrap_or_default();
+        let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
+        let excerpt = excerpt(body.text().trim_ascii());
+        match status {
+            401 | 403 => HttpError::Unauthorized { status, challenges: body.challenges, excerpt },
+            200..300 => HttpError::ContentType { status, found: body.content_type, excerpt },
+            _ => HttpError::Status { status, excerpt },
+        }
+    }
+
+    /// Parses the body of an error response as a JSON-RPC error. Also returns whether the error has the id of `request`.
+    pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
+        let Body::Unexpected(body) = &self.body else { return None };
+        if body.is_cut || self.is_success() || member(body.text(), "jsonrpc").is_none() {
+            return None;
+        }
+        let error = decode::orphan_error(body.text())?;
+        let has_id =
+            matches!(peek(body.text()), Peek::Response { id } if id.number().is_some() && id.number() == request);
+        Some((error, has_id))
+    }
+}
+
+fn unexpected_body(head: &Head) -> Body {
+    let mut content_type = excerpt(head.content_type.as_bytes());
+    if let Some(encoding) = &head.encoding {
+        content_type.push_str(" that is encoded, which was not asked for, as ");
+        content_type.push_str(&excerpt(encoding.as_bytes()));
+    }
+    let challenges = head.challenges.clone();
+    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, bytes: Vec::new(), is_cut: false }))
+}
+
+/// Removes a byte order mark from the start of a message.
+fn remove_bom(message: &mut Vec<u8>) {
+    if message.starts_with(BOM) {
+        message.drain(..BOM.len());
+    }
+}
+
+/// Sorts an event by its name. Returns `None` for events that the protocol does not use.
+fn received(from: ExchangeId, event: SseEvent) -> Option<Received> {
+    match event.name.as_str() {
+        "endpoint" => Some(Received::Endpoint { from, uri: event.data }),
+        "" | "message" if event.is_cut => Some(Received::Overlong { from, head: event.data }),
+        "" | "message" if !event.is_blank() => Some(Received::Message { from, bytes: event.data }),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! [`ToolCalls`]: keeps the custom headers of tool calls in step with the server's tools (2026-07-28,
+//! basic/transports/streamable-http, "Custom Headers from Tool Parameters" and "Client Behavior").
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::command::ExchangeId;
+use super::context::Context;
+use super::exchanges::OpenExchange;
+use super::purpose::Purpose;
+use super::request::Request;
+use super::tool_headers::ToolHeaders;
+use super::tool_refresh::{AfterPage, ToolRefresh};
+use crate::json::Json;
+use crate::json::scan::member;
+use crate::rpc::RpcError;
+use crate::rpc::decode::{self, Answer};
+use crate::rpc::peek::{usual_end, usual_start};
+use crate::session::RequestFault;
+
+/// Sets the headers of tool calls, and lists the tools again when a server rejects them.
+#[derive(Debug, Default)]
+pub(super) struct ToolCalls {
+    headers: ToolHeaders,
+}
+
+impl ToolCalls {
+    /// Sets what the tools decide about a request that is about to be sent: its custom headers, and whether it is repeatable.
+    pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
+        let Some(message) = &request.message else { return };
+        if context.endpoint.is_modern() && request.is_tool_call() {
+            request.header_params = self.headers.headers_of(message);
+        }
+        request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(&request.method, message);
+    }
+
+    /// Reads tool lists, and takes over calls whose headers the server rejects. Returns whether it has handled the message.
+    pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
+        let Some(exchange) = context.exchanges.get(from) else { return false };
+        match &exchange.purpose {
+            Purpose::Request(request) if &*request.method == "tools/list" => {
+                self.headers.read_page(message);
+                false
+            }
+            Purpose::Request(call) if context.endpoint.is_modern() && call.is_tool_call() && !call.was_resent => {
+                let Some(error) = header_mismatch(message, call.id) else { return false };
+                let call = call.clone();
+                context.abort(from);
+                refresh_tools(call, error, context);
+                true
+            }
+            Purpose::RefreshTools(refresh) if refresh.is_response(message) => {
+                // Other messages of the same exchange are not needed.
+                if let Some(OpenExchange { purpose: Purpose::RefreshTools(mut refresh), .. }) = context.abort(from) {
+                    refresh.read_page(message, &mut self.headers);
+                    self.continue_refresh(*refresh, context);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Requests the next page of the tool list, or ends the refresh.
+    pub(super) fn continue_refresh(&self, refresh: ToolRefresh, context: &mut Context) {
+        let is_awaited = context.session.waits_for(refresh.call().id);
+        match refresh.after_page(&self.headers, is_awaited) {
+            AfterPage::RequestPage(refresh) => request_page(refresh, context),
+            AfterPage::Resend(call) => context.queue.resend(call),
+            AfterPage::Fail(call, error) => context.fail(call, RequestFault::Server(error)),
+        }
+    }
+}
+
+/// Lists the tools again, because the server rejected the headers of a call. A call without its message fails.
+pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Context) {
+    if call.message.is_none() {
+        return context.fail(call.id, RequestFault::Server(error));
+    }
+    request_page(ToolRefresh::new(call, error), context);
+}
+
+fn request_page(mut refresh: ToolRefresh, context: &mut Context) {
+    let (id, message) = context.write_request("tools/list", &|out: &mut Vec<u8>| refresh.push_params(out));
+    refresh.page_requested(id);
+    context.post(Purpose::RefreshTools(Box::new(refresh)), "tools/list", message);
+}
+
+/// Returns the error of a response that rejects the headers of the request with this id.
+fn header_mismatch(message: &[u8], id: u64) -> Option<RpcError> {
+    // Most responses are results, and most results show that at their beginning or end.
+    if usual_start(message).is_some() || usual_end(message).is_some() {
+        return None;
+    }
+    member(message, "error")?;
+    match decode::answer::<Json>(message, id) {
+        Ok(Answer::Error(error)) if error.code == RpcError::HEADER_MISMATCH => Some(error),
+        _ => None,
+    }
+}

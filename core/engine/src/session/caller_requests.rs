@@ -1,0 +1,356 @@
+//! The requests of callers: sends them, and ends each with exactly one reply.
+//!
+//! ```text
+//! send ──▶ is it in the cache? ── yes ─────────────────────────────────▶ Event::Reply
+//!            │ no
+//!            ▼
+//!        request table ──▶ response ── a result or an error ──▶ cache ──▶ Event::Reply
+//!            ▲                ├─────── input is required ──▶ input_required ─┐
+//!            ├────────────────┼──────── sent again ◀─────────────────────────┘
+//!            │                └─────── a task ──▶ tasks ── it has ended ───▶ Event::Reply
+//!            └── tasks/get, tasks/result, tasks/update ◀─┘
+//! ```
+
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::config::{Config, RequestOptions};
+use super::context::{Context, timed_out};
+use super::error::{CallError, Closed, SendError};
+use super::event::{Event, Message, Notification};
+use super::input_required::{self, InputRequired};
+use super::prepared::{Caching, send_error};
+use super::request_keys::RequestKey;
+use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
+use super::response_cache::{Lookup, ResponseCache};
+use super::server_info::ServerInfo;
+use super::server_requests::{Answered, InputOwner, ServerRequests};
+use super::tasks::{TaskParam, Tasks, push_task_param};
+use super::ticket::Reply;
+use crate::cache::PendingEntry;
+use crate::rpc::write::{self, Meta, Push};
+use crate::time::Timestamp;
+use crate::types::{Task, TaskHandle};
+
+/// The requests of callers that have no reply yet.
+///
+/// Each request is in exactly one place: in the table of the [`Context`], in `input_required`, or in `tasks`.
+#[derive(Debug)]
+pub(super) struct CallerRequests {
+    cache: ResponseCache,
+    input_required: InputRequired,
+    tasks: Tasks,
+}
+
+/// A request of a caller that is not sent yet.
+pub(super) struct NewRequest<'a> {
+    pub(super) method: Cow<'static, str>,
+    pub(super) params: Push<'a>,
+    pub(super) caching: Caching,
+    pub(super) tasks: TaskUse,
+    pub(super) task_param: TaskParam,
+}
+
+impl CallerRequests {
+    pub(super) fn new(config: &Config) -> Self {
+        CallerRequests {
+            cache: ResponseCache::new(config.cache),
+            input_required: InputRequired::default(),
+            tasks: Tasks::default(),
+        }
+    }
+
+    /// Takes over what the server declares when the connection opens.
+    pub(super) fn open(&mut self, server: &ServerInfo) {
+        self.tasks.open(server);
+    }
+
+    /// Returns the number of requests without a reply.
+    pub(super) fn len(&self, requests: &Requests) -> usize {
+        requests.callers() + self.tasks.len() + self.input_required.len()
+    }
+
+    /// Returns whether a request has no reply yet.
+    pub(super) fn is_pending(&self, key: RequestKey, requests: &Requests) -> bool {
+        requests.id_of(key).is_some() || self.input_required.is_paused(key) || self.tasks.is_followed(key)
+    }
+
+    /// Returns whether the cache contains responses.
+    pub(super) fn has_cached_responses(&self) -> bool {
+        !self.cache.is_empty()
+    }
+
+    /// Returns the next deadline of requests that are not in the table.
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
+    }
+
+    /// Frees unused memory.
+    pub(super) fn release_buffers(&mut self) {
+        self.input_required.release_buffers();
+    }
+
+    /// Returns how a request uses tasks.
+    pub(super) fn task_use(
+        &self,
+        method: &str,
+        options: &RequestOptions,
+        context: &Context<'_>,
+    ) -> (TaskUse, TaskParam) {
+        self.tasks.task_use(method, options, context)
+    }
+
+    /// Sends a request, or takes its response from the cache.
+    ///
+    /// # Errors
+    /// If nothing is sent: too many requests are pending, or `_meta` or the parameters are not a JSON object.
+    pub(super) fn send(
+        &mut self,
+        request: NewRequest<'_>,
+        options: &RequestOptions,
+        context: &mut Context<'_>,
+    ) -> Result<RequestKey, SendError> {
+        let limit = context.config.max_in_flight;
+        if self.len(context.requests) >= limit {
+            return Err(SendError::TooManyInFlight { limit });
+        }
+        if options.meta.as_ref().is_some_and(|meta| !meta.is_object()) {
+            return Err(SendError::NotAnObject { method: request.method.into_owned() });
+        }
+        let cache_entry =
+            match self.cache.look_up(request.caching, &request.method, request.params, options, context)? {
+                Lookup::Miss(entry) => entry,
+                Lookup::Hit { message, id } => {
+                    let key = context.requests.fresh_key();
+                    context.stats.cached += 1;
+                    let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, id) };
+                    context.events.push_back(Event::Reply(reply));
+                    return Ok(key);
+                }
+            };
+        let written = write_request(&request, options, context)?;
+        let retry = if input_required::may_require_input(&request.method, context) {
+            self.input_required.retry_params(&context.out[written], options.meta.as_ref(), context)
+        } else {
+            None
+        };
+        let key = context.requests.fresh_key();
+        let deadlines = deadlines(options, context);
+        context.requests.insert(Owner::Caller(CallerRequest {
+            key,
+            method: request.method,
+            wants_progress: options.wants_progress(),
+            repeatable: options.repeatable,
+            tasks: request.tasks,
+            input_rounds: 0,
+            retry,
+            cache_entry,
+            deadlines,
+        }));
+        Ok(key)
+    }
+
+    /// Follows a task that was created earlier.
+    pub(super) fn follow_task(
+        &mut self,
+        handle: &TaskHandle,
+        options: &RequestOptions,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) -> Result<RequestKey, SendError> {
+        self.tasks.follow(handle, deadlines(options, context), server_requests, context)
+    }
+
+    /// Cancels a request. Returns `false` if it has a reply already.
+    pub(super) fn cancel(
+        &mut self,
+        key: RequestKey,
+        reason: Option<&str>,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let Some(id) = context.requests.id_of(key) else {
+            return self.input_required.cancel(key, server_requests, context)
+                || self.tasks.cancel(key, server_requests, context);
+        };
+        let Some(Owner::Caller(caller)) = context.requests.abandon(id) else { return false };
+        context.send_cancelled(id, reason);
+        context.fail(key, CallError::Cancelled { method: caller.method });
+        true
+    }
+
+    /// Handles the response to a request, which has left the table.
+    #[inline]
+    pub(super) fn receive(
+        &mut self,
+        mut caller: CallerRequest,
+        id: u64,
+        message: impl Message,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
+        if input_required::wants_input(&caller, message.bytes(), context) {
+            return self.input_required.receive(caller, id, message.bytes(), server_requests, context);
+        }
+        if caller.tasks == TaskUse::Followed && Tasks::is_task(message.bytes(), context) {
+            return self.tasks.begin(caller, id, message.bytes(), server_requests, context);
+        }
+        self.input_required.recycle(&mut caller);
+        let reply = Reply::answered(caller.key, caller.method, message.into_bytes(), id);
+        self.end(caller.cache_entry, reply, context);
+    }
+
+    /// Ends a request without a response. It has left the table.
+    pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
+        self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
+    }
+
+    #[inline]
+    fn end(&mut self, cache_entry: Option<Box<PendingEntry>>, reply: Reply, context: &mut Context<'_>) {
+        let reply = match cache_entry {
+            Some(entry) => self.cache.fill(*entry, reply, context.now),
+            None => reply,
+        };
+        context.events.push_back(Event::Reply(reply));
+    }
+
+    /// Handles the response to a request about the task of `call`.
+    pub(super) fn receive_about_task(
+        &mut self,
+        call: RequestKey,
+        request: TaskRequest,
+        id: u64,
+        message: &[u8],
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
+        self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
+    }
+
+    /// Handles that a request about the task of `call` ended without a response.
+    pub(super) fn fail_about_task(
+        &mut self,
+        call: RequestKey,
+        request: TaskRequest,
+        id: u64,
+        error: CallError,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
+        self.tasks.fail(call, request, id, error, server_requests, context);
+    }
+
+    /// Handles a progress notification with this token. Returns the request, if its caller asked for progress.
+    pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
+        context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
+    }
+
+    /// Handles a task status notification.
+    pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+        self.tasks.notified(task, server_requests, context);
+    }
+
+    /// Invalidates the cached and pending responses whose content a notification reports as changed.
+    pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
+        self.cache.notified(notification, context.requests);
+    }
+
+    /// Hands the answer to an input to the request or task that needs it. Returns `false` if nobody needs it any more.
+    pub(super) fn input_answered(
+        &mut self,
+        answered: Answered,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) -> bool {
+        use InputOwner::{Request, Task};
+        match answered {
+            Answered::Unknown => return false,
+            Answered::Done => {}
+            Answered::Complete(Request(key), answers) => {
+                self.input_required.answered(key, &answers, server_requests, context);
+            }
+            Answered::Complete(Task(key, _), answer) => {
+                self.tasks.input_answered(key, &answer, server_requests, context);
+            }
+            Answered::Refused(Request(key), error) => {
+                self.input_required.refused(key, error, server_requests, context);
+            }
+            Answered::Refused(Task(key, _), error) => self.tasks.input_refused(key, error, server_requests, context),
+        }
+        true
+    }
+
+    /// Ends the requests that have missed a deadline, and sends the requests about tasks that are due.
+    pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+        while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
+            let deadlines = match &owner {
+                Owner::Caller(caller) => caller.deadlines,
+                Owner::Task { deadlines, .. } => *deadlines,
+                // The others have no deadlines in the table.
+                _ => continue,
+            };
+            context.send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
+            match owner {
+                Owner::Caller(caller) => {
+                    let error = deadlines.error(caller.method.clone(), missed);
+                    self.fail(caller, error, context);
+                }
+                Owner::Task { call, request, .. } => {
+                    let error = deadlines.error(request.method().into(), missed);
+                    self.tasks.fail(call, request, id, error, server_requests, context);
+                }
+                _ => {}
+            }
+        }
+        if self.tasks.poll_timeout().is_some_and(|at| at <= context.now) {
+            self.tasks.handle_timeout(server_requests, context);
+        }
+        self.input_required.expire(server_requests, context);
+    }
+
+    /// Ends all requests because the connection has ended, and empties the table.
+    pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+        while let Some(owner) = context.requests.pop() {
+            if let Owner::Caller(caller) = owner {
+                let error = CallError::Closed { method: caller.method.clone(), reason: reason.clone() };
+                self.fail(caller, error, context);
+            }
+        }
+        self.input_required.close(reason, server_requests, context);
+        self.tasks.close(reason, server_requests, context);
+        self.cache = ResponseCache::new(context.config.cache);
+    }
+}
+
+/// Returns the deadlines of a request or task that begins now.
+fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
+    let timeout = options.timeout.unwrap_or(context.config.request_timeout);
+    // A request that may be silent for longer than the total timeout may take that long.
+    let total = options.total_timeout.unwrap_or(context.config.total_timeout.max(timeout));
+    Deadlines::new(context.now, timeout, total)
+}
+
+/// Writes a request under the next wire id. Returns the range of its parameters in the transmit buffer, without their closing
+/// brace.
+fn write_request(
+    request: &NewRequest<'_>,
+    options: &RequestOptions,
+    context: &mut Context<'_>,
+) -> Result<Range<usize>, SendError> {
+    let NewRequest { method, params, tasks, task_param, .. } = request;
+    let (id, connection) = (context.requests.next_id(), context.connection);
+    let meta = Meta {
+        protocol: if *tasks == TaskUse::None { connection.request_meta() } else { connection.task_meta() },
+        progress_token: options.wants_progress().then_some(id),
+        caller: options.meta.as_ref(),
+    };
+    let with_task_param = |out: &mut Vec<u8>| {
+        params.push(out)?;
+        push_task_param(out, options);
+        Ok(())
+    };
+    let params: Push<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };
+    write::request(context.out, id, method, params, meta).map_err(|error| send_error(method, error))
+}

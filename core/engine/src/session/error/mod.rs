@@ -1,0 +1,22 @@
+//! The errors of a session, by who is at fault.
+//!
+//! | type | at fault |
+//! |---|---|
+//! | [`SendError`] | the caller, before anything is sent |
+//! | [`ConnectError`] | the server, the network or the time, while the connection is opened |
+//! | [`CallError`] | the server, the network or the time, after the request is sent |
+//! | [`InputError`] | the client, which did not answer a request of the server |
+//! | [`TaskFault`] | the server, while a call runs as a task |
+//! | [`PeerError`](crate::PeerError) | the server, which sent an invalid message |
+
+mod call;
+mod connect;
+mod input;
+mod request;
+mod send;
+
+pub use call::{CallError, Deadline, TaskFault};
+pub use connect::{Closed, ConnectError};
+pub use input::InputError;
+pub(crate) use request::RequestFault;
+pub use send::SendError;

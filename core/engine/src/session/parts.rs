@@ -1,0 +1,138 @@
+//! [`Parts`]: routes messages and deadlines to the parts of a session.
+
+use super::caller_requests::CallerRequests;
+use super::context::Context;
+use super::error::{Closed, RequestFault};
+use super::event::{Event, Message, Notification};
+use super::incoming::{self, Incoming};
+use super::requests::Owner;
+use super::server_requests::ServerRequests;
+use super::subscriptions::Subscriptions;
+use crate::rpc::WireId;
+use crate::text::excerpt;
+
+/// The parts of a session and the context that they work with, borrowed together.
+///
+/// The opening of the connection is not among them: it changes the connection, which the context only reads.
+pub(super) struct Parts<'a> {
+    pub(super) callers: &'a mut CallerRequests,
+    pub(super) server_requests: &'a mut ServerRequests,
+    pub(super) subscriptions: &'a mut Subscriptions,
+    pub(super) context: Context<'a>,
+}
+
+impl Parts<'_> {
+    /// Handles the response to a request, which has left the table.
+    #[inline]
+    pub(super) fn response(&mut self, owner: Owner, id: u64, message: impl Message) {
+        match owner {
+            Owner::Caller(caller) => {
+                self.callers.receive(caller, id, message, self.server_requests, &mut self.context);
+            }
+            owner => self.own_response(&owner, id, message.bytes()),
+        }
+    }
+
+    /// Handles the response to a request that no caller has sent.
+    #[cold]
+    #[inline(never)]
+    fn own_response(&mut self, owner: &Owner, id: u64, message: &[u8]) {
+        let context = &mut self.context;
+        match *owner {
+            Owner::Task { call, request, .. } => {
+                self.callers.receive_about_task(call, request, id, message, self.server_requests, context);
+            }
+            Owner::Subscription(key) => self.subscriptions.receive(key, id, message, context),
+            Owner::ResourceSubscribe => self.subscriptions.receive_resource(id, message, context),
+            Owner::Opening(_) | Owner::Caller(_) | Owner::Nobody => {}
+            #[cfg(feature = "http")]
+            Owner::Transport => {}
+        }
+    }
+
+    /// Handles that a request, which has left the table, ended without a response.
+    pub(super) fn fail(&mut self, owner: Owner, id: u64, fault: RequestFault) {
+        let context = &mut self.context;
+        match owner {
+            Owner::Caller(caller) => {
+                let error = fault.into_call_error(caller.method.clone());
+                self.callers.fail(caller, error, context);
+            }
+            Owner::Task { call, request, .. } => {
+                let error = fault.into_call_error(request.method().into());
+                self.callers.fail_about_task(call, request, id, error, self.server_requests, context);
+            }
+            Owner::Subscription(key) => self.subscriptions.fail(key, fault, context),
+            Owner::ResourceSubscribe => self.subscriptions.fail_resource(id, fault, context),
+            Owner::Opening(_) | Owner::Nobody => {}
+            #[cfg(feature = "http")]
+            Owner::Transport => {}
+        }
+    }
+
+    /// Handles a request of the server.
+    pub(super) fn request(&mut self, id: WireId<'_>, method: &str, message: &[u8]) {
+        self.server_requests.receive(id, method, message, &mut self.context);
+    }
+
+    /// Handles a notification of the server.
+    pub(super) fn notification(&mut self, method: &str, message: &[u8]) {
+        let Some(incoming) = incoming::read(method, message) else { return self.invalid_message(message) };
+        let context = &mut self.context;
+        match incoming {
+            Incoming::Progress(progress) => {
+                let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).number());
+                match id.and_then(|id| self.callers.progress(id, context)) {
+                    Some(key) => self.report(Notification::Progress { key, progress }, message),
+                    // The caller did not ask for progress, or the request has ended.
+                    None => context.stats.late += 1,
+                }
+            }
+            Incoming::Cancelled => {
+                if !self.subscriptions.cancelled(message, context) {
+                    self.server_requests.cancelled(message, context);
+                }
+            }
+            Incoming::TaskStatus(task) => self.callers.task_status(task, self.server_requests, context),
+            Incoming::Other(notification) => self.report(notification, message),
+        }
+    }
+
+    /// Reports a notification: invalidates the cache first, then adds the event, and after that the events of subscriptions.
+    #[inline(never)]
+    fn report(&mut self, notification: Notification, message: &[u8]) {
+        self.callers.invalidate(&notification, &mut self.context);
+        let before = self.context.events.len();
+        self.subscriptions.notified(&notification, message, &mut self.context);
+        self.context.events.insert(before, Event::Notification(notification));
+    }
+
+    /// Counts and reports a message that cannot be read.
+    pub(super) fn invalid_message(&mut self, message: &[u8]) {
+        self.context.stats.noise += 1;
+        self.context.events.push_back(Event::Noise { excerpt: excerpt(message) });
+    }
+
+    /// Handles the deadlines that have expired.
+    pub(super) fn handle_timeout(&mut self) {
+        self.subscriptions.handle_timeout(&mut self.context);
+        self.callers.handle_timeout(self.server_requests, &mut self.context);
+    }
+
+    /// Ends everything that depends on the connection, which has ended.
+    pub(super) fn close(&mut self, reason: &Closed) {
+        self.callers.close(reason, self.server_requests, &mut self.context);
+        self.server_requests.withdraw_all(&mut self.context);
+        self.subscriptions.close(reason, &mut self.context);
+    }
+
+    /// Handles that a new session of the server has replaced an ended one. The new session expects no answers to earlier
+    /// requests, and does not watch resources until it is asked to.
+    #[cfg(feature = "http")]
+    pub(super) fn session_replaced(&mut self) {
+        self.server_requests.withdraw_all(&mut self.context);
+        self.context.requests.pause(false, self.context.now);
+        self.subscriptions.watch_again(&mut self.context);
+        self.context.events.push_back(Event::Renewed);
+    }
+}

@@ -1,0 +1,375 @@
+//! The table of requests that were sent and have no response yet, with their deadlines.
+
+mod owner;
+mod timers;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+#[cfg(feature = "http")]
+use core::mem;
+use core::time::Duration;
+
+use super::error::Deadline;
+use super::request_keys::RequestKey;
+use super::retry_params::RetryParams;
+use crate::cache::PendingEntry;
+use crate::time::Timestamp;
+pub(super) use owner::{CallerRequest, Deadlines, OpeningRequest, Owner, TaskRequest, TaskUse};
+use timers::Timers;
+
+/// All pending requests, by wire id.
+///
+/// Wire ids only grow, so the table is a queue in the order of the ids. Removing a request leaves a hole. Holes at both ends
+/// are removed at once, the others when they are the majority. So a steady load allocates nothing, and a lookup is at worst a
+/// binary search.
+#[derive(Debug)]
+pub(super) struct Requests {
+    table: VecDeque<Slot>,
+    /// The number of slots with an owner.
+    len: usize,
+    /// The number of slots with [`Owner::Caller`].
+    callers: usize,
+    /// At least one timer for each slot whose owner has deadlines, at or before the next of them.
+    timers: Timers,
+    /// The present wire ids of the callers' requests with `input_rounds > 0`, sorted by key.
+    resent: Vec<(RequestKey, u64)>,
+    /// The size of all [`RetryParams`] in the table.
+    retry_bytes: usize,
+    idle_timeouts: IdleTimeouts,
+    /// The ids of abandoned requests that the transport has not taken yet. `None` if the transport does not ask for them.
+    #[cfg(feature = "http")]
+    abandoned: Option<Vec<u64>>,
+    next_id: u64,
+    next_key: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    id: u64,
+    /// The key of a caller's request that was sent once, or else a key that no request has. Keys grow with the ids, so the
+    /// table is sorted by both.
+    key: RequestKey,
+    /// `None` for a hole.
+    owner: Option<Owner>,
+}
+
+/// Whether the idle timeouts run. The total timeouts always run.
+#[derive(Clone, Copy, Debug)]
+enum IdleTimeouts {
+    Running {
+        /// When the last pause ended. Idle timeouts that began before that have begun again.
+        resumed: Timestamp,
+    },
+    Paused,
+}
+
+impl IdleTimeouts {
+    /// Returns when the idle timeout of a request expires, or a time before that during a pause.
+    fn expiry(self, deadlines: &Deadlines) -> Timestamp {
+        match self {
+            IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
+            IdleTimeouts::Paused => deadlines.idle(Timestamp::ORIGIN),
+        }
+    }
+}
+
+/// A request that missed a deadline.
+pub(super) struct Expired {
+    pub(super) id: u64,
+    pub(super) owner: Owner,
+    pub(super) missed: Deadline,
+}
+
+/// Number of holes that the table always tolerates. Removing fewer holes costs more than keeping them.
+const TOLERATED_HOLES: usize = 16;
+
+/// Maximum number of requests that nobody owns. 64: they serve only to keep expected responses from being counted as late.
+const MAX_UNOWNED: usize = 64;
+
+/// Minimum delay before a paused idle timeout is checked again.
+const MIN_RECHECK: Duration = Duration::from_millis(1);
+
+impl Default for Requests {
+    fn default() -> Self {
+        Requests {
+            table: VecDeque::new(),
+            len: 0,
+            callers: 0,
+            timers: Timers::default(),
+            resent: Vec::new(),
+            retry_bytes: 0,
+            idle_timeouts: IdleTimeouts::Running { resumed: Timestamp::ORIGIN },
+            #[cfg(feature = "http")]
+            abandoned: None,
+            next_id: 1,
+            next_key: 1,
+        }
+    }
+}
+
+impl Requests {
+    /// Returns the number of callers' requests in the table.
+    pub(super) fn callers(&self) -> usize {
+        self.callers
+    }
+
+    /// Returns the id under which the next request is inserted.
+    pub(super) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Returns whether a request with this id was ever sent.
+    pub(super) fn was_sent(&self, id: u64) -> bool {
+        id < self.next_id
+    }
+
+    /// Returns a key that no request has.
+    pub(super) fn fresh_key(&mut self) -> RequestKey {
+        let key = RequestKey(self.next_key);
+        self.next_key += 1;
+        key
+    }
+
+    /// Inserts a request under [`Self::next_id`], and returns that id.
+    pub(super) fn insert(&mut self, owner: Owner) -> u64 {
+        let key = match &owner {
+            Owner::Caller(caller) if caller.input_rounds == 0 => caller.key,
+            _ => self.fresh_key(),
+        };
+        let id = self.next_id;
+        self.next_id += 1;
+        if let Some(deadlines) = owner.deadlines() {
+            self.timers.set(self.idle_timeouts.expiry(deadlines).min(deadlines.total), id);
+        }
+        match &owner {
+            Owner::Caller(caller) => {
+                self.callers += 1;
+                self.retry_bytes += caller.retry.as_ref().map_or(0, RetryParams::len);
+                if caller.input_rounds > 0 {
+                    let at = self.resent.partition_point(|(key, _)| *key < caller.key);
+                    self.resent.insert(at, (caller.key, id));
+                }
+            }
+            Owner::Nobody => self.limit_unowned(),
+            _ => {}
+        }
+        self.table.push_back(Slot { id, key, owner: Some(owner) });
+        self.len += 1;
+        id
+    }
+
+    /// Inserts a caller's request that was sent again with input for the server. Its idle timeout restarts.
+    pub(super) fn insert_again(&mut self, mut caller: CallerRequest, now: Timestamp) {
+        caller.deadlines.restart_idle(now);
+        caller.input_rounds += 1;
+        // A response that depends on the user's input is not cached.
+        caller.cache_entry = None;
+        self.insert(Owner::Caller(caller));
+    }
+
+    /// Removes the request that a response with this id belongs to.
+    pub(super) fn remove(&mut self, id: u64) -> Option<Owner> {
+        let at = self.position(id)?;
+        let owner = self.table[at].owner.take()?;
+        self.len -= 1;
+        if let Owner::Caller(caller) = &owner {
+            self.callers -= 1;
+            self.retry_bytes -= caller.retry.as_ref().map_or(0, RetryParams::len);
+            if caller.input_rounds > 0
+                && let Ok(at) = self.resent.binary_search_by_key(&caller.key, |(key, _)| *key)
+            {
+                self.resent.remove(at);
+            }
+        }
+        self.remove_holes();
+        Some(owner)
+    }
+
+    /// Removes a request whose response nobody wants any more. The transport may stop carrying it.
+    pub(super) fn abandon(&mut self, id: u64) -> Option<Owner> {
+        let owner = self.remove(id)?;
+        #[cfg(feature = "http")]
+        if let Some(abandoned) = &mut self.abandoned {
+            abandoned.push(id);
+        }
+        Some(owner)
+    }
+
+    /// Leaves a request in the table without an owner, so that its response is ignored and not counted as late.
+    pub(super) fn disown(&mut self, id: u64) {
+        if let Some(owner) = self.owner_mut(id) {
+            *owner = Owner::Nobody;
+            self.limit_unowned();
+        }
+    }
+
+    /// Removes a request of the opening, if it is pending.
+    pub(super) fn remove_opening(&mut self, request: OpeningRequest) {
+        let found = self.table.iter().find(|slot| matches!(slot.owner, Some(Owner::Opening(of)) if of == request));
+        if let Some(id) = found.map(|slot| slot.id) {
+            self.remove(id);
+        }
+    }
+
+    /// Removes the oldest request.
+    pub(super) fn pop(&mut self) -> Option<Owner> {
+        let id = self.table.front()?.id;
+        self.remove(id)
+    }
+
+    /// Returns the owner of a pending request.
+    #[cfg(feature = "http")]
+    pub(super) fn owner(&self, id: u64) -> Option<&Owner> {
+        self.table[self.position(id)?].owner.as_ref()
+    }
+
+    /// Returns the present wire id of a caller's request.
+    pub(super) fn id_of(&self, key: RequestKey) -> Option<u64> {
+        if let Ok(at) = self.resent.binary_search_by_key(&key, |(key, _)| *key) {
+            return Some(self.resent[at].1);
+        }
+        let at = self.table.binary_search_by_key(&key, |slot| slot.key).ok()?;
+        let slot = &self.table[at];
+        matches!(slot.owner, Some(Owner::Caller(_))).then_some(slot.id)
+    }
+
+    /// Restarts the idle timeout of a caller's request, and returns its key. Returns `None` if the caller wants no progress
+    /// reports.
+    pub(super) fn progress(&mut self, id: u64, now: Timestamp) -> Option<RequestKey> {
+        match self.owner_mut(id)? {
+            Owner::Caller(caller) if caller.wants_progress => {
+                // The timer stays where it is: when it fires too early, it is set again.
+                caller.deadlines.restart_idle(now);
+                Some(caller.key)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the next deadline. It may be early, never late.
+    pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
+        self.timers.next()
+    }
+
+    /// Pauses the idle timeouts, or resumes them: then they begin again.
+    pub(super) fn pause(&mut self, is_paused: bool, now: Timestamp) {
+        self.idle_timeouts = match (self.idle_timeouts, is_paused) {
+            (_, true) => IdleTimeouts::Paused,
+            (IdleTimeouts::Paused, false) => IdleTimeouts::Running { resumed: now },
+            (running @ IdleTimeouts::Running { .. }, false) => running,
+        };
+    }
+
+    /// Returns the number of bytes that the table keeps for sending requests again.
+    pub(super) fn retry_bytes(&self) -> usize {
+        self.retry_bytes
+    }
+
+    /// Returns the cache entries of the pending requests.
+    pub(super) fn cache_entries(&mut self) -> impl Iterator<Item = &mut PendingEntry> {
+        self.table.iter_mut().filter_map(|slot| match slot.owner.as_mut()? {
+            Owner::Caller(caller) => caller.cache_entry.as_deref_mut(),
+            _ => None,
+        })
+    }
+
+    /// Removes one request that has missed a deadline. Call it until it returns `None`.
+    pub(super) fn expire(&mut self, now: Timestamp) -> Option<Expired> {
+        while let Some(id) = self.timers.fire(now) {
+            let owner = self.position(id).and_then(|at| self.table[at].owner.as_ref());
+            let Some(deadlines) = owner.and_then(Owner::deadlines) else { continue };
+            let idle = match self.idle_timeouts {
+                IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
+                // Even if the pause ended now, the timeout would not expire before that.
+                IdleTimeouts::Paused => now + deadlines.timeout.max(MIN_RECHECK),
+            };
+            let missed = match (idle <= now, deadlines.total <= now) {
+                (true, false) => Deadline::Idle,
+                (true, true) if idle <= deadlines.total => Deadline::Idle,
+                (_, true) => Deadline::Total,
+                (false, false) => {
+                    self.timers.set(idle.min(deadlines.total), id);
+                    continue;
+                }
+            };
+            let owner = self.abandon(id)?;
+            return Some(Expired { id, owner, missed });
+        }
+        None
+    }
+
+    /// Keeps the ids of abandoned requests for [`Self::take_abandoned`] from now on.
+    #[cfg(feature = "http")]
+    pub(super) fn track_abandoned(&mut self) {
+        self.abandoned = Some(Vec::new());
+    }
+
+    /// Returns the ids of the requests that were abandoned since the last call.
+    #[cfg(feature = "http")]
+    pub(super) fn take_abandoned(&mut self) -> Vec<u64> {
+        self.abandoned.as_mut().map(mem::take).unwrap_or_default()
+    }
+
+    /// Frees the memory that the pending requests do not need.
+    pub(super) fn release_buffers(&mut self) {
+        self.table.retain(|slot| slot.owner.is_some());
+        self.table.shrink_to_fit();
+        let table = &self.table;
+        self.timers.release_buffers(|id| is_pending(table, id));
+        self.resent.shrink_to_fit();
+    }
+
+    fn owner_mut(&mut self, id: u64) -> Option<&mut Owner> {
+        let at = self.position(id)?;
+        self.table[at].owner.as_mut()
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        position(&self.table, id)
+    }
+
+    /// Removes the oldest request without an owner if there are too many.
+    fn limit_unowned(&mut self) {
+        let unowned = |slot: &&Slot| matches!(slot.owner, Some(Owner::Nobody));
+        if self.table.iter().filter(unowned).count() > MAX_UNOWNED
+            && let Some(id) = self.table.iter().find(unowned).map(|slot| slot.id)
+        {
+            self.remove(id);
+        }
+    }
+
+    fn remove_holes(&mut self) {
+        if self.len == 0 {
+            self.table.clear();
+            if self.table.capacity() > 4 * TOLERATED_HOLES {
+                self.table = VecDeque::new();
+            }
+            self.timers.clear();
+            return;
+        }
+        while let Some(Slot { owner: None, .. }) = self.table.front() {
+            self.table.pop_front();
+        }
+        while let Some(Slot { owner: None, .. }) = self.table.back() {
+            self.table.pop_back();
+        }
+        if self.table.len() > 2 * self.len + TOLERATED_HOLES {
+            self.table.retain(|slot| slot.owner.is_some());
+        }
+        let table = &self.table;
+        self.timers.remove_ended(self.len, |id| is_pending(table, id));
+    }
+}
+
+fn is_pending(table: &VecDeque<Slot>, id: u64) -> bool {
+    position(table, id).is_some_and(|at| table[at].owner.is_some())
+}
+
+fn position(table: &VecDeque<Slot>, id: u64) -> Option<usize> {
+    // Without holes, the ids are consecutive.
+    let guess = usize::try_from(id.checked_sub(table.front()?.id)?).ok()?;
+    match table.get(guess) {
+        Some(slot) if slot.id == id => Some(guess),
+        _ => table.binary_search_by_key(&id, |slot| slot.id).ok(),
+    }
+}

@@ -1,0 +1,92 @@
+//! The deadlines of the request table, in the order in which they expire.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+use core::mem;
+
+use crate::time::Timestamp;
+
+/// A heap of deadlines and the ids of their requests.
+///
+/// The deadline of a request that has ended stays until it comes to the top, or until such deadlines are the majority. So
+/// setting a deadline costs a few instructions and removing one costs none. The heap never holds more than twice as many
+/// deadlines as there are pending requests, plus a constant.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
+}
+
+/// Number of deadlines of ended requests that the heap always tolerates. Removing fewer costs more than keeping them.
+const TOLERATED_ENDED: usize = 16;
+
+impl Timers {
+    /// Adds a deadline of a request.
+    pub(super) fn set(&mut self, at: Timestamp, id: u64) {
+        self.heap.push(Reverse((at, id)));
+    }
+
+    /// Returns the first deadline.
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Removes the first deadline if it has expired, and returns its request.
+    pub(super) fn fire(&mut self, now: Timestamp) -> Option<u64> {
+        let Reverse((at, id)) = *self.heap.peek()?;
+        (at <= now).then(|| {
+            self.heap.pop();
+            id
+        })
+    }
+
+    /// Removes the deadlines of ended requests, and frees their memory.
+    pub(super) fn release_buffers(&mut self, is_pending: impl Fn(u64) -> bool) {
+        let mut deadlines = mem::take(&mut self.heap).into_vec();
+        deadlines.retain(|Reverse((_, id))| is_pending(*id));
+        deadlines.shrink_to_fit();
+        self.heap = deadlines.into();
+    }
+
+    /// Removes all deadlines.
+    pub(super) fn clear(&mut self) {
+        self.heap.clear();
+    }
+
+    /// Removes the deadlines of ended requests if they are the majority, and always those at the top. Afterwards the first
+    /// deadline belongs to a pending request.
+    pub(super) fn remove_ended(&mut self, pending: usize, is_pending: impl Fn(u64) -> bool) {
+        if self.heap.len() > 2 * pending + TOLERATED_ENDED {
+            let mut deadlines = mem::take(&mut self.heap).into_vec();
+            deadlines.retain(|Reverse((_, id))| is_pending(*id));
+            self.heap = deadlines.into();
+        }
+        while let Some(Reverse((_, id))) = self.heap.peek() {
+            if is_pending(*id) {
+                break;
+            }
+            self.heap.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_heap_stays_small_while_many_requests_come_and_go() {
+        let mut timers = Timers::default();
+        let at = |n| Timestamp::from_origin(Duration::from_secs(n));
+        timers.set(at(1_000_000), 0);
+        for id in 1..10_000 {
+            timers.set(at(id), id);
+            timers.remove_ended(1, |id| id == 0);
+            assert_eq!(timers.next(), Some(at(1_000_000)));
+        }
+        assert!(timers.heap.len() <= 2 + TOLERATED_ENDED);
+        timers.clear();
+        assert_eq!(timers.next(), None);
+    }
+}

@@ -1,0 +1,465 @@
+//! [`Session`]: owns the parts, opens and closes the connection, and reads messages.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+use core::time::Duration;
+
+use super::caller_requests::CallerRequests;
+use super::config::Config;
+use super::connection::{Connection, Negotiated, Phase};
+use super::context::Context;
+use super::error::{Closed, RequestFault, SendError};
+use super::event::{Event, Message};
+use super::incoming::{self, Batch};
+use super::opening::{Opening, OpeningContext, OpeningEnd};
+use super::parts::Parts;
+use super::request_keys::RequestKey;
+use super::requests::{Owner, Requests};
+use super::server_info::ServerInfo;
+use super::server_requests::ServerRequests;
+use super::stats::Stats;
+use super::subscriptions::Subscriptions;
+use crate::cache::is_cacheable;
+use crate::json::scan;
+use crate::method::Method;
+use crate::rpc::PeerError;
+use crate::rpc::decode;
+use crate::rpc::peek::{Peek, peek};
+#[cfg(feature = "http")]
+use crate::rpc::write::{self, Meta, Push};
+use crate::time::Timestamp;
+use crate::types::{Era, LoggingLevel};
+
+/// The client side of one connection.
+///
+/// A session answers questions about the connection. [`Calls`](super::Calls) sends requests, notifications and answers.
+#[derive(Debug)]
+pub struct Session {
+    config: Config,
+    connection: Connection,
+    /// `Some` from [`Event::Connected`] on, also after the connection has ended.
+    server: Option<Arc<ServerInfo>>,
+    requests: Requests,
+    callers: CallerRequests,
+    server_requests: ServerRequests,
+    subscriptions: Subscriptions,
+    events: VecDeque<Event>,
+    /// The unread rest of a JSON-RPC batch.
+    batch: Option<Batch>,
+    stats: Stats,
+    /// The number of bytes to send from which requests of the server get no answer.
+    answer_limit: usize,
+}
+
+/// Read access for the embedder.
+impl Session {
+    /// Returns the phase of the connection.
+    pub fn phase(&self) -> Phase {
+        self.connection.phase()
+    }
+
+    /// Returns the server, once the connection was open. The value remains after the connection has ended.
+    pub fn server(&self) -> Option<&ServerInfo> {
+        self.server.as_deref()
+    }
+
+    /// Returns a shared reference to the value of [`Self::server`].
+    pub fn shared_server(&self) -> Option<Arc<ServerInfo>> {
+        self.server.clone()
+    }
+
+    /// Returns the number of requests without a reply. Requests whose server waits for input, and calls that have become
+    /// tasks, count too.
+    pub fn in_flight(&self) -> usize {
+        self.callers.len(&self.requests)
+    }
+
+    /// Returns whether a request has no reply yet.
+    pub fn is_waiting(&self, key: RequestKey) -> bool {
+        self.callers.is_pending(key, &self.requests)
+    }
+
+    /// Returns the number of subscriptions. An ended subscription counts until the embedder has polled its last event.
+    #[inline]
+    pub fn subscriptions(&self) -> usize {
+        self.subscriptions.len()
+    }
+
+    /// Returns whether responses to `M` are cacheable and the cache is not empty.
+    ///
+    /// Then an adapter should first read what has arrived: the server may have reported a change that makes cached responses
+    /// stale.
+    #[inline]
+    pub fn keeps_answers_to<M: Method>(&self) -> bool {
+        self.callers.has_cached_responses() && const { is_cacheable(M::NAME) }
+    }
+
+    /// Returns whether an event is ready, without reading more messages.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
+    /// Returns whether the client must send [`RootsListChanged`](crate::RootsListChanged) when its roots change: to a legacy
+    /// server, if the capability is declared (2025-11-25, client/roots, "Root List Changes").
+    pub fn tells_roots_changes(&self) -> bool {
+        self.connection.is_era(Era::Legacy) && self.config.capabilities.tells_roots_changes()
+    }
+
+    /// Returns the numbers of ignored and refused messages.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Returns the configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// Creation, deadlines and the end of the connection.
+impl Session {
+    pub(crate) fn new(config: Config) -> Self {
+        Session {
+            connection: Connection::New,
+            server: None,
+            requests: Requests::default(),
+            callers: CallerRequests::new(&config),
+            server_requests: ServerRequests::default(),
+            subscriptions: Subscriptions::default(),
+            events: VecDeque::new(),
+            batch: None,
+            stats: Stats::default(),
+            answer_limit: usize::MAX,
+            config,
+        }
+    }
+
+    /// Creates the session for a restarted server, after [`Event::Restart`]. `spent` is the time since the connection attempt
+    /// began.
+    pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
+        Session::new(mem::take(&mut self.config).after_restart(spent))
+    }
+
+    /// Sends the first request of the opening.
+    ///
+    /// # Errors
+    /// If the connection was opened before.
+    pub(super) fn initialize(&mut self, now: Timestamp, out: &mut Vec<u8>) -> Result<(), SendError> {
+        match &self.connection {
+            Connection::New => {}
+            Connection::Closed => return Err(SendError::Closed),
+            _ => return Err(SendError::AlreadyInitialized),
+        }
+        let context = &mut OpeningContext { now, out, requests: &mut self.requests, config: &self.config };
+        self.connection = Connection::Opening(Opening::begin(context));
+        Ok(())
+    }
+
+    /// Prepares the connection for requests that declare the tasks extension.
+    pub(super) fn declare_tasks(&mut self) {
+        self.connection.declare_tasks(&self.config);
+    }
+
+    /// Sets the log level that later requests of the modern era carry.
+    pub(super) fn set_log_level(&mut self, level: &LoggingLevel) {
+        self.config.log_level = Some(level.clone());
+        self.connection.refresh_request_meta(&self.config);
+    }
+
+    pub(crate) fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Adds an event of the transport.
+    #[cfg(feature = "http")]
+    pub(crate) fn add_event(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    /// Returns when to call [`Self::handle_timeout`].
+    pub(crate) fn poll_timeout(&self) -> Option<Timestamp> {
+        let opening = match &self.connection {
+            Connection::Opening(opening) => Some(opening.poll_timeout()),
+            _ => None,
+        };
+        [opening, self.requests.poll_timeout(), self.callers.poll_timeout(), self.subscriptions.poll_timeout()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Handles the deadlines that have expired.
+    pub(crate) fn handle_timeout(&mut self, now: Timestamp, out: &mut Vec<u8>) {
+        self.step_opening(now, out, Opening::handle_timeout);
+        self.parts(now, out).handle_timeout();
+    }
+
+    /// Frees the buffers of requests, if no request is pending.
+    pub(crate) fn release_buffers(&mut self) {
+        if self.in_flight() == 0 && self.events.is_empty() {
+            self.requests.release_buffers();
+            self.callers.release_buffers();
+            self.events = VecDeque::new();
+        }
+    }
+
+    /// Handles that the connection has ended: all requests fail.
+    pub(crate) fn close(&mut self, reason: Closed) {
+        let end = match &mut self.connection {
+            Connection::Closed => return,
+            Connection::Opening(opening) => opening.close(&reason),
+            _ => None,
+        };
+        match end {
+            Some(end) => self.end_opening(end),
+            None => self.end_with_event(reason),
+        }
+    }
+
+    fn end_with_event(&mut self, reason: Closed) {
+        self.end(&reason);
+        self.events.push_back(Event::Closed(reason));
+    }
+
+    fn end(&mut self, reason: &Closed) {
+        self.connection = Connection::Closed;
+        // Nothing is sent or cached any more, so the time does not matter.
+        self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
+    }
+
+    /// Advances the opening, unless the connection is open or closed.
+    fn step_opening(
+        &mut self,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+        step: impl FnOnce(&mut Opening, &mut OpeningContext<'_>) -> Option<OpeningEnd>,
+    ) {
+        let Connection::Opening(opening) = &mut self.connection else { return };
+        let context = &mut OpeningContext { now, out, requests: &mut self.requests, config: &self.config };
+        if let Some(end) = step(opening, context) {
+            self.end_opening(end);
+        }
+    }
+
+    fn end_opening(&mut self, end: OpeningEnd) {
+        match end {
+            OpeningEnd::Connected(server) => self.open(server),
+            OpeningEnd::Failed(error) => self.end_with_event(Closed::NotOpened(Arc::new(error))),
+            OpeningEnd::Restart => {
+                self.end(&Closed::ByServer);
+                self.events.push_back(Event::Restart);
+            }
+        }
+    }
+
+    fn open(&mut self, server: Box<ServerInfo>) {
+        self.connection = Connection::Ready(Negotiated::new(&server, &self.config));
+        self.subscriptions.open(server.capabilities.as_ref());
+        self.callers.open(&server);
+        self.server = Some(Arc::from(server));
+        self.events.push_back(Event::Connected);
+    }
+
+    /// Borrows the parts.
+    #[inline]
+    pub(super) fn parts<'a>(&'a mut self, now: Timestamp, out: &'a mut Vec<u8>) -> Parts<'a> {
+        Parts {
+            callers: &mut self.callers,
+            server_requests: &mut self.server_requests,
+            subscriptions: &mut self.subscriptions,
+            context: Context {
+                now,
+                out,
+                events: &mut self.events,
+                requests: &mut self.requests,
+                stats: &mut self.stats,
+                answer_limit: self.answer_limit,
+                connection: &self.connection,
+                config: &self.config,
+            },
+        }
+    }
+}
+
+/// Messages of the server.
+impl Session {
+    /// Handles a message. The messages of a JSON-RPC batch are read by [`Self::resume`], as the embedder polls events.
+    pub(crate) fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+        while self.resume(now, out) {}
+        if self.connection.is_closed() {
+            return;
+        }
+        if scan::is_array(message.bytes()) {
+            self.batch = Some(Batch::new(message.into_bytes()));
+            self.resume(now, out);
+        } else if let Some(id) = self.receive_one(message.bytes(), now, out) {
+            self.response(id, message, now, out);
+        }
+    }
+
+    /// Reads the messages of a batch until one brings an event or the batch ends. Returns `false` if there is no batch.
+    ///
+    /// The session does not read a batch as a whole, because the events need more memory than the messages.
+    #[inline]
+    pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        match self.batch.take() {
+            Some(batch) => self.resume_batch(batch, now, out),
+            None => false,
+        }
+    }
+
+    /// Returns whether a batch has unread messages.
+    pub(crate) fn is_in_batch(&self) -> bool {
+        self.batch.is_some()
+    }
+
+    fn resume_batch(&mut self, mut batch: Batch, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let before = self.events.len();
+        while let Some(element) = batch.next_message() {
+            if self.connection.is_closed() {
+                continue;
+            }
+            let message = &batch.bytes[element];
+            if let Some(id) = self.receive_one(message, now, out) {
+                self.response(id, message, now, out);
+            }
+            if self.events.len() > before {
+                self.batch = Some(batch);
+                return true;
+            }
+        }
+        if !batch.has_messages {
+            self.parts(now, out).invalid_message(&batch.bytes);
+        }
+        true
+    }
+
+    /// Handles a message, unless it is a response: then returns the id for [`Self::response`].
+    fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
+        match peek(message) {
+            Peek::Response { id } => {
+                let id = id.number();
+                if id.is_none() {
+                    self.stats.foreign += 1;
+                }
+                return id;
+            }
+            Peek::Request { id, method } => self.parts(now, out).request(id, &method, message),
+            Peek::Notification { method } => self.parts(now, out).notification(&method, message),
+            Peek::OrphanError => self.orphan_error(message, now, out),
+            Peek::Noise | Peek::Batch => self.parts(now, out).invalid_message(message),
+        }
+        None
+    }
+
+    fn response(&mut self, id: u64, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
+        match self.requests.remove(id) {
+            Some(Owner::Opening(request)) => {
+                let message = message.bytes();
+                self.step_opening(now, out, |opening, context| opening.receive(request, id, message, context));
+            }
+            Some(owner) => self.parts(now, out).response(owner, id, message),
+            None if self.requests.was_sent(id) => self.stats.late += 1,
+            None => self.stats.foreign += 1,
+        }
+    }
+
+    /// Handles that a request ended without a response. Returns `false` if no such request is pending.
+    pub(crate) fn fail(&mut self, id: u64, fault: RequestFault, now: Timestamp, out: &mut Vec<u8>) -> bool {
+        match self.requests.remove(id) {
+            Some(Owner::Opening(request)) => {
+                self.step_opening(now, out, |opening, context| opening.fail(request, fault, context));
+            }
+            Some(owner) => self.parts(now, out).fail(owner, id, fault),
+            None => return false,
+        }
+        true
+    }
+
+    /// Handles the beginning of a message that exceeds [`Config::max_message`]. The request that it responds to fails.
+    pub(crate) fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        if self.connection.is_closed() {
+            return;
+        }
+        if !incoming::overlong_id(head).is_some_and(|id| self.fail_overlong(id, head, now, out)) {
+            self.parts(now, out).invalid_message(head);
+        }
+    }
+
+    /// Handles the end of such a message, in case only the end names the request.
+    pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
+    }
+
+    fn fail_overlong(&mut self, id: u64, seen: &[u8], now: Timestamp, out: &mut Vec<u8>) -> bool {
+        let error = PeerError::too_long(self.config.max_message, seen);
+        self.fail(id, RequestFault::Invalid(error), now, out)
+    }
+
+    /// Handles an error response without an id. During the probe, it is the response to `server/discover`.
+    fn orphan_error(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
+        let Some(error) = decode::orphan_error(message) else { return self.parts(now, out).invalid_message(message) };
+        if matches!(&self.connection, Connection::Opening(opening) if opening.is_probing()) {
+            self.step_opening(now, out, |opening, context| opening.probe_failed(error, context));
+        } else {
+            self.events.push_back(Event::OrphanError(error));
+        }
+    }
+}
+
+/// Methods for a transport that carries each request by itself.
+#[cfg(feature = "http")]
+impl Session {
+    /// Returns whether a request with this id is pending.
+    pub(crate) fn waits_for(&self, id: u64) -> bool {
+        match self.requests.owner(id) {
+            Some(Owner::Opening(_)) => self.connection.phase() == Phase::Connecting,
+            owner => owner.is_some(),
+        }
+    }
+
+    /// Returns whether the caller allows the server to carry out a request twice.
+    pub(crate) fn is_repeatable(&self, id: u64) -> bool {
+        matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
+    }
+
+    /// Sets the number of bytes to send from which requests of the server get no answer. The transport moves answers into a
+    /// bounded queue, and passes the room that is left.
+    pub(crate) fn limit_answers(&mut self, limit: usize) {
+        self.answer_limit = limit;
+    }
+
+    /// Keeps the ids of abandoned requests for [`Self::take_abandoned`] from now on.
+    pub(crate) fn track_abandoned(&mut self) {
+        self.requests.track_abandoned();
+    }
+
+    /// Returns the ids of the requests that were abandoned since the last call. The transport may stop carrying them.
+    pub(crate) fn take_abandoned(&mut self) -> Vec<u64> {
+        self.requests.take_abandoned()
+    }
+
+    /// Writes a request of the transport, and returns its id. The transport calls [`Self::remove_own`] when the request ends.
+    pub(crate) fn write_own(&mut self, method: &str, params: Push<'_>, out: &mut Vec<u8>) -> u64 {
+        let id = self.requests.next_id();
+        let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
+        // These parameters cannot fail to serialize.
+        let _ = write::request(out, id, method, params, meta);
+        self.requests.insert(Owner::Transport)
+    }
+
+    /// Removes a request of the transport that has ended.
+    pub(crate) fn remove_own(&mut self, id: u64) {
+        if matches!(self.requests.owner(id), Some(Owner::Transport)) {
+            self.requests.remove(id);
+        }
+    }
+
+    /// Handles that a new session of the server has replaced an ended one.
+    pub(crate) fn renewed(&mut self, now: Timestamp, out: &mut Vec<u8>) {
+        self.parts(now, out).session_replaced();
+    }
+}

@@ -1,0 +1,130 @@
+//! [`AskRequest`]: a request of the server with typed parameters, and the answers to it.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::event::Ask;
+use crate::json::Json;
+use crate::printable;
+use crate::rpc::RpcError;
+use crate::types::{
+    CreateMessageParams, CreateMessageResult, ELICIT, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
+    LIST_ROOTS, ListRootsResult, SAMPLE,
+};
+
+/// A request of the server with typed parameters.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AskRequest {
+    /// `elicitation/create`: asks the user.
+    Elicit(ElicitParams),
+    /// `sampling/createMessage`: asks a language model.
+    Sample(Box<CreateMessageParams>),
+    /// `roots/list`: asks for the root directories.
+    ListRoots,
+    /// Another method: see [`Ask::method`].
+    Other,
+}
+
+impl Ask {
+    /// Decodes the parameters of the request.
+    ///
+    /// ```
+    /// # use mcpwire_core::{Ask, AskRequest, ElicitParams, ElicitResult, Json, RpcError};
+    /// fn answer(ask: &Ask) -> Result<Json, RpcError> {
+    ///     match ask.request()? {
+    ///         AskRequest::Elicit(ElicitParams::Form(form)) => form.answer(ElicitResult::decline()),
+    ///         _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The error to refuse the request with, if the parameters are invalid.
+    pub fn request(&self) -> Result<AskRequest, RpcError> {
+        Ok(match &*self.method {
+            ELICIT => AskRequest::Elicit(self.read()?),
+            SAMPLE => {
+                let params: CreateMessageParams = self.read()?;
+                params.check().map_err(|what| RpcError::new(RpcError::INVALID_PARAMS, what))?;
+                AskRequest::Sample(Box::new(params))
+            }
+            LIST_ROOTS => AskRequest::ListRoots,
+            _ => AskRequest::Other,
+        })
+    }
+
+    fn read<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
+        let read = match &self.params {
+            Some(params) => params.decode().map_err(|error| error.to_string()),
+            None => Err("there are none".into()),
+        };
+        read.map_err(|what| {
+            let message = alloc::format!("the parameters of `{}` cannot be read: {what}", self.method);
+            RpcError::new(RpcError::INVALID_PARAMS, message)
+        })
+    }
+}
+
+impl ElicitForm {
+    /// Checks and serializes the answer to this form. See [`ElicitForm::complete`].
+    ///
+    /// # Errors
+    /// The error to refuse the request with, if the answer does not match the form.
+    pub fn answer(&self, result: ElicitResult) -> Result<Json, RpcError> {
+        let result = self
+            .complete(result)
+            .map_err(|error| own_fault(&alloc::format!("the client's answer does not fit the form: {error}")))?;
+        answer(&result)
+    }
+}
+
+impl ElicitUrl {
+    /// Serializes the user's decision to visit the URL or not.
+    ///
+    /// # Errors
+    /// The error to refuse the request with, if the specification does not have the action.
+    pub fn answer(&self, action: ElicitAction) -> Result<Json, RpcError> {
+        answer(&ElicitResult::of(action))
+    }
+}
+
+impl CreateMessageResult {
+    /// Serializes the answer.
+    ///
+    /// # Errors
+    /// The error to refuse the request with, if the answer does not serialize.
+    pub fn answer(&self) -> Result<Json, RpcError> {
+        json(self)
+    }
+}
+
+impl ListRootsResult {
+    /// Serializes the answer.
+    ///
+    /// # Errors
+    /// The error to refuse the request with, if the answer does not serialize.
+    pub fn answer(&self) -> Result<Json, RpcError> {
+        json(self)
+    }
+}
+
+fn answer(result: &ElicitResult) -> Result<Json, RpcError> {
+    match &result.action {
+        ElicitAction::Other(action) => {
+            Err(own_fault(&alloc::format!("the client's action is none: {}", printable(action))))
+        }
+        _ => json(result),
+    }
+}
+
+fn json(result: &impl Serialize) -> Result<Json, RpcError> {
+    Json::from_value(result).map_err(|error| own_fault(&error.to_string()))
+}
+
+fn own_fault(message: &str) -> RpcError {
+    RpcError::new(RpcError::INTERNAL_ERROR, message)
+}

@@ -1,0 +1,175 @@
+//! [`EventQueue`]: the events of a subscription that the embedder has not polled yet.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use core::mem::discriminant;
+
+use crate::session::error::{CallError, Closed};
+use crate::types::SubscriptionFilter;
+
+/// An event of a subscription.
+///
+/// A change that happens again before the embedder polls its event does not cause a second event. An event only says that
+/// the list or resource should be read again.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SubscriptionEvent {
+    /// The subscription is open. Contains the part of the requested filter that the server accepted.
+    ///
+    /// The first event of a subscription. Comes again when an interrupted subscription is open again: everything in the filter
+    /// may have changed in the meantime.
+    Acknowledged(SubscriptionFilter),
+    /// The list of tools has changed.
+    ToolsChanged,
+    /// The list of prompts has changed.
+    PromptsChanged,
+    /// The list of resources has changed.
+    ResourcesChanged,
+    /// A resource has changed.
+    ResourceUpdated {
+        /// The URI of the resource, which may lie below a resource of the filter.
+        uri: String,
+    },
+    /// Too many resources have changed to list them. Every resource of the filter may have changed.
+    ManyResourcesUpdated,
+    /// The subscription has ended. The last event.
+    Ended(SubscriptionEnd),
+}
+
+/// Why a subscription has ended.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SubscriptionEnd {
+    /// The client has closed the connection.
+    #[error("the subscription was given up")]
+    ByClient,
+    /// The server has ended the subscription gracefully (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    #[error("the server ended the subscription")]
+    ByServer,
+    /// The server refused the subscription, did not acknowledge it in time, or ended it with an error.
+    #[error("{0}")]
+    Failed(CallError),
+    /// The connection was lost.
+    #[error("the subscription was lost: {0}")]
+    Dropped(Closed),
+}
+
+/// Maximum number of changed resources in the queue. 1,024: more than a person or a program looks at one by one.
+const MAX_RESOURCES: usize = 1024;
+
+/// Maximum size of their URIs in bytes. 256 KiB suffices for the maximum number of URIs of usual length.
+const MAX_URI_BYTES: usize = 256 * 1024;
+
+/// A bounded queue of events.
+///
+/// The queue contains at most one event for each list, one acknowledgment, one end, and either `MAX_RESOURCES` changed
+/// resources or [`SubscriptionEvent::ManyResourcesUpdated`].
+#[derive(Debug, Default)]
+pub(super) struct EventQueue {
+    events: VecDeque<SubscriptionEvent>,
+    /// The number of [`SubscriptionEvent::ResourceUpdated`] in the queue.
+    resources: usize,
+    /// The size of their URIs in bytes.
+    uri_bytes: usize,
+}
+
+impl EventQueue {
+    /// Adds an event, unless the queue contains an event for the same change.
+    pub(super) fn push(&mut self, event: SubscriptionEvent) {
+        match &event {
+            SubscriptionEvent::Acknowledged(_) => {
+                // The acknowledgment comes before all changes.
+                self.events.retain(|queued| !matches!(queued, SubscriptionEvent::Acknowledged(_)));
+                return self.events.push_front(event);
+            }
+            SubscriptionEvent::ResourceUpdated { uri } => {
+                let covers = |queued: &SubscriptionEvent| match queued {
+                    SubscriptionEvent::ManyResourcesUpdated => true,
+                    SubscriptionEvent::ResourceUpdated { uri: queued } => queued == uri,
+                    _ => false,
+                };
+                if self.events.iter().any(covers) {
+                    return;
+                }
+                if self.resources == MAX_RESOURCES || self.uri_bytes + uri.len() > MAX_URI_BYTES {
+                    return self.merge_resources();
+                }
+                self.resources += 1;
+                self.uri_bytes += uri.len();
+            }
+            SubscriptionEvent::Ended(_) => {}
+            // The events of list changes have no content.
+            list if self.events.iter().any(|queued| discriminant(queued) == discriminant(list)) => return,
+            _ => {}
+        }
+        self.events.push_back(event);
+    }
+
+    /// Removes the first event.
+    pub(super) fn pop(&mut self) -> Option<SubscriptionEvent> {
+        let event = self.events.pop_front()?;
+        if let SubscriptionEvent::ResourceUpdated { uri } = &event {
+            self.resources -= 1;
+            self.uri_bytes -= uri.len();
+        }
+        if self.events.is_empty() {
+            // Free the memory of a burst, as a subscription may last for long.
+            self.events.shrink_to(4);
+        }
+        Some(event)
+    }
+
+    /// Replaces the events of all changed resources by one.
+    fn merge_resources(&mut self) {
+        self.events.retain(|event| !matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
+        (self.resources, self.uri_bytes) = (0, 0);
+        self.events.push_back(SubscriptionEvent::ManyResourcesUpdated);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn updated(uri: &str) -> SubscriptionEvent {
+        SubscriptionEvent::ResourceUpdated { uri: uri.into() }
+    }
+
+    fn all(queue: &mut EventQueue) -> Vec<SubscriptionEvent> {
+        core::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    #[test]
+    fn a_repeated_change_is_one_event() {
+        let mut queue = EventQueue::default();
+        for _ in 0..3 {
+            queue.push(updated("a"));
+            queue.push(SubscriptionEvent::ToolsChanged);
+            queue.push(updated("b"));
+        }
+        assert_eq!(all(&mut queue), [updated("a"), SubscriptionEvent::ToolsChanged, updated("b")]);
+        queue.push(updated("a"));
+        assert_eq!(all(&mut queue), [updated("a")], "after the event was polled, the resource can change again");
+    }
+
+    #[test]
+    fn too_many_resources_are_one_event() {
+        let mut queue = EventQueue::default();
+        queue.push(SubscriptionEvent::PromptsChanged);
+        for number in 0..100_000 {
+            queue.push(updated(&format!("test://{number}")));
+        }
+        assert_eq!(all(&mut queue), [SubscriptionEvent::PromptsChanged, SubscriptionEvent::ManyResourcesUpdated]);
+        let long = "x".repeat(MAX_URI_BYTES / 4);
+        for number in 0..4 {
+            queue.push(updated(&format!("{long}{number}")));
+        }
+        assert_eq!(all(&mut queue), [SubscriptionEvent::ManyResourcesUpdated]);
+        queue.push(updated("a"));
+        assert_eq!(all(&mut queue), [updated("a")]);
+        assert_eq!((queue.resources, queue.uri_bytes), (0, 0));
+    }
+}

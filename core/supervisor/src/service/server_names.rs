@@ -1,0 +1,43 @@
+//! The names of the configured servers, which must be unique.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+
+use crate::{ErrorContract, ServerId};
+
+/// The names of all servers, compared without case and surrounding spaces.
+#[derive(Debug, Default)]
+pub(super) struct ServerNames {
+    by_name: BTreeMap<String, ServerId>,
+    by_server: BTreeMap<ServerId, String>,
+}
+
+impl ServerNames {
+    /// Sets the name of a server, which may replace an earlier name.
+    ///
+    /// Fails with a validation error if the name is blank, and with a conflict if another server has the name.
+    pub(super) fn set(&mut self, server: ServerId, name: &str) -> Result<(), ErrorContract> {
+        let key = name.trim().to_lowercase();
+        if key.is_empty() {
+            return Err(ErrorContract::validation("name", "Name is required"));
+        }
+        if self.by_name.get(&key).is_some_and(|other| *other != server) {
+            let name = name.trim();
+            return Err(ErrorContract::conflict(
+                "name",
+                alloc::format!("an MCP with this name already exists: {name}; choose another name"),
+            ));
+        }
+        self.remove(server);
+        self.by_name.insert(key.clone(), server);
+        self.by_server.insert(server, key);
+        Ok(())
+    }
+
+    /// Removes the name of a server.
+    pub(super) fn remove(&mut self, server: ServerId) {
+        if let Some(key) = self.by_server.remove(&server) {
+            self.by_name.remove(&key);
+        }
+    }
+}

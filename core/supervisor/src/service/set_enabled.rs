@@ -1,0 +1,81 @@
+//! Enables and disables servers, in the configuration and at runtime.
+
+use super::Supervisor;
+use super::action::Action;
+use super::managed::EnabledChange;
+use super::origins::Origin;
+use crate::{Command, CommandId, ErrorContract, ServerId};
+use mcpwire_core::Timestamp;
+
+impl Supervisor {
+    /// Saves the enabled flag of a server to the configuration, then starts or stops the server.
+    ///
+    /// If the start fails, the flag is restored and the command fails with the error of the start. A server that
+    /// requires a login stays enabled. Later automatic starts never change the flag.
+    ///
+    /// `revision` is the configuration revision that the caller has read. If the configuration has a newer revision,
+    /// the command fails with a conflict.
+    pub fn set_enabled(&mut self, id: ServerId, command: CommandId, enabled: bool, revision: u64, now: Timestamp) {
+        let Some(managed) = self.servers.get_mut(&id) else {
+            return self.reply(command, Err(ErrorContract::unknown_server(id)));
+        };
+        if managed.enabled_change.is_some() {
+            let error = ErrorContract::conflict(
+                "enabled",
+                "the MCP server is already being enabled or disabled; try again when that has finished",
+            );
+            return self.reply(command, Err(error));
+        }
+        if managed.revision != revision {
+            let error = ErrorContract::conflict(
+                "revision",
+                "the configuration has changed since it was read; read it again and repeat the change",
+            );
+            return self.reply(command, Err(error));
+        }
+        if managed.enabled != enabled {
+            managed.enabled_change = Some(EnabledChange::Saving { command, enabled });
+            self.actions.push_back(Action::Persist { server: id, enabled, revision });
+        } else if enabled {
+            managed.enabled_change = Some(EnabledChange::Starting { command, revision: None });
+            self.enable_and_start(id, now);
+        } else {
+            self.send_command(id, Command::Disable, Origin::Embedder(command), now);
+        }
+    }
+
+    /// Handles the outcome of [`Action::Persist`]: the revision of the saved configuration, or the error.
+    pub fn persisted(&mut self, id: ServerId, result: Result<u64, ErrorContract>, now: Timestamp) {
+        let Some(managed) = self.servers.get_mut(&id) else { return };
+        if matches!(managed.enabled_change, Some(EnabledChange::Starting { .. })) {
+            return;
+        }
+        let Some(change) = managed.enabled_change.take() else { return };
+        match (change, result) {
+            (EnabledChange::Saving { command, enabled }, Ok(revision)) => {
+                managed.revision = revision;
+                managed.enabled = enabled;
+                if enabled {
+                    managed.enabled_change = Some(EnabledChange::Starting { command, revision: Some(revision) });
+                    self.enable_and_start(id, now);
+                } else {
+                    self.send_command(id, Command::Disable, Origin::Embedder(command), now);
+                }
+            }
+            (EnabledChange::Reverting { command, error }, Ok(revision)) => {
+                managed.revision = revision;
+                managed.enabled = false;
+                self.send_command(id, Command::Disable, Origin::EnableFailed { command, error }, now);
+            }
+            // The configuration changed meanwhile or cannot be written, so the server stays enabled.
+            (EnabledChange::Reverting { command, error }, Err(_)) => self.reply(command, Err(error)),
+            (change, Err(error)) => self.reply(change.command(), Err(error)),
+            (EnabledChange::Starting { .. }, Ok(_)) => {}
+        }
+    }
+
+    fn enable_and_start(&mut self, id: ServerId, now: Timestamp) {
+        self.send_command(id, Command::Enable, Origin::Internal, now);
+        self.send_command(id, Command::Start, Origin::Enable, now);
+    }
+}
