@@ -20,7 +20,8 @@ const DRAIN: Duration = Duration::from_millis(500);
 ///
 /// ```
 /// use core::time::Duration;
-/// use mcpwire_core::{Ending, Timestamp};
+/// use mcpwire_core::Timestamp;
+/// use mcpwire_core::internal::Ending;
 ///
 /// let at = |ms| Timestamp::from_origin(Duration::from_millis(ms));
 /// let mut ending = Ending::of_process();

@@ -133,7 +133,7 @@ pub mod internal {
     };
     pub use crate::ending::Ending;
     #[cfg(feature = "http")]
-    pub use crate::http::{SseDecoder, SseEvent};
+    pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
     pub use crate::json::error::{ReadError, Result as ReadResult};
     pub use crate::json::read::{Reader, Text};
     pub use crate::random::{XorShift64, mix64};

@@ -19,7 +19,8 @@ type Item<M> = <<M as Method>::Result as PagedList>::Item;
 /// server/utilities/caching, "Interaction with Pagination"). [`RequestOptions::total_timeout`] limits the whole walk.
 ///
 /// ```
-/// use mcpwire_core::{Calls, ListResources, Listed, PageWalk, RequestOptions, Reply, RequestError, RequestKey, Resource, Step};
+/// use mcpwire_core::internal::{PageWalk, RequestError, Step};
+/// use mcpwire_core::{Calls, ListResources, Listed, Reply, RequestKey, RequestOptions, Resource};
 /// # use mcpwire_core::Timestamp;
 ///
 /// fn list_resources(

@@ -9,13 +9,6 @@ const SUFFIX: &str = "?=";
 /// Encodes a text as the value of an `Mcp-Name` or `Mcp-Param-*` header.
 ///
 /// A text that a header cannot carry becomes base64 of its UTF-8 between `=?base64?` and `?=` ("Value Encoding").
-///
-/// ```
-/// use mcpwire_core::http::encode_value;
-///
-/// assert_eq!(encode_value("us-west1"), "us-west1");
-/// assert_eq!(encode_value("line1\nline2"), "=?base64?bGluZTEKbGluZTI=?=");
-/// ```
 pub(super) fn encode_value(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let visible = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));

@@ -41,7 +41,7 @@ impl SseEvent {
 /// Decodes one event stream. The events do not depend on how the bytes are split.
 ///
 /// ```
-/// use mcpwire_core::http::SseDecoder;
+/// use mcpwire_core::internal::SseDecoder;
 ///
 /// let mut decoder = SseDecoder::new(1 << 20);
 /// let mut bytes = &b"id: 7\nretry: 500\ndata: {}\n\n"[..];

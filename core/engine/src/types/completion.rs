@@ -82,7 +82,7 @@ struct CompletionArgument<'a> {
     value: &'a str,
 }
 
-/// Writes the arguments that are complete already (from 2025-06-18).
+/// Writes the arguments that the user has already chosen (from revision 2025-06-18).
 fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
     struct Arguments<'a>(&'a [(&'a str, &'a str)]);
     impl Serialize for Arguments<'_> {

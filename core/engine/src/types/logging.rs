@@ -31,7 +31,7 @@ open_enum! {
 }
 
 /// Parameters of `logging/setLevel` (up to revision 2025-11-25).
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct SetLevelParams<'a> {
     /// Minimum severity of the messages to send. Servers reject levels that the specification does not define.
     pub level: &'a LoggingLevel,

@@ -92,7 +92,7 @@ page! {
 /// assert_eq!(params.get(), r#"{"name":"review","arguments":{"code":"1 + 1"}}"#);
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct GetPromptParams<'a, A: ?Sized> {
     /// Name of the prompt.
     pub name: &'a str,

@@ -115,7 +115,7 @@ page! {
 }
 
 /// Parameters of `resources/read`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct ReadResourceParams<'a> {
     /// URI of the resource.
     pub uri: &'a str,

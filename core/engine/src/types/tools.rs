@@ -119,7 +119,7 @@ object! {
 }
 
 /// Parameters of list requests, such as `tools/list`.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
     /// Cursor from the previous page. `None` requests the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +135,7 @@ page! {
 }
 
 /// Parameters of `tools/call`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 pub struct CallToolParams<'a, A: ?Sized> {
     /// Name of the tool.
     pub name: &'a str,

@@ -43,18 +43,6 @@ const MAX_ATTEMPTS: u32 = 10;
 ///
 /// The delays double from 1 s to 1 min. Each is a random value between half of that and the whole, so that clients that lost
 /// a server at the same moment do not return at the same moment.
-///
-/// ```
-/// use core::time::Duration;
-/// use mcpwire_core::{Closed, Relisten, Reopen, SubscriptionEnd, Timestamp};
-///
-/// let mut relisten = Relisten::new(Reopen::AfterDrop, 42);
-/// relisten.acknowledged(Timestamp::ORIGIN);
-/// let lost = SubscriptionEnd::Dropped(Closed::ByServer);
-/// let at = relisten.ended(&lost, Timestamp::ORIGIN).expect("it is opened again");
-/// assert!(at >= Timestamp::from_origin(Duration::from_millis(500)));
-/// assert_eq!(relisten.ended(&SubscriptionEnd::ByServer, at), None);
-/// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Relisten {
     reopen: Reopen,

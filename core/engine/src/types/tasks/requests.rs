@@ -11,7 +11,7 @@ use crate::types::object::object;
 use crate::types::result::paged_list;
 
 /// Parameters of `tasks/get`, `tasks/result` and `tasks/cancel`.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskParams<'a> {
     /// Id of the task.
@@ -21,7 +21,7 @@ pub struct TaskParams<'a> {
 /// Parameters of `tasks/update` (tasks extension).
 ///
 /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Update Requests".
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdateTaskParams<'a> {
     /// Id of the task.
