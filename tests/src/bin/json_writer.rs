@@ -42,8 +42,14 @@ fn main() {
         "prose-1m" => write(is_ours, count, prose(1 << 20)),
         "code-64k" => write(is_ours, count, code(64 << 10)),
         "code-1m" => write(is_ours, count, code(1 << 20)),
-        "integers" => write(is_ours, count, (0..1000).map(|n| n * 7919).collect::<Vec<u64>>()),
-        "floats" => write(is_ours, count, (0..1000).map(|n| f64::from(n) * 0.7919).collect::<Vec<f64>>()),
+        "integers" => {
+            let values: Vec<u64> = (0..1000).map(|n| n * 7919).collect();
+            write(is_ours, count, BTreeMap::from([("values", values)]));
+        }
+        "floats" => {
+            let values: Vec<f64> = (0..1000).map(|n| f64::from(n) * 0.7919).collect();
+            write(is_ours, count, BTreeMap::from([("values", values)]));
+        }
         "object" => {
             let member = |n| (format!("member_{n}"), BTreeMap::from([("id", n), ("size", n * 31)]));
             write(is_ours, count, (0..1000).map(member).collect::<BTreeMap<String, BTreeMap<&str, u32>>>());
