@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::LoggingLevel;
 use super::object::object;
-use crate::json::Json;
+use crate::json::{Json, Number};
 
 object! {
     /// The progress of a request (2026-07-28, basic/patterns/progress).
@@ -12,9 +12,9 @@ object! {
         /// The token that names the request. The engine has matched it already.
         optional progress_token: Json = "progressToken",
         /// How much is done. Grows from one notification to the next.
-        always progress: f64 = "progress",
+        always progress: Number = "progress",
         /// How much there is to do, if the server knows it.
-        optional total: f64 = "total",
+        optional total: Number = "total",
         /// What is being done, in words.
         optional message: String = "message",
         /// Metadata.
@@ -25,8 +25,9 @@ object! {
 impl Progress {
     /// Returns the fraction that is done, from 0 to 1, or `None` if the total is not known.
     pub fn fraction(&self) -> Option<f64> {
-        let total = self.total.filter(|total| *total > 0.0)?;
-        Some((self.progress / total).clamp(0.0, 1.0))
+        let total = self.total.as_ref().map(Number::as_f64).filter(|total| *total > 0.0)?;
+        let fraction = self.progress.as_f64() / total;
+        (!fraction.is_nan()).then_some(fraction.clamp(0.0, 1.0))
     }
 }
 
