@@ -230,8 +230,8 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// Adds an event that only the transport knows of.
-    #[cfg(feature = "http")]
+    /// Adds an event. Not inlined: the code that makes room for an event is compiled once.
+    #[inline(never)]
     pub(crate) fn add_event(&mut self, event: Event) {
         self.events.push_back(event);
     }
@@ -307,7 +307,7 @@ impl Session {
         match end {
             Some(Opened::Restart) => {
                 self.end(&Closed::ByServer);
-                self.events.push_back(Event::Restart);
+                self.add_event(Event::Restart);
             }
             Some(Opened::Failed(error)) => self.end_with_event(Closed::NotOpened(Arc::new(error))),
             _ => self.end_with_event(reason),
@@ -316,7 +316,7 @@ impl Session {
 
     fn end_with_event(&mut self, reason: Closed) {
         self.end(&reason);
-        self.events.push_back(Event::Closed(reason));
+        self.add_event(Event::Closed(reason));
     }
 
     fn end(&mut self, reason: &Closed) {
@@ -373,7 +373,7 @@ impl Session {
                 let key = context.requests.fresh_key();
                 context.stats.cached += 1;
                 let reply = Reply { cached: true, ..Reply::answered(key, method, message, id) };
-                context.events.push_back(Event::Reply(reply));
+                context.report(Event::Reply(reply));
                 return Ok(key);
             }
         };
@@ -777,13 +777,13 @@ impl Session {
             let outcome = Err(RequestFault::Server(error));
             self.step_opening(now, out, |opening, context| opening.discovered(outcome, context));
         } else {
-            self.events.push_back(Event::OrphanError(error));
+            self.add_event(Event::OrphanError(error));
         }
     }
 
     fn noise(&mut self, message: &[u8]) {
         self.stats.noise += 1;
-        self.events.push_back(Event::Noise { excerpt: excerpt(message) });
+        self.add_event(Event::Noise { excerpt: excerpt(message) });
     }
 
     /// Ends a caller's request.
@@ -793,7 +793,7 @@ impl Session {
             Some(entry) => self.cache.fill(*entry, reply, now),
             None => reply,
         };
-        self.events.push_back(Event::Reply(reply));
+        self.add_event(Event::Reply(reply));
     }
 
     /// Takes a step of the opening, if the connection is being opened.
@@ -819,7 +819,7 @@ impl Session {
         self.subscriptions.open(server.capabilities.as_ref());
         self.tasks.open(&server);
         self.server = Some(Arc::from(server));
-        self.events.push_back(Event::Connected);
+        self.add_event(Event::Connected);
     }
 }
 
@@ -878,7 +878,7 @@ impl Session {
         self.server_requests.withdraw_all(context);
         context.requests.pause(false, now);
         self.subscriptions.watch_again(context);
-        self.events.push_back(Event::Renewed);
+        self.add_event(Event::Renewed);
     }
 }
 

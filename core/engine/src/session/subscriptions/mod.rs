@@ -472,7 +472,7 @@ impl Subscription {
     fn report(&mut self, change: SubscriptionEvent, context: &mut Context<'_>) {
         self.changes.push(change);
         if !self.is_unacknowledged() && !core::mem::replace(&mut self.is_reported, true) {
-            context.events.push_back(Event::Subscription(self.key));
+            context.report(Event::Subscription(self.key));
         }
     }
 
