@@ -92,7 +92,7 @@ fn an_idle_connection_with_a_subscription_gives_its_buffers_back() {
         let subscription = subscribe(&mut used);
         let id = used.sent.last().and_then(Sent::id).expect("a request");
         for _ in 0..200 {
-            used.call("echo", &RequestOptions::new()).expect("it is sent");
+            let _ticket = used.call("echo", &RequestOptions::new()).expect("it is sent");
         }
         for n in 0..500 {
             used.say(resource_updated(id, n));
