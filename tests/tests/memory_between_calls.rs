@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use mcpwire_driver::core::{Config, Negotiate};
+use mcpwire_driver::core::{
+    Config, Negotiate, RequestOptions, SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
+};
 use mcpwire_driver::{ConnectOptions, McpServerDef};
 use mcpwire_testkit::{ScriptedServer, Testkit};
+use mcpwire_tests::sim::{Pair, Peer, Sent, legacy, modern};
 use mcpwire_tests::{Counting, allocated, watched};
 use serde_json::json;
 
@@ -75,4 +78,62 @@ fn it_is_given_back_when_the_timer_of_the_calls_has_gone_off() {
         assert_eq!(counted.held, -kept);
         assert_eq!(held_after(5), 0, "it is seldom used again");
     });
+}
+
+/// A request that opens a subscription stays unanswered in the modern era. It must not keep the buffers of other requests.
+#[test]
+fn an_idle_connection_with_a_subscription_gives_its_buffers_back() {
+    let eras: [fn(Config) -> Pair; 2] =
+        [|config| Pair::open(config, legacy(answer)), |config| Pair::open(config, modern(answer))];
+    for open in eras {
+        let mut fresh = open(Config::default());
+        subscribe(&mut fresh);
+        let mut used = open(Config::default());
+        let subscription = subscribe(&mut used);
+        let id = used.sent.last().and_then(Sent::id).expect("a request");
+        for _ in 0..200 {
+            let _ticket = used.call("echo", &RequestOptions::new()).expect("it is sent");
+        }
+        for n in 0..500 {
+            used.say(resource_updated(id, n));
+        }
+        used.drive();
+        assert_eq!((used.taken(subscription).len(), used.engine.session().in_flight()), (500, 0));
+        let (fresh, used) = (held_when_idle(fresh), held_when_idle(used));
+        // The queue of changes keeps room for four.
+        assert!((1..=fresh + 512).contains(&used), "{used} bytes, {fresh} if it was never used");
+    }
+}
+
+/// Returns the bytes that the engine holds after it has given its buffers back.
+fn held_when_idle(pair: Pair) -> isize {
+    let mut engine = pair.engine;
+    assert!(engine.is_idle());
+    engine.shrink();
+    -allocated(|| drop(engine)).1.held
+}
+
+fn subscribe(pair: &mut Pair) -> SubscriptionKey {
+    let key = pair.subscribe(&SubscriptionFilter::new().resource("file:///a"), &SubscribeOptions::new());
+    assert!(matches!(pair.taken(key)[..], [SubscriptionEvent::Acknowledged(_)]));
+    key
+}
+
+fn answer(sent: &Sent, peer: &mut Peer) {
+    match (sent.method(), sent.id()) {
+        ("subscriptions/listen", Some(id)) => {
+            let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
+            let params = json!({"_meta": meta, "notifications": sent.params()["notifications"]});
+            let method = "notifications/subscriptions/acknowledged";
+            peer.say(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
+        }
+        (_, Some(_)) => peer.answer(sent, r#"{"resultType":"complete","content":[]}"#),
+        _ => {}
+    }
+}
+
+fn resource_updated(subscription: u64, n: u32) -> String {
+    let meta = json!({"io.modelcontextprotocol/subscriptionId": subscription});
+    let params = json!({"_meta": meta, "uri": format!("file:///a/{n}")});
+    json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params}).to_string()
 }

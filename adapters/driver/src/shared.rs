@@ -76,6 +76,8 @@ impl Shared {
         traced.unwrap_or(Cow::Borrowed(options))
     }
 
+    /// Locks the state. Not inlined, because there are twenty callers.
+    #[inline(never)]
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -77,6 +77,8 @@ impl<K: Ord, V> Sorted<K, V> {
         self.0
     }
 
+    /// Returns the position of a key, or where to insert it. Not inlined, because every map has several callers.
+    #[inline(never)]
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where
         K: Borrow<Q>,

@@ -126,7 +126,7 @@ impl CallerRequests {
                     let key = context.requests.fresh_key();
                     context.stats.cached += 1;
                     let reply = Reply { cached: true, ..Reply::answered(key, request.method, message, id) };
-                    context.events.push_back(Event::Reply(reply));
+                    context.report(Event::Reply(reply));
                     return Ok(key);
                 }
             };
@@ -213,7 +213,7 @@ impl CallerRequests {
             Some(entry) => self.cache.fill(*entry, reply, context.now),
             None => reply,
         };
-        context.events.push_back(Event::Reply(reply));
+        context.report(Event::Reply(reply));
     }
 
     /// Handles the response to a request about the task of `call`.

@@ -89,15 +89,21 @@ impl Context<'_> {
         let _ = write::notification(self.out, "notifications/cancelled", &params);
     }
 
+    /// Adds an event. Not inlined: the code that makes room for an event is compiled once.
+    #[inline(never)]
+    pub(super) fn report(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
     /// Ends a caller's request with an error.
     #[cold]
     #[inline(never)]
     pub(super) fn fail(&mut self, key: RequestKey, error: CallError) {
-        self.events.push_back(Event::Reply(Reply::failed(key, error)));
+        self.report(Event::Reply(Reply::failed(key, error)));
     }
 
     /// Ends a caller's request with a response of the server.
     pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) {
-        self.events.push_back(Event::Reply(Reply::answered(key, method, message, id)));
+        self.report(Event::Reply(Reply::answered(key, method, message, id)));
     }
 }

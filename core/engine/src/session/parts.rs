@@ -110,7 +110,7 @@ impl Parts<'_> {
     /// Counts and reports a message that cannot be read.
     pub(super) fn invalid_message(&mut self, message: &[u8]) {
         self.context.stats.noise += 1;
-        self.context.events.push_back(Event::Noise { excerpt: excerpt(message) });
+        self.context.report(Event::Noise { excerpt: excerpt(message) });
     }
 
     /// Handles the deadlines that have expired.
@@ -133,6 +133,6 @@ impl Parts<'_> {
         self.server_requests.withdraw_all(&mut self.context);
         self.context.requests.pause(false, self.context.now);
         self.subscriptions.watch_again(&mut self.context);
-        self.context.events.push_back(Event::Renewed);
+        self.context.report(Event::Renewed);
     }
 }

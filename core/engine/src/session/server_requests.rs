@@ -113,7 +113,7 @@ impl ServerRequests {
         let task = meta.and_then(|meta| meta.member(RELATED_TASK));
         let key = self.add(Origin::Request { id: id.to_string(), task });
         self.update_pause(context);
-        context.events.push_back(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
+        context.report(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl ServerRequests {
         self.collected.push(CollectedInputs { owner, missing: inputs.len(), answers: Vec::new() });
         for InputRequest { name, method, params } in inputs {
             let key = self.add(Origin::Input { owner, name, method: method.clone() });
-            context.events.push_back(Event::Ask(Ask { key, method, params, during }));
+            context.report(Event::Ask(Ask { key, method, params, during }));
         }
         Ok(())
     }
@@ -228,7 +228,7 @@ impl ServerRequests {
             Some(at) => {
                 let (key, _) = self.pending.remove(at);
                 self.update_pause(context);
-                context.events.push_back(Event::AskCancelled(key));
+                context.report(Event::AskCancelled(key));
             }
             None => context.stats.late += 1,
         }
@@ -294,7 +294,7 @@ fn offers(method: &str, context: &Context<'_>) -> bool {
 
 fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.stats.refused += 1;
-    context.events.push_back(Event::Refused { method: excerpt(method.as_bytes()) });
+    context.report(Event::Refused { method: excerpt(method.as_bytes()) });
 }
 
 /// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
@@ -303,7 +303,7 @@ fn report_withdrawn(withdrawn: Vec<(AskKey, Origin)>, context: &mut Context<'_>)
         let unpolled = context.events.iter().position(|event| matches!(event, Event::Ask(ask) if ask.key == key));
         match unpolled {
             Some(at) => drop(context.events.remove(at)),
-            None => context.events.push_back(Event::AskCancelled(key)),
+            None => context.report(Event::AskCancelled(key)),
         }
     }
 }

@@ -137,7 +137,7 @@ impl Subscription {
     pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {
-            context.events.push_back(Event::Subscription(self.key));
+            context.report(Event::Subscription(self.key));
         }
     }
 

@@ -381,7 +381,7 @@ fn form(context: &Context<'_>) -> TaskForm {
 }
 
 fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>) {
-    context.events.push_back(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
+    context.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
 }
 
 /// Returns a response with id 0, made of the result or error in the status of a task.
