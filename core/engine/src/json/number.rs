@@ -22,13 +22,6 @@ use super::read::{self, Reader};
 #[derive(Clone, PartialEq)]
 pub struct Number(Json);
 
-impl Default for Number {
-    /// Zero.
-    fn default() -> Self {
-        Number(Json::trusted("0"))
-    }
-}
-
 impl Number {
     /// Returns the nearest float. A number beyond [`f64::MAX`] is infinite.
     ///

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use super::LoggingLevel;
 use super::object::object;
-use crate::json::{Json, Number};
+use crate::json::Json;
 
 object! {
     /// Progress of a request (`ProgressNotificationParams`).
@@ -14,9 +14,9 @@ object! {
         /// Token that identifies the request. The engine has already matched it.
         optional progress_token: Json = "progressToken",
         /// Progress so far. It increases with each notification.
-        always progress: Number = "progress",
+        always progress: f64 = "progress",
         /// Value of `progress` at completion, if the server knows it.
-        optional total: Number = "total",
+        optional total: f64 = "total",
         /// Description of the current step.
         optional message: String = "message",
         /// Additional metadata of the notification (`_meta`).
@@ -27,9 +27,8 @@ object! {
 impl Progress {
     /// Returns the completed fraction, from 0 to 1, or `None` if the total is unknown.
     pub fn fraction(&self) -> Option<f64> {
-        let total = self.total.as_ref().map(Number::as_f64).filter(|total| *total > 0.0)?;
-        let fraction = self.progress.as_f64() / total;
-        (!fraction.is_nan()).then_some(fraction.clamp(0.0, 1.0))
+        let total = self.total.filter(|total| *total > 0.0)?;
+        Some((self.progress / total).clamp(0.0, 1.0))
     }
 }
 

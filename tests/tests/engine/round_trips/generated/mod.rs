@@ -339,8 +339,8 @@ pub(crate) fn log_message() -> impl Strategy<Value = LogMessage> {
 pub(crate) fn progress() -> impl Strategy<Value = Progress> {
     made!(Progress {
         progress_token: option::of(json()),
-        progress: number().prop_map(Number::from),
-        total: option::of(number().prop_map(Number::from)),
+        progress: number(),
+        total: option::of(number()),
         message: word(),
         meta: meta(),
         extra: extra(),
