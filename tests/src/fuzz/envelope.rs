@@ -39,9 +39,10 @@ pub fn trace(data: &[u8], trace: &Trace) {
         let said = matches!(error, CallError::Server { .. });
         assert!(said || error.to_string().len() < 2000, "errors are short");
     }
+    let text = message.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&message);
     // In a batch each message stands for itself.
-    let batch = message.trim_ascii_start().starts_with(b"[");
-    let Ok(text) = str::from_utf8(&message) else {
+    let batch = text.trim_ascii_start().starts_with(b"[");
+    let Ok(text) = str::from_utf8(text) else {
         assert!(batch || !matches!(decoded, Some(Ok(_))), "not UTF-8, and read");
         return;
     };

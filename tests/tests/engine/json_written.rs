@@ -342,11 +342,11 @@ fn no_raw_json_breaks_a_line() {
         let mut engine = open(negotiate, result);
         lines(&mut engine, opening);
         let params = CallToolParams { name: "tool", arguments: &json };
-        engine.calls().request::<CallTool>(&params, &options, now).expect("it is sent");
+        let _ = engine.calls().request::<CallTool>(&params, &options, now).expect("it is sent");
         let raw = RawValue::from_string(json.get().into()).expect("it is JSON");
         let params = CallToolParams { name: "tool", arguments: &raw };
-        engine.calls().request::<CallToolRaw>(&params, &options, now).expect("it is sent");
-        engine.calls().request_raw("x/y", Some(&json), &options, now).expect("it is sent");
+        let _ = engine.calls().request::<CallToolRaw>(&params, &options, now).expect("it is sent");
+        let _ = engine.calls().request_raw("x/y", Some(&json), &options, now).expect("it is sent");
         engine.calls().notify_raw("notifications/x", Some(&json), now).expect("it is sent");
         let read = json.decode::<BTreeMap<String, Json>>().expect("it is an object");
         engine.calls().notify_raw("notifications/x", Some(&Json::from_value(&read).unwrap()), now).expect("it is sent");

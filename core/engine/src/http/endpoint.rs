@@ -33,7 +33,7 @@ pub(super) struct RequestHead {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SessionGeneration(u32);
 
-/// The server's MCP endpoint: what is negotiated with the server and appears in each HTTP request.
+/// The MCP endpoint of the server, with the version and the session id that HTTP requests to it name.
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
     /// The negotiated version, once the connection is open.

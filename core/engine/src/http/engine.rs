@@ -128,7 +128,7 @@ impl Engine {
         self.end_exchange(id, None);
     }
 
-    /// Handles that an exchange failed, before or during its response.
+    /// Handles the failure of an exchange, before or during its response.
     pub fn failed(&mut self, id: ExchangeId, failure: Failure, now: Timestamp) {
         self.context.advance(now);
         self.end_exchange(id, Some(failure));
@@ -432,7 +432,7 @@ impl Engine {
 
 /// The steps that concern several parts.
 impl Engine {
-    /// Handles that `notifications/initialized` was accepted or refused, or took too long.
+    /// Continues after `notifications/initialized` was accepted or refused, or took too long.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
             self.get_stream.open(&mut self.context);

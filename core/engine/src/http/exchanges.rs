@@ -164,7 +164,7 @@ impl Exchanges {
         self.table.get(&id)
     }
 
-    /// Returns the exchange if the embedder has not reported its end.
+    /// Returns an exchange whose end the embedder has not reported.
     pub(super) fn get_running(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
     }

@@ -45,7 +45,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
     }
 }
 
-/// Closes the event stream of an exchange soon if its request has been answered.
+/// Schedules the close of an event stream whose request has been answered.
 pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };

@@ -91,7 +91,8 @@ impl LegacySession {
         post_message(MessageKind::Notification(INITIALIZED.to_string()), message, context);
     }
 
-    /// Handles that the server has accepted or refused `notifications/initialized`. Returns whether requests waited for that.
+    /// Lets requests go once the server has accepted or refused `notifications/initialized`. Returns whether
+    /// requests had to wait.
     pub(super) fn initialized(&mut self) -> bool {
         let was_holding = matches!(self.state, State::Initializing { .. });
         if was_holding {
@@ -110,7 +111,7 @@ impl LegacySession {
         self.state == State::Lost
     }
 
-    /// Handles that the server does not know the session of a notification or an answer. Returns whether to renew the session.
+    /// Reacts to a 404 response to a notification or an answer. Returns whether to renew the session.
     pub(super) fn message_refused(
         &mut self,
         session: Option<SessionGeneration>,
@@ -130,7 +131,7 @@ impl LegacySession {
         false
     }
 
-    /// Handles that the server has ended a session. Returns whether to call [`Self::renew`]: not if the end was known, or if the
+    /// Records that the server has ended a session. Returns whether to call [`Self::renew`]: not if the end was known, or if the
     /// connection is not open.
     pub(super) fn end(&mut self, session: Option<SessionGeneration>, context: &mut Context) -> bool {
         let is_known = session != Some(context.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
@@ -184,7 +185,7 @@ impl LegacySession {
         }
     }
 
-    /// Handles that the exchange of `initialize` ended without an answer.
+    /// Gives a renewal up whose exchange ended without an answer.
     pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, context: &mut Context) {
         if self.is_renewed_by(from) {
             self.fail_renewal(&end.into_error(), context);

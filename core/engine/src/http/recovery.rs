@@ -108,12 +108,12 @@ fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: Circums
     Recovery::Fail(RequestFault::Http(end.into_error()))
 }
 
-/// What the server no longer accepts because the session has ended.
+/// How the client learned that the session of a request has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionLoss {
-    /// The request itself. The server did not carry it out.
+    /// The server refused the request, and so did not carry it out.
     RequestRefused,
-    /// The stream of the request, which broke before. The server may have carried the request out.
+    /// The server refused to resume the stream of the request. It may have carried the request out.
     StreamUnknown,
 }
 

@@ -71,7 +71,7 @@ impl ToolRefresh {
         write::push_object(out, &ListParams { cursor })
     }
 
-    /// Handles that the next page was requested with a `tools/list` request of this id.
+    /// Records the id of the `tools/list` request for the next page.
     pub(super) fn page_requested(&mut self, id: u64) {
         self.list_request = id;
         self.pages += 1;

@@ -216,7 +216,7 @@ object! {
 }
 
 impl EnumSchema {
-    /// Returns the allowed values, each with its display name. The display name of a value without a title is the value.
+    /// Returns the allowed values with their display names. The display name of a value without a title is the value.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.values, &self.names, &self.one_of)
     }
@@ -261,12 +261,13 @@ object! {
 }
 
 impl MultiSelectSchema {
-    /// Returns the allowed values, each with its display name. The display name of a value without a title is the value.
+    /// Returns the allowed values with their display names. The display name of a value without a title is the value.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.items.values, &[], &self.items.any_of)
     }
 }
 
+/// Returns the allowed values of a field with their display names.
 fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
     // If the lists differ in length, the names cannot be assigned to values.
     let names = if names.len() == values.len() { names } else { &[] };

@@ -44,7 +44,10 @@ pub enum SendError {
         instead: &'static str,
     },
     /// The server declared its capabilities, and the method needs one that is not among them.
-    #[error("the server does not offer `{method}`: it does not declare the capability `{needs}`")]
+    #[error(
+        "the server does not offer `{method}`: it does not declare the capability `{needs}`; a raw request can still be \
+         sent"
+    )]
     NotOffered {
         /// The method.
         method: &'static str,
