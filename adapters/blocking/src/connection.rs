@@ -353,7 +353,7 @@ impl Connection {
                 ref report @ (Notification::Progress { key, .. } | Notification::TaskStatus { key: Some(key), .. }),
             ) if Some(key) == waited_for => on_report(report),
             Event::Notification(Notification::ToolsChanged) => self.tools.invalidate(),
-            Event::Ask(ref ask) => self.answer(ask),
+            Event::ServerRequest(ref ask) => self.answer(ask),
             _ => {}
         }
         if let Some(listener) = &mut self.listener {

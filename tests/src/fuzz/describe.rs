@@ -57,7 +57,7 @@ impl Names {
             Event::Reply(reply) => self.reply(reply, trace),
             Event::Notification(notification) => self.notification(notification, trace),
             Event::Subscription(key) => trace.line(format_args!("subscription s{}", self.subscription(*key))),
-            Event::Ask(ask) => {
+            Event::ServerRequest(ask) => {
                 let (key, params) = (self.ask(ask.key), json(&ask.params));
                 match ask.during {
                     Some(during) => {

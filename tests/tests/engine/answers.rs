@@ -15,7 +15,7 @@ fn answering(methods: &[&str]) -> Config {
 fn ask(pair: &mut Pair, id: &str, method: &str) -> Ask {
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"a": 1}}}}"#));
     match pair.events.pop() {
-        Some((_, Event::Ask(ask))) => ask,
+        Some((_, Event::ServerRequest(ask))) => ask,
         other => panic!("no question: {other:?}"),
     }
 }

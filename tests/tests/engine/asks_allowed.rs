@@ -109,13 +109,13 @@ fn a_question_that_was_not_declared_is_refused_at_once() {
         assert_eq!(pair.events.pop().map(|(_, event)| event), Some(Event::Refused { method: method.into() }));
     }
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{FORM}}}"#));
-    assert!(matches!(pair.events.pop(), Some((_, Event::Ask(_)))));
+    assert!(matches!(pair.events.pop(), Some((_, Event::ServerRequest(_)))));
 }
 
 fn asked(pair: &mut Pair, method: &str, params: &str) -> Ask {
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":"q","method":"{method}"{params}}}"#));
     match pair.events.pop() {
-        Some((_, Event::Ask(ask))) => ask,
+        Some((_, Event::ServerRequest(ask))) => ask,
         other => panic!("no question: {other:?}"),
     }
 }

@@ -359,7 +359,7 @@ fn no_raw_json_breaks_a_line() {
     refusal.data = Some(json.clone());
     for refuses in [false, true] {
         say(&mut engine, "{\"jsonrpc\":\"2.0\",\"method\":\"x/ask\",\r\"id\":\r\"a\\n\"\r}");
-        let Some(Event::Ask(ask)) = engine.poll_event() else { panic!("the server asks") };
+        let Some(Event::ServerRequest(ask)) = engine.poll_event() else { panic!("the server asks") };
         if refuses {
             assert!(engine.calls().refuse(ask.key, &refusal, now));
         } else {

@@ -36,7 +36,7 @@ fn obliging() -> Config {
 
 fn asked(pair: &mut Pair) -> Vec<Ask> {
     let events = mem::take(&mut pair.events).into_iter();
-    events.filter_map(|(_, event)| if let Event::Ask(ask) = event { Some(ask) } else { None }).collect()
+    events.filter_map(|(_, event)| if let Event::ServerRequest(ask) = event { Some(ask) } else { None }).collect()
 }
 
 /// What is sent when a server asks this, and `answer` says what is answered.

@@ -156,7 +156,7 @@ fn roots_are_told() {
         r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#
     );
     pair.say(r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#);
-    let Some((_, Event::Ask(asked))) = pair.events.pop() else { panic!("no question") };
+    let Some((_, Event::ServerRequest(asked))) = pair.events.pop() else { panic!("no question") };
     let mut root = Root::new("file:///home/user/project");
     root.name = Some("Project".into());
     assert_eq!(

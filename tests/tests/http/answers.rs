@@ -126,7 +126,7 @@ fn json_over_several_lines_is_kept_as_it_is_and_goes_back_on_one_line() {
     let arguments = Json::parse("{\n\"a\":\n1}").expect("it is JSON");
     let ticket = web.call("echo", arguments.get(), &RequestOptions::new()).expect("it is open");
     web.drive();
-    let [Event::Ask(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let [Event::ServerRequest(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
     let (key, now) = (ask.key, web.now);
     let roots = Json::parse("{\n\"roots\":[\n]}").expect("it is JSON");
     assert_eq!(web.engine.calls().answer(key, &roots, now), Ok(true));

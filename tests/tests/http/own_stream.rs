@@ -178,5 +178,5 @@ fn what_a_call_makes_the_server_ask_on_its_own_stream_is_answered() {
         says.event(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
     });
     web.pass(MS);
-    assert!(matches!(web.happened().last(), Some(Event::Ask(_))), "{:?}", web.events);
+    assert!(matches!(web.happened().last(), Some(Event::ServerRequest(_))), "{:?}", web.events);
 }

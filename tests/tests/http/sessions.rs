@@ -349,7 +349,7 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
     let asks: Vec<_> = web
         .happened()
         .into_iter()
-        .filter_map(|event| if let Event::Ask(ask) = event { Some(ask.key) } else { None })
+        .filter_map(|event| if let Event::ServerRequest(ask) = event { Some(ask.key) } else { None })
         .collect();
     let [key] = asks[..] else { panic!("{:?}", web.events) };
     let now = web.now;

@@ -236,7 +236,7 @@ fn servers_ask_on_the_stream_of_a_request() {
         }),
     );
     let ticket = web.echo();
-    let [Event::Ask(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let [Event::ServerRequest(ask)] = web.happened()[..] else { panic!("{:?}", web.events) };
     let (key, now) = (ask.key, web.now);
     assert_eq!(web.engine.calls().answer(key, &serde_json::json!({"roots": []}), now), Ok(true));
     web.pass(100 * MS);

@@ -8,7 +8,7 @@ use crate::types::{ELICIT, LIST_ROOTS, SAMPLE};
 impl Config {
     /// Returns the methods of server requests that the embedder answers, such as `roots/list`.
     ///
-    /// A request of such a method becomes an [`Event::Ask`](crate::Event::Ask), if [`Config::capabilities`] allow the request.
+    /// A request of such a method becomes an [`Event::ServerRequest`](crate::Event::ServerRequest), if [`Config::capabilities`] allow the request.
     /// The session refuses all other requests of the server. Empty by default; [`Config::answer`] adds a method.
     pub fn answers(&self) -> &[String] {
         &self.answers

@@ -27,7 +27,7 @@ pub enum Event {
     /// before that.
     Subscription(SubscriptionKey),
     /// The server requests something of the client. Answer or refuse the request.
-    Ask(Ask),
+    ServerRequest(Ask),
     /// The server has cancelled its request. An answer would not be sent any more.
     AskCancelled(AskKey),
     /// The server requested something that the client does not offer. The session has refused the request.

@@ -3,7 +3,7 @@
 //! ```text
 //! request ──▶ server ──▶ a result ───────────────────────────────▶ Event::Reply
 //!   ▲            │
-//!   │            └─────▶ input_required ──▶ Event::Ask, one for each input
+//!   │            └─────▶ input_required ──▶ Event::ServerRequest, one for each input
 //!   │                         │                  │ all inputs are answered
 //!   │  new id, same key       ▼ no inputs        ▼
 //!   └───── inputResponses, requestState ◀────────┘

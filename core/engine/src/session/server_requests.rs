@@ -113,7 +113,7 @@ impl ServerRequests {
         let task = meta.and_then(|meta| meta.member(RELATED_TASK));
         let key = self.add(Origin::Request { id: id.to_string(), task });
         self.update_pause(context);
-        context.report(Event::Ask(Ask { key, method: method.to_string(), params, during: None }));
+        context.report(Event::ServerRequest(Ask { key, method: method.to_string(), params, during: None }));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl ServerRequests {
         self.collected.push(CollectedInputs { owner, missing: inputs.len(), answers: Vec::new() });
         for InputRequest { name, method, params } in inputs {
             let key = self.add(Origin::Input { owner, name, method: method.clone() });
-            context.report(Event::Ask(Ask { key, method, params, during }));
+            context.report(Event::ServerRequest(Ask { key, method, params, during }));
         }
         Ok(())
     }
@@ -300,7 +300,8 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
 /// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
 fn report_withdrawn(withdrawn: Vec<(AskKey, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
-        let unpolled = context.events.iter().position(|event| matches!(event, Event::Ask(ask) if ask.key == key));
+        let unpolled =
+            context.events.iter().position(|event| matches!(event, Event::ServerRequest(ask) if ask.key == key));
         match unpolled {
             Some(at) => drop(context.events.remove(at)),
             None => context.report(Event::AskCancelled(key)),

@@ -17,7 +17,7 @@ const MAX_INPUTS: usize = 1024;
 
 /// Result of a request that the server cannot complete without more input from the client (`InputRequiredResult`).
 ///
-/// The engine handles such results. It reports each input as an [`Event::Ask`](crate::Event::Ask), then sends the
+/// The engine handles such results. It reports each input as an [`Event::ServerRequest`](crate::Event::ServerRequest), then sends the
 /// request again with the answers.
 ///
 /// Deserialization is strict, because the client must not leave out an input.

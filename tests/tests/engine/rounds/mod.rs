@@ -40,7 +40,7 @@ fn open(rounds: &[String]) -> Pair {
 
 fn asks(pair: &mut Pair) -> Vec<Ask> {
     let asks = pair.events.iter().filter_map(|(_, event)| match event {
-        Event::Ask(ask) => Some(ask.clone()),
+        Event::ServerRequest(ask) => Some(ask.clone()),
         _ => None,
     });
     let asks = asks.collect();

@@ -24,7 +24,7 @@ fn asks(pair: &Pair) -> Vec<(AskKey, String)> {
     let mut open = Vec::new();
     for event in pair.happened() {
         match event {
-            Event::Ask(ask) => {
+            Event::ServerRequest(ask) => {
                 let params: Value = ask.params.as_ref().expect("there are some").decode().expect("it is JSON");
                 open.push((ask.key, params["message"].as_str().expect("a text").to_owned()));
             }
@@ -60,7 +60,11 @@ fn what_a_task_asks_is_asked_and_answered_once() {
     pair.pass(secs(11));
     let asked = asks(&pair);
     assert_eq!(asked.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a?", "b?", "c?"], "each once");
-    assert!(pair.happened().iter().all(|event| !matches!(event, Event::Ask(ask) if ask.during != Some(ticket.key()))));
+    assert!(
+        pair.happened()
+            .iter()
+            .all(|event| !matches!(event, Event::ServerRequest(ask) if ask.during != Some(ticket.key())))
+    );
     for (at, (key, _)) in asked.iter().enumerate() {
         assert_eq!(pair.engine.calls().answer(*key, &json!({"action": "accept", "n": at}), pair.now), Ok(true));
         assert_eq!(pair.engine.calls().answer(*key, &json!({}), pair.now), Ok(false), "an answer is given once");

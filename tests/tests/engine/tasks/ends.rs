@@ -252,7 +252,7 @@ fn input_of_2025_11_25_is_asked_for_beside_the_result() {
         let ticket = pair.call("slow", &follow()).expect("it is sent");
         pair.pass(secs(2));
         let ask = pair.events.iter().find_map(|(_, event)| match event {
-            Event::Ask(ask) => Some(ask.key),
+            Event::ServerRequest(ask) => Some(ask.key),
             _ => None,
         });
         let answer = json!({"action": "decline"});

@@ -180,8 +180,9 @@ impl Talk {
     /// Answers all that was asked; how much that was.
     pub(crate) fn answer_all(&self, pair: &mut Pair, version: ProtocolVersion) -> usize {
         let events = std::mem::take(&mut pair.events).into_iter();
-        let asks: Vec<Ask> =
-            events.filter_map(|(_, event)| if let Event::Ask(ask) = event { Some(ask) } else { None }).collect();
+        let asks: Vec<Ask> = events
+            .filter_map(|(_, event)| if let Event::ServerRequest(ask) = event { Some(ask) } else { None })
+            .collect();
         for ask in &asks {
             let answer = self.answer(ask, version).unwrap_or_else(|error| panic!("{}: {error}", ask.method));
             assert_eq!(pair.engine.calls().answer(ask.key, &answer, pair.now), Ok(true), "{}", ask.method);
@@ -222,7 +223,7 @@ proptest! {
             for (id, method) in [("p", "ping"), ("x", "x"), ("y", "y")] {
                 pair.say(json!({"jsonrpc": "2.0", "id": id, "method": method}).to_string());
             }
-            let asked = pair.events.iter().find_map(|(_, event)| if let Event::Ask(ask) = event { Some(ask.key) } else { None });
+            let asked = pair.events.iter().find_map(|(_, event)| if let Event::ServerRequest(ask) = event { Some(ask.key) } else { None });
             let error = RpcError::new(code.into(), message.clone());
             prop_assert!(pair.engine.calls().refuse(asked.expect("it is asked"), &error, pair.now));
             pair.drive();

@@ -108,7 +108,7 @@ impl Model {
                 self.trace.line(format_args!("to {flavour} {}", describe::server(server)));
             }
             Event::Reply(reply) => self.reply(reply),
-            Event::Ask(ask) => self.asks.push(ask.key),
+            Event::ServerRequest(ask) => self.asks.push(ask.key),
             Event::Undelivered { error, .. } => assert!(error.to_string().len() < 2000),
             Event::Restart => panic!("there is nothing to start"),
             Event::Closed(how) => {

@@ -31,7 +31,7 @@ impl Model {
             Event::Reply(reply) => self.reply(reply),
             Event::Notification(notification) => self.notification(&notification),
             Event::Subscription(key) => self.subscription_told(key),
-            Event::Ask(ask) => {
+            Event::ServerRequest(ask) => {
                 assert!(self.asks.iter().all(|(key, _)| *key != ask.key), "a key used twice");
                 let during = ask.during.map(|key| self.names.request(key));
                 self.asks.push((ask.key, during));
