@@ -324,7 +324,7 @@ impl State {
                 }
                 Event::Subscription(key) => wakers.extend(self.forget_subscriber(key)),
                 Event::ServerRequest(ask) => self.asks.push(Asked::Asks(ask)),
-                Event::AskCancelled(key) => self.asks.push(Asked::GivesUp(key)),
+                Event::ServerRequestCancelled(key) => self.asks.push(Asked::GivesUp(key)),
                 Event::Connected => {
                     if let Some(info) = self.engine.session().shared_server() {
                         let _ = server.set(info);

@@ -66,7 +66,7 @@ fn what_the_server_gives_up_is_not_answered() {
         let params = format!(r#"{{"requestId":{id},"reason":"enough"}}"#);
         pair.say(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#));
     }
-    assert_eq!(pair.happened(), [&Event::AskCancelled(key)]);
+    assert_eq!(pair.happened(), [&Event::ServerRequestCancelled(key)]);
     assert_eq!(pair.engine.calls().answer(key, &(), pair.now), Ok(false));
     assert_eq!(pair.engine.session().stats().late, 3);
 }

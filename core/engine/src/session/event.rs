@@ -29,7 +29,7 @@ pub enum Event {
     /// The server requests something of the client. Answer or refuse the request.
     ServerRequest(Ask),
     /// The server has cancelled its request. An answer would not be sent any more.
-    AskCancelled(AskKey),
+    ServerRequestCancelled(AskKey),
     /// The server requested something that the client does not offer. The session has refused the request.
     Refused {
         /// The method of the request, printable.

@@ -228,7 +228,7 @@ impl ServerRequests {
             Some(at) => {
                 let (key, _) = self.pending.remove(at);
                 self.update_pause(context);
-                context.report(Event::AskCancelled(key));
+                context.report(Event::ServerRequestCancelled(key));
             }
             None => context.stats.late += 1,
         }
@@ -304,7 +304,7 @@ fn report_withdrawn(withdrawn: Vec<(AskKey, Origin)>, context: &mut Context<'_>)
             context.events.iter().position(|event| matches!(event, Event::ServerRequest(ask) if ask.key == key));
         match unpolled {
             Some(at) => drop(context.events.remove(at)),
-            None => context.report(Event::AskCancelled(key)),
+            None => context.report(Event::ServerRequestCancelled(key)),
         }
     }
 }

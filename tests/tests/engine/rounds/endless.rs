@@ -86,7 +86,7 @@ fn a_call_that_is_given_up_in_the_pause() {
     assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
     assert!(!pair.engine.calls().cancel(ticket.key(), None, pair.now));
     pair.drive();
-    assert_eq!(pair.happened(), [&Event::AskCancelled(ask.key)]);
+    assert_eq!(pair.happened(), [&Event::ServerRequestCancelled(ask.key)]);
     assert_eq!(pair.error(ticket), CallError::Cancelled { method: "tools/call".into() });
     assert!(!answer(&mut pair, &ask, &json!({})));
     assert!(!pair.engine.calls().refuse(ask.key, &RpcError::new(0, ""), pair.now));
@@ -129,7 +129,9 @@ fn the_end_of_the_connection_in_the_pause() {
             pair.engine.close();
         }
         pair.drive();
-        assert!(matches!(pair.happened()[..], [Event::AskCancelled(key), Event::Closed(_)] if *key == ask.key));
+        assert!(
+            matches!(pair.happened()[..], [Event::ServerRequestCancelled(key), Event::Closed(_)] if *key == ask.key)
+        );
         assert!(matches!(pair.error(ticket), CallError::Closed { .. }));
         assert!(!answer(&mut pair, &ask, &json!({})));
     }
@@ -144,7 +146,7 @@ fn only_the_total_deadline_runs_while_a_person_thinks() {
     pair.pass(Duration::from_secs(1));
     let error = pair.error(ticket);
     assert!(matches!(error, CallError::Timeout { deadline: Deadline::Total, .. }), "{error:?}");
-    assert_eq!(pair.happened(), [&Event::AskCancelled(ask.key)]);
+    assert_eq!(pair.happened(), [&Event::ServerRequestCancelled(ask.key)]);
     assert_eq!(pair.sent.len(), 1, "there is nothing to cancel");
 }
 

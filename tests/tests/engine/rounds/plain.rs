@@ -142,7 +142,7 @@ fn what_is_not_to_be_had_fails_the_call_and_nothing_else() {
     let no = RpcError::new(-1, "nobody is here");
     assert!(pair.engine.calls().refuse(asks[1].key, &no, pair.now));
     pair.drive();
-    assert_eq!(pair.happened(), [&Event::AskCancelled(asks[0].key)]);
+    assert_eq!(pair.happened(), [&Event::ServerRequestCancelled(asks[0].key)]);
     assert!(!answer(&mut pair, &asks[0], &json!({})));
     let error = pair.error(ticket);
     let says = error.to_string();
@@ -166,7 +166,7 @@ fn an_input_whose_handler_panics_fails_the_call_with_the_message() {
     assert!(pair.engine.calls().handler_panicked(asks[1].key, "at the \x1b[31mdisco", pair.now));
     assert!(!pair.engine.calls().handler_panicked(asks[1].key, "once more", pair.now));
     pair.drive();
-    assert_eq!(pair.happened(), [&Event::AskCancelled(asks[0].key)]);
+    assert_eq!(pair.happened(), [&Event::ServerRequestCancelled(asks[0].key)]);
     let error = pair.error(ticket);
     assert_eq!(
         error.to_string(),

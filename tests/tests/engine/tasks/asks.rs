@@ -28,7 +28,7 @@ fn asks(pair: &Pair) -> Vec<(AskKey, String)> {
                 let params: Value = ask.params.as_ref().expect("there are some").decode().expect("it is JSON");
                 open.push((ask.key, params["message"].as_str().expect("a text").to_owned()));
             }
-            Event::AskCancelled(key) => open.retain(|(open, _)| open != key),
+            Event::ServerRequestCancelled(key) => open.retain(|(open, _)| open != key),
             _ => {}
         }
     }
@@ -206,7 +206,7 @@ fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
             pair.engine.close();
         }
         let events: Vec<Event> = std::iter::from_fn(|| pair.engine.poll_event()).collect();
-        let [Event::AskCancelled(taken_back), Event::Reply(reply), Event::Closed(_)] = &*events else {
+        let [Event::ServerRequestCancelled(taken_back), Event::Reply(reply), Event::Closed(_)] = &*events else {
             panic!("{events:?}")
         };
         assert_eq!((*taken_back, reply.key()), (key, ticket.key()));

@@ -41,7 +41,7 @@ impl Model {
                     waiting.idle = waiting.total;
                 }
             }
-            Event::AskCancelled(key) => {
+            Event::ServerRequestCancelled(key) => {
                 let asked = self.asks.iter().find(|(asked, _)| *asked == key);
                 let (_, during) = *asked.expect("nobody was asked that");
                 self.asked_no_more(key, during);
