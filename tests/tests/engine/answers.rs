@@ -90,6 +90,6 @@ fn questions_are_bounded_and_end_with_the_connection() {
 fn a_modern_server_may_not_ask_at_all() {
     let mut pair = Pair::open(answering(&["roots/list"]), modern(|_, _| {}));
     pair.say(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#);
-    assert_eq!(pair.happened(), [&Event::Refused { method: "roots/list".into() }]);
+    assert_eq!(pair.happened(), [&Event::ServerRequestRefused { method: "roots/list".into() }]);
     assert!(pair.sent.is_empty());
 }

@@ -106,7 +106,10 @@ fn a_question_that_was_not_declared_is_refused_at_once() {
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":"q","method":"{method}","params":{params}}}"#));
         let answer = pair.sent.pop().expect("it is answered");
         assert_eq!(answer.message["error"], json!({"code": code, "message": message}));
-        assert_eq!(pair.events.pop().map(|(_, event)| event), Some(Event::Refused { method: method.into() }));
+        assert_eq!(
+            pair.events.pop().map(|(_, event)| event),
+            Some(Event::ServerRequestRefused { method: method.into() })
+        );
     }
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{FORM}}}"#));
     assert!(matches!(pair.events.pop(), Some((_, Event::ServerRequest(_)))));

@@ -4,7 +4,7 @@ use mcpwire_core::{Config, Event, RequestOptions};
 use mcpwire_tests::sim::{Pair, legacy, modern};
 
 fn refused(method: &str) -> Event {
-    Event::Refused { method: method.into() }
+    Event::ServerRequestRefused { method: method.into() }
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub enum Event {
     /// The server has cancelled its request. An answer would not be sent any more.
     ServerRequestCancelled(AskKey),
     /// The server requested something that the client does not offer. The session has refused the request.
-    Refused {
+    ServerRequestRefused {
         /// The method of the request, printable.
         method: String,
     },

@@ -294,7 +294,7 @@ fn offers(method: &str, context: &Context<'_>) -> bool {
 
 fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.stats.refused += 1;
-    context.report(Event::Refused { method: excerpt(method.as_bytes()) });
+    context.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
 }
 
 /// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
