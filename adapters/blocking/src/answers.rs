@@ -3,8 +3,8 @@
 use std::fmt;
 
 use mcpwire_core::{
-    Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
-    ElicitUrl, Json, ListRootsResult, Root, RpcError,
+    Ask, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
+    Json, ListRootsResult, Root, RpcError, ServerRequestKind,
 };
 use mcpwire_process::{HandlerError, PanicSource, Panics, catch_panic};
 
@@ -47,14 +47,14 @@ impl Answers {
 
     fn find(&mut self, ask: &Ask) -> Result<Json, RpcError> {
         match (ask.request()?, self) {
-            (AskRequest::Elicit(ElicitParams::Form(form)), Answers { form: Some(handler), .. }) => {
+            (ServerRequestKind::Elicit(ElicitParams::Form(form)), Answers { form: Some(handler), .. }) => {
                 form.answer(handler(&form)?)
             }
-            (AskRequest::Elicit(ElicitParams::Url(url)), Answers { url: Some(handler), .. }) => {
+            (ServerRequestKind::Elicit(ElicitParams::Url(url)), Answers { url: Some(handler), .. }) => {
                 url.answer(handler(&url)?)
             }
-            (AskRequest::Sample(params), Answers { sampling: Some(handler), .. }) => handler(&params)?.answer(),
-            (AskRequest::ListRoots, Answers { roots: Some(roots), .. }) => {
+            (ServerRequestKind::Sample(params), Answers { sampling: Some(handler), .. }) => handler(&params)?.answer(),
+            (ServerRequestKind::ListRoots, Answers { roots: Some(roots), .. }) => {
                 ListRootsResult::new(roots.iter().cloned()).answer()
             }
             (_, Answers { others, .. }) => {

@@ -5,8 +5,8 @@ use std::future::{Future, ready};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::{
-    Ask, AskRequest, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult,
-    ElicitUrl, Json, ListRootsResult, Root, RpcError,
+    Ask, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
+    Json, ListRootsResult, Root, RpcError, ServerRequestKind,
 };
 
 use crate::answers::{Answer, Answering};
@@ -77,7 +77,7 @@ where
         if ask.method != ELICIT {
             return Ok(None);
         }
-        let AskRequest::Elicit(ElicitParams::Form(form)) = ask.request()? else { return Ok(None) };
+        let ServerRequestKind::Elicit(ElicitParams::Form(form)) = ask.request()? else { return Ok(None) };
         let thinking = handler(form.clone());
         Ok(Some(Box::pin(async move { form.answer(thinking.await?) })))
     })
@@ -92,7 +92,7 @@ where
         if ask.method != ELICIT {
             return Ok(None);
         }
-        let AskRequest::Elicit(ElicitParams::Url(url)) = ask.request()? else { return Ok(None) };
+        let ServerRequestKind::Elicit(ElicitParams::Url(url)) = ask.request()? else { return Ok(None) };
         let thinking = handler(url.clone());
         Ok(Some(Box::pin(async move { url.answer(thinking.await?) })))
     })
@@ -107,7 +107,7 @@ where
         if ask.method != SAMPLE {
             return Ok(None);
         }
-        let AskRequest::Sample(params) = ask.request()? else { return Ok(None) };
+        let ServerRequestKind::Sample(params) = ask.request()? else { return Ok(None) };
         let thinking = handler(*params);
         Ok(Some(Box::pin(async move { thinking.await?.answer() })))
     })

@@ -156,8 +156,8 @@ pub use method::{
     RootsListChanged, SetLevel, UpdateTask,
 };
 pub use session::{
-    Ask, AskKey, AskRequest, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Negotiate,
-    Notification, Phase, Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, Session, Stats,
+    Ask, AskKey, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification,
+    Phase, Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, ServerRequestKind, Session, Stats,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault, TaskMode, Ticket,
 };
 pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};

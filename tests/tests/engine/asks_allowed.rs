@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_core::{
-    Ask, AskRequest, CallError, ClientCapabilities, Config, ElicitParams, Event, Json, Notification, RequestOptions,
-    RpcError,
+    Ask, CallError, ClientCapabilities, Config, ElicitParams, Event, Json, Notification, RequestOptions, RpcError,
+    ServerRequestKind,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::json;
@@ -136,13 +136,13 @@ fn all() -> Config {
 fn a_question_is_a_type() {
     let mut pair = Pair::open(all(), legacy(|_, _| {}));
     let form = asked(&mut pair, "elicitation/create", &format!(r#","params":{FORM}"#)).request();
-    assert!(matches!(form, Ok(AskRequest::Elicit(ElicitParams::Form(_)))));
+    assert!(matches!(form, Ok(ServerRequestKind::Elicit(ElicitParams::Form(_)))));
     let url = asked(&mut pair, "elicitation/create", &format!(r#","params":{URL}"#)).request();
-    assert!(matches!(url, Ok(AskRequest::Elicit(ElicitParams::Url(_)))));
+    assert!(matches!(url, Ok(ServerRequestKind::Elicit(ElicitParams::Url(_)))));
     let sample = asked(&mut pair, "sampling/createMessage", &format!(r#","params":{SAMPLE}"#)).request();
-    assert!(matches!(sample, Ok(AskRequest::Sample(params)) if params.max_tokens == Some(1)));
-    assert_eq!(asked(&mut pair, "roots/list", "").request(), Ok(AskRequest::ListRoots));
-    assert_eq!(asked(&mut pair, "vendor/x", "").request(), Ok(AskRequest::Other));
+    assert!(matches!(sample, Ok(ServerRequestKind::Sample(params)) if params.max_tokens == Some(1)));
+    assert_eq!(asked(&mut pair, "roots/list", "").request(), Ok(ServerRequestKind::ListRoots));
+    assert_eq!(asked(&mut pair, "vendor/x", "").request(), Ok(ServerRequestKind::Other));
     for (method, params) in [
         ("elicitation/create", ""),
         ("elicitation/create", r#","params":{"message":1}"#),

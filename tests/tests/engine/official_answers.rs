@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use mcpwire_core::internal::{SubscriptionsListen, SubscriptionsListenParams};
 use mcpwire_core::{
-    Ask, AskRequest, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Event,
-    Json, ListRootsResult, RequestOptions, Root, SamplingContent, StopReason, SubscribeOptions, SubscriptionFilter,
-    ToolUseContent,
+    Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Event, Json,
+    ListRootsResult, RequestOptions, Root, SamplingContent, ServerRequestKind, StopReason, SubscribeOptions,
+    SubscriptionFilter, ToolUseContent,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use mcpwire_tests::spec;
@@ -40,7 +40,7 @@ fn asked(pair: &mut Pair) -> Vec<Ask> {
 }
 
 /// What is sent when a server asks this, and `answer` says what is answered.
-fn sent(method: &str, params: &Value, answer: impl Fn(AskRequest) -> Json) -> Value {
+fn sent(method: &str, params: &Value, answer: impl Fn(ServerRequestKind) -> Json) -> Value {
     let mut pair = Pair::open(obliging(), legacy(|_, _| {}));
     pair.say(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string());
     let ask = asked(&mut pair).pop().expect("it is asked");
@@ -50,13 +50,13 @@ fn sent(method: &str, params: &Value, answer: impl Fn(AskRequest) -> Json) -> Va
     pair.sent.pop().expect("it is answered").message["result"].take()
 }
 
-fn filled_in(request: AskRequest, content: &impl Serialize) -> Json {
-    let AskRequest::Elicit(ElicitParams::Form(form)) = request else { panic!("it is no form: {request:?}") };
+fn filled_in(request: ServerRequestKind, content: &impl Serialize) -> Json {
+    let ServerRequestKind::Elicit(ElicitParams::Form(form)) = request else { panic!("it is no form: {request:?}") };
     form.answer(ElicitResult::accept(content).expect("it is JSON")).expect("it fits the form")
 }
 
-fn said(request: &AskRequest, result: &CreateMessageResult) -> Json {
-    let AskRequest::Sample(_) = request else { panic!("it is no sampling: {request:?}") };
+fn said(request: &ServerRequestKind, result: &CreateMessageResult) -> Json {
+    let ServerRequestKind::Sample(_) = request else { panic!("it is no sampling: {request:?}") };
     result.answer().expect("it is JSON")
 }
 
@@ -82,7 +82,9 @@ fn what_a_person_did_is_sent_as_in_the_examples() {
 
     let address = example(&folder, "ElicitRequestURLParams", "elicit-sensitive-data.json");
     let visited = sent("elicitation/create", &address, |request| {
-        let AskRequest::Elicit(ElicitParams::Url(url)) = request else { panic!("it is no address: {request:?}") };
+        let ServerRequestKind::Elicit(ElicitParams::Url(url)) = request else {
+            panic!("it is no address: {request:?}")
+        };
         url.answer(ElicitAction::Accept).expect("it is an action")
     });
     assert_eq!(visited, example(&folder, "ElicitResult", "accept-url-mode-no-content.json"));
@@ -156,7 +158,7 @@ fn input_is_sent_as_in_the_examples() {
     for ask in asked(&mut pair) {
         let request = ask.request().expect("it can be read");
         let answer = match &request {
-            AskRequest::Elicit(_) => filled_in(request, &json!({"name": "octocat"})),
+            ServerRequestKind::Elicit(_) => filled_in(request, &json!({"name": "octocat"})),
             _ => said(&request, &CreateMessageResult::text(MODEL, "The capital of France is Paris.")),
         };
         assert_eq!(pair.engine.calls().answer(ask.key, &answer, pair.now), Ok(true));

@@ -61,7 +61,7 @@ pub use prepared::{Prepared, PreparedRequest};
 pub use request_keys::{AskKey, RequestKey, SubscriptionKey};
 pub use router::Session;
 pub use server_info::ServerInfo;
-pub use server_request_kind::AskRequest;
+pub use server_request_kind::ServerRequestKind;
 pub use stats::Stats;
 pub use subscriptions::{Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
 pub use ticket::{Reply, Ticket};

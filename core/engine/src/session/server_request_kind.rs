@@ -1,4 +1,4 @@
-//! [`AskRequest`]: a request of the server with typed parameters, and the answers to it.
+//! [`ServerRequestKind`]: a request of the server with typed parameters, and the answers to it.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -18,7 +18,7 @@ use crate::types::{
 /// A request of the server with typed parameters.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum AskRequest {
+pub enum ServerRequestKind {
     /// `elicitation/create`: asks the user.
     Elicit(ElicitParams),
     /// `sampling/createMessage`: asks a language model.
@@ -33,10 +33,10 @@ impl Ask {
     /// Decodes the parameters of the request.
     ///
     /// ```
-    /// # use mcpwire_core::{Ask, AskRequest, ElicitParams, ElicitResult, Json, RpcError};
+    /// # use mcpwire_core::{Ask, ServerRequestKind, ElicitParams, ElicitResult, Json, RpcError};
     /// fn answer(ask: &Ask) -> Result<Json, RpcError> {
     ///     match ask.request()? {
-    ///         AskRequest::Elicit(ElicitParams::Form(form)) => form.answer(ElicitResult::decline()),
+    ///         ServerRequestKind::Elicit(ElicitParams::Form(form)) => form.answer(ElicitResult::decline()),
     ///         _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),
     ///     }
     /// }
@@ -44,16 +44,16 @@ impl Ask {
     ///
     /// # Errors
     /// The error to refuse the request with, if the parameters are invalid.
-    pub fn request(&self) -> Result<AskRequest, RpcError> {
+    pub fn request(&self) -> Result<ServerRequestKind, RpcError> {
         Ok(match &*self.method {
-            ELICIT => AskRequest::Elicit(self.read()?),
+            ELICIT => ServerRequestKind::Elicit(self.read()?),
             SAMPLE => {
                 let params: CreateMessageParams = self.read()?;
                 params.check().map_err(|what| RpcError::new(RpcError::INVALID_PARAMS, what))?;
-                AskRequest::Sample(Box::new(params))
+                ServerRequestKind::Sample(Box::new(params))
             }
-            LIST_ROOTS => AskRequest::ListRoots,
-            _ => AskRequest::Other,
+            LIST_ROOTS => ServerRequestKind::ListRoots,
+            _ => ServerRequestKind::Other,
         })
     }
 

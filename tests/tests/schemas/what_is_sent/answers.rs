@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mcpwire_core::{
-    Ask, AskRequest, AudioContent, CallTool, CallToolParams, Config, CreateMessageResult, ElicitAction, ElicitParams,
-    ElicitResult, Event, GetPrompt, GetPromptParams, ImageContent, Json, ListRootsResult, ProtocolVersion,
-    ReadResource, ReadResourceParams, Root, RpcError, SamplingContent, StopReason, ToolUseContent,
+    Ask, AudioContent, CallTool, CallToolParams, Config, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
+    Event, GetPrompt, GetPromptParams, ImageContent, Json, ListRootsResult, ProtocolVersion, ReadResource,
+    ReadResourceParams, Root, RpcError, SamplingContent, ServerRequestKind, StopReason, ToolUseContent,
 };
 use mcpwire_tests::sim::Pair;
 use proptest::collection::{btree_map, vec};
@@ -138,7 +138,7 @@ impl Talk {
 
     fn answer(&self, ask: &Ask, version: ProtocolVersion) -> Result<Json, RpcError> {
         match ask.request()? {
-            AskRequest::Elicit(ElicitParams::Form(form)) => form.answer(match &self.form {
+            ServerRequestKind::Elicit(ElicitParams::Form(form)) => form.answer(match &self.form {
                 ElicitAction::Accept => {
                     let asked = self.fields.iter().filter(|(_, field)| field.since <= version);
                     let filled: Map<String, Value> =
@@ -152,8 +152,8 @@ impl Talk {
                 }
                 other => ElicitResult::of(other.clone()),
             }),
-            AskRequest::Elicit(ElicitParams::Url(url)) => url.answer(self.visit.clone()),
-            AskRequest::Sample(_) => {
+            ServerRequestKind::Elicit(ElicitParams::Url(url)) => url.answer(self.visit.clone()),
+            ServerRequestKind::Sample(_) => {
                 let said = self.said.iter().filter(|(since, _)| *since <= version).map(|(_, said)| said.clone());
                 let mut said: Vec<SamplingContent> = said.collect();
                 if version < ProtocolVersion::V2025_11_25 {
@@ -165,7 +165,7 @@ impl Talk {
                 result.stop_reason.clone_from(&self.stop);
                 result.answer()
             }
-            AskRequest::ListRoots => {
+            ServerRequestKind::ListRoots => {
                 let root = |(uri, name): &(String, Option<String>)| {
                     let mut root = Root::new(uri);
                     root.name.clone_from(name);
