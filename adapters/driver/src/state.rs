@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
-    Ask, AskKey, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, SubscriptionKey,
-    Timestamp,
+    Ask, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequestId,
+    SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
 
@@ -111,7 +111,7 @@ pub(crate) enum Come {
 /// What the server wants of the client.
 pub(crate) enum Asked {
     Asks(Ask),
-    GivesUp(AskKey),
+    GivesUp(ServerRequestId),
 }
 
 /// Adds a task to those that are woken, once.

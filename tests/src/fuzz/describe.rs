@@ -7,8 +7,8 @@ use core::fmt::{Display, Write};
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
-    AskKey, CallError, Closed, ConnectError, Deadline, Era, Event, InputError, Listed, Notification, PeerError,
-    PeerErrorKind, Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, Stats, SubscriptionEnd,
+    CallError, Closed, ConnectError, Deadline, Era, Event, InputError, Listed, Notification, PeerError, PeerErrorKind,
+    Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, ServerRequestId, Stats, SubscriptionEnd,
     SubscriptionEvent, SubscriptionKey, TaskFault,
 };
 use serde::Serialize;
@@ -20,7 +20,7 @@ use super::trace::{Shown, Trace};
 #[derive(Default)]
 pub(crate) struct Names {
     requests: Vec<RequestKey>,
-    asks: Vec<AskKey>,
+    asks: Vec<ServerRequestId>,
     subscriptions: Vec<SubscriptionKey>,
 }
 
@@ -38,7 +38,7 @@ impl Names {
     }
 
     /// The number of a request of the server's.
-    pub(crate) fn ask(&mut self, key: AskKey) -> usize {
+    pub(crate) fn ask(&mut self, key: ServerRequestId) -> usize {
         number(&mut self.asks, key)
     }
 

@@ -1,6 +1,6 @@
 //! A legacy server asks for what the embedder answers.
 
-use mcpwire_core::{Ask, AskKey, Config, Event, Json, RpcError, SendError};
+use mcpwire_core::{Ask, Config, Event, Json, RpcError, SendError, ServerRequestId};
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::json;
 
@@ -76,7 +76,7 @@ fn questions_are_bounded_and_end_with_the_connection() {
     let mut config = answering(&["roots/list"]);
     config.max_asks = 2;
     let mut pair = Pair::open(config, legacy(|_, _| {}));
-    let keys: Vec<AskKey> = (0..2).map(|id| ask(&mut pair, &id.to_string(), "roots/list").key).collect();
+    let keys: Vec<ServerRequestId> = (0..2).map(|id| ask(&mut pair, &id.to_string(), "roots/list").key).collect();
     pair.say(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#);
     assert_eq!(pair.sent.pop().expect("it is refused").message["error"]["code"], -32603);
     pair.end();

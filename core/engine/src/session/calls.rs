@@ -14,7 +14,7 @@ use super::error::SendError;
 use super::json_objects::{merged, without};
 use super::parts::Parts;
 use super::prepared::{self, Caching, Prepared, PreparedRequest, send_error};
-use super::request_keys::{AskKey, RequestKey, SubscriptionKey};
+use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::requests::TaskUse;
 use super::router::Session;
 use super::server_requests::{Answered, Refusal};
@@ -281,7 +281,7 @@ impl<'e> Calls<'e> {
     /// If the result does not serialize as an object. Then the request of the server is still pending.
     pub fn answer(
         &mut self,
-        key: AskKey,
+        key: ServerRequestId,
         result: &(impl Serialize + ?Sized),
         now: Timestamp,
     ) -> Result<bool, SendError> {
@@ -292,7 +292,7 @@ impl<'e> Calls<'e> {
     }
 
     /// Refuses a request of the server. Returns `false` as [`Self::answer`] does.
-    pub fn refuse(&mut self, key: AskKey, error: &RpcError, now: Timestamp) -> bool {
+    pub fn refuse(&mut self, key: ServerRequestId, error: &RpcError, now: Timestamp) -> bool {
         self.refuse_with(key, &Refusal::Error(error), now)
     }
 
@@ -300,11 +300,11 @@ impl<'e> Calls<'e> {
     ///
     /// A legacy server gets an internal error, without the message of the panic. In the modern era, the client's request that
     /// needs the input fails with [`InputError::Panicked`](crate::InputError::Panicked), and nothing is sent.
-    pub fn handler_panicked(&mut self, key: AskKey, message: &str, now: Timestamp) -> bool {
+    pub fn handler_panicked(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
         self.refuse_with(key, &Refusal::Panicked(message), now)
     }
 
-    fn refuse_with(&mut self, key: AskKey, refusal: &Refusal<'_>, now: Timestamp) -> bool {
+    fn refuse_with(&mut self, key: ServerRequestId, refusal: &Refusal<'_>, now: Timestamp) -> bool {
         let Parts { server_requests, mut context, .. } = self.parts(now);
         let answered = server_requests.refuse(key, refusal, &mut context);
         self.input_answered(answered)

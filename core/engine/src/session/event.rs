@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::error::Closed;
-use super::request_keys::{AskKey, RequestKey, SubscriptionKey};
+use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;
 use crate::rpc::RpcError;
@@ -29,7 +29,7 @@ pub enum Event {
     /// The server requests something of the client. Answer or refuse the request.
     ServerRequest(Ask),
     /// The server has cancelled its request. An answer would not be sent any more.
-    ServerRequestCancelled(AskKey),
+    ServerRequestCancelled(ServerRequestId),
     /// The server requested something that the client does not offer. The session has refused the request.
     ServerRequestRefused {
         /// The method of the request, printable.
@@ -73,7 +73,7 @@ pub enum Event {
 #[non_exhaustive]
 pub struct Ask {
     /// Identifies the request in the answer.
-    pub key: AskKey,
+    pub key: ServerRequestId,
     /// The method, such as `roots/list`.
     pub method: String,
     /// The parameters as the server sent them.

@@ -58,7 +58,7 @@ pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError
 pub(crate) use event::Message;
 pub use event::{Ask, Event, Notification};
 pub use prepared::{Prepared, PreparedRequest};
-pub use request_keys::{AskKey, RequestKey, SubscriptionKey};
+pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 pub use router::Session;
 pub use server_info::ServerInfo;
 pub use server_request_kind::ServerRequestKind;

@@ -8,7 +8,7 @@ pub struct RequestKey(pub(crate) u64);
 
 /// Identifies a request of the server within its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AskKey(pub(super) u64);
+pub struct ServerRequestId(pub(super) u64);
 
 /// Identifies a subscription within its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::error::{InputError, SendError};
 use super::event::{Ask, Event};
 use super::prepared::send_error;
-use super::request_keys::{AskKey, RequestKey};
+use super::request_keys::{RequestKey, ServerRequestId};
 use crate::json::append::{push_raw, push_string};
 use crate::json::{Json, scan};
 use crate::rpc::write::{ParamsError, Push};
@@ -23,7 +23,7 @@ use crate::types::{Era, InputRequest};
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
     /// At most [`Config::max_asks`](super::Config::max_asks).
-    pending: Vec<(AskKey, Origin)>,
+    pending: Vec<(ServerRequestId, Origin)>,
     /// One entry for each owner with inputs in `pending`.
     collected: Vec<CollectedInputs>,
     next_key: u64,
@@ -156,7 +156,7 @@ impl ServerRequests {
     /// If the result does not serialize as an object. Then the request is still pending.
     pub(super) fn answer(
         &mut self,
-        key: AskKey,
+        key: ServerRequestId,
         result: Push<'_>,
         context: &mut Context<'_>,
     ) -> Result<Answered, SendError> {
@@ -183,7 +183,12 @@ impl ServerRequests {
     }
 
     /// Refuses a request or input.
-    pub(super) fn refuse(&mut self, key: AskKey, refusal: &Refusal<'_>, context: &mut Context<'_>) -> Answered {
+    pub(super) fn refuse(
+        &mut self,
+        key: ServerRequestId,
+        refusal: &Refusal<'_>,
+        context: &mut Context<'_>,
+    ) -> Answered {
         match self.take(key) {
             Some(Origin::Request { id, .. }) => {
                 match refusal {
@@ -251,14 +256,14 @@ impl ServerRequests {
         self.collected = Vec::new();
     }
 
-    fn add(&mut self, origin: Origin) -> AskKey {
-        let key = AskKey(self.next_key);
+    fn add(&mut self, origin: Origin) -> ServerRequestId {
+        let key = ServerRequestId(self.next_key);
         self.next_key += 1;
         self.pending.push((key, origin));
         key
     }
 
-    fn take(&mut self, key: AskKey) -> Option<Origin> {
+    fn take(&mut self, key: ServerRequestId) -> Option<Origin> {
         let at = self.pending.iter().position(|(pending, _)| *pending == key)?;
         Some(self.pending.remove(at).1)
     }
@@ -298,7 +303,7 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
 }
 
 /// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
-fn report_withdrawn(withdrawn: Vec<(AskKey, Origin)>, context: &mut Context<'_>) {
+fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
         let unpolled =
             context.events.iter().position(|event| matches!(event, Event::ServerRequest(ask) if ask.key == key));

@@ -1,6 +1,8 @@
 //! What tasks ask, and what is answered.
 
-use mcpwire_core::{AskKey, CallError, Config, Event, InputError, Notification, RequestOptions, RpcError, TaskFault};
+use mcpwire_core::{
+    CallError, Config, Event, InputError, Notification, RequestOptions, RpcError, ServerRequestId, TaskFault,
+};
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use serde_json::{Value, json};
 
@@ -20,7 +22,7 @@ fn offering() -> Config {
 }
 
 /// What is asked and not taken back, with the words of the question.
-fn asks(pair: &Pair) -> Vec<(AskKey, String)> {
+fn asks(pair: &Pair) -> Vec<(ServerRequestId, String)> {
     let mut open = Vec::new();
     for event in pair.happened() {
         match event {

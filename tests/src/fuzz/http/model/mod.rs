@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcpwire_core::http::{Engine, Exchange, ExchangeId, Failure, FailureKind, Flavour, Settings, Verb};
 use mcpwire_core::{
-    AskKey, CallTool, CallToolParams, ClientCapabilities, Config, Json, Negotiate, Phase, Raw, RequestKey,
-    RequestOptions, SendError, TaskMode, Ticket, Timestamp,
+    CallTool, CallToolParams, ClientCapabilities, Config, Json, Negotiate, Phase, Raw, RequestKey, RequestOptions,
+    SendError, ServerRequestId, TaskMode, Ticket, Timestamp,
 };
 
 use crate::fuzz::bytes::Bytes;
@@ -53,7 +53,7 @@ pub(super) struct Model {
     /// Exchanges under way, in the order in which they were started.
     open: Vec<Exchange>,
     started: BTreeSet<ExchangeId>,
-    asks: Vec<AskKey>,
+    asks: Vec<ServerRequestId>,
     connected: bool,
     over: bool,
     /// Notifications and answers that were sent, which may all be under way.

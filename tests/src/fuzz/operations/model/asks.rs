@@ -1,6 +1,6 @@
 //! What the server asks for: it is answered, refused, or given up.
 
-use mcpwire_core::{AskKey, Json, RpcError, SendError};
+use mcpwire_core::{Json, RpcError, SendError, ServerRequestId};
 
 use super::Model;
 use crate::fuzz::describe;
@@ -38,11 +38,11 @@ impl Model {
         assert!(during.is_none_or(|number| !self.waiting.contains_key(&number)), "refused, and its request goes on");
     }
 
-    fn ask(&self, which: usize) -> Option<(AskKey, Option<usize>)> {
+    fn ask(&self, which: usize) -> Option<(ServerRequestId, Option<usize>)> {
         self.asks.get(which % 8).copied()
     }
 
-    pub(super) fn asked_no_more(&mut self, key: AskKey, during: Option<usize>) {
+    pub(super) fn asked_no_more(&mut self, key: ServerRequestId, during: Option<usize>) {
         let at = self.asks.iter().position(|(asked, _)| *asked == key).expect("it was asked");
         self.asks.remove(at);
         self.dead_ask = Some(key);

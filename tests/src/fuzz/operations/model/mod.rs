@@ -25,7 +25,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{AskKey, Json, Phase, Timestamp};
+use mcpwire_core::{Json, Phase, ServerRequestId, Timestamp};
 
 use self::cached::Cached;
 use self::setup::Setup;
@@ -60,8 +60,8 @@ pub(super) struct Model {
     /// Ids of requests that have ended.
     ended: Vec<u64>,
     /// What the server asks for, and the request that it is for.
-    asks: Vec<(AskKey, Option<usize>)>,
-    dead_ask: Option<AskKey>,
+    asks: Vec<(ServerRequestId, Option<usize>)>,
+    dead_ask: Option<ServerRequestId>,
     subscriptions: Vec<Subscribed>,
     cached: Cached,
     /// Names of the latest tasks.
