@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo,
+    CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::http::HttpOptions;
@@ -227,7 +227,7 @@ pub struct Heard {
 }
 
 /// How questions of a server's are answered.
-pub type Answering = fn(&Ask) -> Result<Json, RpcError>;
+pub type Answering = fn(&ServerRequest) -> Result<Json, RpcError>;
 
 impl Heard {
     /// Answers what the server asks for, as far as anybody knows an answer.
@@ -239,7 +239,7 @@ impl Heard {
     /// # Panics
     ///
     /// When an answer has panicked before.
-    pub fn reply(&self, ask: &Ask) -> Result<Json, RpcError> {
+    pub fn reply(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
         self.asked.lock().unwrap().push(ask.method.clone());
         match self.answer {
             Some(answer) => answer(ask),

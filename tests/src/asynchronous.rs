@@ -10,8 +10,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    Ask, CallToolResult, Config, Json, LogMessage, LoggingLevel, Notification, Rejected, RpcError, ServerInfo,
-    SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
+    CallToolResult, Config, Json, LogMessage, LoggingLevel, Notification, Rejected, RpcError, ServerInfo,
+    ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
     Answer, ConnectOptions, Error, McpClient, McpServerDef, Notifications, RunningTask, Runtime, ShutdownReport,
@@ -298,7 +298,7 @@ pub async fn eventually<H: Host>(holds: impl Fn() -> bool) {
 struct Answering(Heard);
 
 impl Answer for Answering {
-    async fn answer(&self, ask: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
         self.0.reply(ask)
     }
 }

@@ -3,18 +3,18 @@
 use std::fmt;
 
 use mcpwire_core::{
-    Ask, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    Json, ListRootsResult, Root, RpcError, ServerRequestKind,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, Json,
+    ListRootsResult, Root, RpcError, ServerRequest, ServerRequestKind,
 };
 use mcpwire_process::{HandlerError, PanicSource, Panics, catch_panic};
 
 /// Answers any request of the server's.
-type Answerer = Box<dyn FnMut(&Ask) -> Result<Json, RpcError> + Send>;
+type Answerer = Box<dyn FnMut(&ServerRequest) -> Result<Json, RpcError> + Send>;
 
 type OnForm = Box<dyn FnMut(&ElicitForm) -> Result<ElicitResult, RpcError> + Send>;
 type OnUrl = Box<dyn FnMut(&ElicitUrl) -> Result<ElicitAction, RpcError> + Send>;
 type OnSampling = Box<dyn FnMut(&CreateMessageParams) -> Result<CreateMessageResult, RpcError> + Send>;
-type OnError = Box<dyn FnMut(&Ask, &RpcError) + Send>;
+type OnError = Box<dyn FnMut(&ServerRequest, &RpcError) + Send>;
 
 /// All who answer. Those that answer one thing go before those that answer anything.
 #[derive(Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Answers {
 
 impl Answers {
     /// The answer to a request, or why there is none.
-    pub(crate) fn answer(&mut self, ask: &Ask, panics: &Panics) -> Result<Json, HandlerError> {
+    pub(crate) fn answer(&mut self, ask: &ServerRequest, panics: &Panics) -> Result<Json, HandlerError> {
         let answer = match catch_panic(|| self.find(ask)) {
             Ok(answer) => answer.map_err(HandlerError::Refused),
             Err(message) => {
@@ -45,7 +45,7 @@ impl Answers {
         answer
     }
 
-    fn find(&mut self, ask: &Ask) -> Result<Json, RpcError> {
+    fn find(&mut self, ask: &ServerRequest) -> Result<Json, RpcError> {
         match (ask.request()?, self) {
             (ServerRequestKind::Elicit(ElicitParams::Form(form)), Answers { form: Some(handler), .. }) => {
                 form.answer(handler(&form)?)

@@ -10,7 +10,8 @@ use std::time::Duration;
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    Ask, Event, Notification, Phase, Reply, RequestKey, RequestOptions, SubscriptionEvent, SubscriptionKey, Timestamp,
+    Event, Notification, Phase, Reply, RequestKey, RequestOptions, ServerRequest, SubscriptionEvent, SubscriptionKey,
+    Timestamp,
 };
 use mcpwire_process::{
     Next, PanicSource, Panics, Process, ProcessReport, ShutdownReport, Stderr, Stopping, TraceSource, Tracer,
@@ -361,7 +362,7 @@ impl Connection {
         }
     }
 
-    fn answer(&mut self, ask: &Ask) {
+    fn answer(&mut self, ask: &ServerRequest) {
         let answer = self.answers.answer(ask, &self.panics);
         // Whoever answered may have taken a while.
         let now = self.clock.now();

@@ -4,8 +4,8 @@ use std::fmt;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Event,
-    Json, Root, RpcError,
+    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Event, Json,
+    Root, RpcError, ServerRequest,
 };
 
 use mcpwire_process::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
@@ -164,7 +164,7 @@ impl ConnectOptions {
     pub fn answer<S: Into<String>>(
         mut self,
         methods: impl IntoIterator<Item = S>,
-        answer: impl FnMut(&Ask) -> Result<Json, RpcError> + Send + 'static,
+        answer: impl FnMut(&ServerRequest) -> Result<Json, RpcError> + Send + 'static,
     ) -> Self {
         let methods: Vec<String> = methods.into_iter().map(Into::into).collect();
         for method in &methods {
@@ -176,7 +176,7 @@ impl ConnectOptions {
 
     /// Says who is told of requests that could not be answered: what a handler answered did not fit, it refused, or it
     /// panicked. The server is told the same, but nothing of a panic's message.
-    pub fn on_answer_error(mut self, f: impl FnMut(&Ask, &RpcError) + Send + 'static) -> Self {
+    pub fn on_answer_error(mut self, f: impl FnMut(&ServerRequest, &RpcError) + Send + 'static) -> Self {
         self.answers.on_error = Some(Box::new(f));
         self
     }

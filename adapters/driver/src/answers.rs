@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcpwire_core::{Ask, Json, RpcError};
+use mcpwire_core::{Json, RpcError, ServerRequest};
 use mcpwire_process::{HandlerError, PanicSource, catch_panic, finish_ask};
 
 use crate::handlers::unknown;
@@ -14,13 +14,13 @@ use crate::state::Asked;
 /// Answers what a server asks its client for: its roots, something of a language model, something of a person.
 ///
 /// ```
-/// use mcpwire_driver::core::{Ask, Json, RpcError};
+/// use mcpwire_driver::core::{ServerRequest, Json, RpcError};
 /// use mcpwire_driver::{Answer, ConnectOptions};
 ///
 /// struct Roots(Vec<String>);
 ///
 /// impl Answer for Roots {
-///     async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+///     async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
 ///         let roots: Vec<_> = self.0.iter().map(|uri| format!(r#"{{"uri":"{uri}"}}"#)).collect();
 ///         Json::parse(format!(r#"{{"roots":[{}]}}"#, roots.join(",")))
 ///             .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
@@ -38,14 +38,14 @@ pub trait Answer: Send + Sync + 'static {
     ///
     /// If it panics, the server is refused with an internal error, and everything else goes on:
     /// see [`ConnectOptions`](crate::ConnectOptions#panics).
-    fn answer(&self, ask: &Ask) -> impl Future<Output = Result<Json, RpcError>> + Send;
+    fn answer(&self, ask: &ServerRequest) -> impl Future<Output = Result<Json, RpcError>> + Send;
 }
 
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<Json, RpcError>> + Send>>;
 
 /// The requests of the server whose handlers have not answered yet.
 #[derive(Default)]
-pub(crate) struct Answers(Vec<(Ask, Answering)>);
+pub(crate) struct Answers(Vec<(ServerRequest, Answering)>);
 
 impl Answers {
     /// Takes in what the server asks for, lets all answers go on, and sends those that are there. Not under the lock.
@@ -84,7 +84,7 @@ impl Answers {
     }
 
     /// Lets all of them go on. Those that are there are taken out.
-    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(Ask, Result<Json, HandlerError>)> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Vec<(ServerRequest, Result<Json, HandlerError>)> {
         let mut there = Vec::new();
         let mut at = 0;
         while let Some((_, answering)) = self.0.get_mut(at) {
@@ -103,7 +103,7 @@ impl Answers {
 }
 
 /// Tells the program of a handler that did not answer, and the server what the handler has come to.
-fn finish(shared: &Shared, ask: &Ask, answer: Result<Json, HandlerError>) {
+fn finish(shared: &Shared, ask: &ServerRequest, answer: Result<Json, HandlerError>) {
     if let Err(error) = &answer {
         if let HandlerError::Panicked(message) = error {
             shared.panics.report(PanicSource::Handler { method: ask.method.clone() }, message.clone());

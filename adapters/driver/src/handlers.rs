@@ -5,8 +5,8 @@ use std::future::{Future, ready};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcpwire_core::{
-    Ask, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    Json, ListRootsResult, Root, RpcError, ServerRequestKind,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, Json,
+    ListRootsResult, Root, RpcError, ServerRequest, ServerRequestKind,
 };
 
 use crate::answers::{Answer, Answering};
@@ -18,9 +18,9 @@ const LIST_ROOTS: &str = "roots/list";
 /// Answers the requests of one kind: `None` for a request of any other kind. An error is what the server is refused with.
 ///
 /// What reads the parameters and checks the answer is part of the handler, so a program has it for what it answers only.
-pub(crate) type Handler = Box<dyn Fn(&Ask) -> Result<Option<Answering>, RpcError> + Send + Sync>;
+pub(crate) type Handler = Box<dyn Fn(&ServerRequest) -> Result<Option<Answering>, RpcError> + Send + Sync>;
 
-type OnError = Box<dyn Fn(&Ask, &RpcError) + Send + Sync>;
+type OnError = Box<dyn Fn(&ServerRequest, &RpcError) + Send + Sync>;
 
 /// All who answer. Those that answer one thing go before those that answer anything.
 #[derive(Default)]
@@ -38,7 +38,7 @@ pub(crate) struct Handlers {
 
 impl Handlers {
     /// The future of the answer to a request, or of what to refuse it with.
-    pub(crate) fn begin(&self, ask: &Ask) -> Answering {
+    pub(crate) fn begin(&self, ask: &ServerRequest) -> Answering {
         self.find(ask).unwrap_or_else(|error| Box::pin(ready(Err(error))))
     }
 
@@ -48,7 +48,7 @@ impl Handlers {
         *self.roots.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
-    fn find(&self, ask: &Ask) -> Result<Answering, RpcError> {
+    fn find(&self, ask: &ServerRequest) -> Result<Answering, RpcError> {
         if ask.method == LIST_ROOTS
             && let Some(answer) = self.roots()
         {

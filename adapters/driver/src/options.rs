@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use mcpwire_core::shutdown::Patience;
 use mcpwire_core::{
-    Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
-    RpcError,
+    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
+    RpcError, ServerRequest,
 };
 use mcpwire_process::{CallbackPanic, Follower, Panics, TraceSource, Watcher};
 
@@ -152,7 +152,7 @@ impl ConnectOptions {
 
     /// Says who is told of requests that could not be answered: what a handler answered did not fit, it refused, or it
     /// panicked. The server is told the same, but nothing of a panic's message.
-    pub fn on_answer_error(mut self, f: impl Fn(&Ask, &RpcError) + Send + Sync + 'static) -> Self {
+    pub fn on_answer_error(mut self, f: impl Fn(&ServerRequest, &RpcError) + Send + Sync + 'static) -> Self {
         self.add(|handlers| handlers.on_error = Some(Box::new(f)));
         self
     }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
-    Ask, Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequestId,
+    Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
     SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
@@ -110,7 +110,7 @@ pub(crate) enum Come {
 
 /// What the server wants of the client.
 pub(crate) enum Asked {
-    Asks(Ask),
+    Asks(ServerRequest),
     GivesUp(ServerRequestId),
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use mcpwire_core::{Ask, Calls, Json, RpcError, Timestamp, printable};
+use mcpwire_core::{Calls, Json, RpcError, ServerRequest, Timestamp, printable};
 
 use crate::{Follower, Watcher};
 
@@ -145,7 +145,7 @@ pub enum HandlerError {
 
 impl HandlerError {
     /// Returns the error that the program is told.
-    pub fn to_rpc_error(&self, ask: &Ask) -> RpcError {
+    pub fn to_rpc_error(&self, ask: &ServerRequest) -> RpcError {
         match self {
             HandlerError::Refused(error) => error.clone(),
             HandlerError::Panicked(message) => {
@@ -157,7 +157,7 @@ impl HandlerError {
 }
 
 /// Answers or refuses a request of the server's, as its handler decided. An answer that cannot be sent is a refusal.
-pub fn finish_ask(calls: &mut Calls<'_>, ask: &Ask, answer: Result<Json, HandlerError>, now: Timestamp) {
+pub fn finish_ask(calls: &mut Calls<'_>, ask: &ServerRequest, answer: Result<Json, HandlerError>, now: Timestamp) {
     let refused = match answer {
         Ok(answer) => match calls.answer(ask.key, &answer, now) {
             Ok(_) => return,

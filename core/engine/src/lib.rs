@@ -156,9 +156,10 @@ pub use method::{
     RootsListChanged, SetLevel, UpdateTask,
 };
 pub use session::{
-    Ask, CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
-    Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, ServerRequestId, ServerRequestKind, Session,
-    Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey, TaskFault, TaskMode, Ticket,
+    CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
+    Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, ServerRequest, ServerRequestId,
+    ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
+    TaskFault, TaskMode, Ticket,
 };
 pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use text::printable;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::smol::future::zip;
-use mcpwire_driver::core::{Ask, Json, RpcError};
+use mcpwire_driver::core::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{Answer, ErrorKind};
 use mcpwire_tests::asynchronous::{Async, Host};
 use mcpwire_tests::{OnDrop, on_every_async_adapter, server};
@@ -15,7 +15,7 @@ use mcpwire_tests::{OnDrop, on_every_async_adapter, server};
 struct Thinks<H>(std::marker::PhantomData<fn() -> H>);
 
 impl<H: Host> Answer for Thinks<H> {
-    async fn answer(&self, ask: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
         H::sleep(Duration::from_millis(20)).await;
         Json::parse(format!(r#"{{"asked":"{}"}}"#, ask.method))
             .map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
@@ -26,7 +26,7 @@ impl<H: Host> Answer for Thinks<H> {
 struct Refuses;
 
 impl Answer for Refuses {
-    async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
         Err(RpcError::new(-32_099, "not from here"))
     }
 }
@@ -38,7 +38,7 @@ struct Ponders {
 }
 
 impl Answer for Ponders {
-    async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
         let _given_up = OnDrop(Arc::clone(&self.given_up));
         self.asked.send(()).await.expect("the test listens");
         pending().await

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ::smol::future::zip;
 use mcpwire_driver::core::{
-    Ask, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Json, Root,
-    RpcError,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Json, Root, RpcError,
+    ServerRequest,
 };
 use mcpwire_driver::{Answer, ConnectOptions, McpClient};
 use mcpwire_tests::asynchronous::{Async, Host};
@@ -122,7 +122,7 @@ fn blocking() {
 struct Named(&'static str);
 
 impl Answer for Named {
-    async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
         Ok(by(self.0))
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcpwire_driver::core::{Ask, Json, RpcError};
+use mcpwire_driver::core::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{Answer, ErrorKind};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Adapter, Answering, Call, OnDrop, Server, on_every_adapter, server};
 use serde_json::json;
 
-fn knows(ask: &Ask) -> Result<Json, RpcError> {
+fn knows(ask: &ServerRequest) -> Result<Json, RpcError> {
     let answer = match ask.method.as_str() {
         "roots/list" => r#"{"roots":[]}"#,
         _ => r#"{"action":"accept","content":{"name":"x"}}"#,
@@ -146,7 +146,7 @@ struct Ponders {
 }
 
 impl Answer for Ponders {
-    async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
         let _given_up = OnDrop(Arc::clone(&self.given_up));
         self.asked.store(true, Ordering::SeqCst);
         pending().await

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use mcpwire_driver::core::{Ask, Json, RpcError};
+use mcpwire_driver::core::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{Answer, ConnectOptions, McpClient};
 use mcpwire_tests::asynchronous::{AsyncStd, Host, Smol, TokioCurrent, TokioMulti};
 use mcpwire_tests::{server, watched};
@@ -28,7 +28,7 @@ fn blocking() {
 struct Thoughtful<H>(Json, PhantomData<fn() -> H>);
 
 impl<H: Host> Answer for Thoughtful<H> {
-    async fn answer(&self, ask: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
         H::sleep(Duration::from_millis(1)).await;
         assert_eq!(ask.method, "roots/list");
         Ok(self.0.clone())

@@ -1,6 +1,6 @@
 //! A legacy server asks for what the embedder answers.
 
-use mcpwire_core::{Ask, Config, Event, Json, RpcError, SendError, ServerRequestId};
+use mcpwire_core::{Config, Event, Json, RpcError, SendError, ServerRequest, ServerRequestId};
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn answering(methods: &[&str]) -> Config {
     config
 }
 
-fn ask(pair: &mut Pair, id: &str, method: &str) -> Ask {
+fn ask(pair: &mut Pair, id: &str, method: &str) -> ServerRequest {
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"a": 1}}}}"#));
     match pair.events.pop() {
         Some((_, Event::ServerRequest(ask))) => ask,

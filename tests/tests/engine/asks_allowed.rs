@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_core::{
-    Ask, CallError, ClientCapabilities, Config, ElicitParams, Event, Json, Notification, RequestOptions, RpcError,
-    ServerRequestKind,
+    CallError, ClientCapabilities, Config, ElicitParams, Event, Json, Notification, RequestOptions, RpcError,
+    ServerRequest, ServerRequestKind,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::json;
@@ -115,7 +115,7 @@ fn a_question_that_was_not_declared_is_refused_at_once() {
     assert!(matches!(pair.events.pop(), Some((_, Event::ServerRequest(_)))));
 }
 
-fn asked(pair: &mut Pair, method: &str, params: &str) -> Ask {
+fn asked(pair: &mut Pair, method: &str, params: &str) -> ServerRequest {
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":"q","method":"{method}"{params}}}"#));
     match pair.events.pop() {
         Some((_, Event::ServerRequest(ask))) => ask,

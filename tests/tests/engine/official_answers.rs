@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use mcpwire_core::internal::{SubscriptionsListen, SubscriptionsListenParams};
 use mcpwire_core::{
-    Ask, Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Event, Json,
-    ListRootsResult, RequestOptions, Root, SamplingContent, ServerRequestKind, StopReason, SubscribeOptions,
-    SubscriptionFilter, ToolUseContent,
+    Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Event, Json,
+    ListRootsResult, RequestOptions, Root, SamplingContent, ServerRequest, ServerRequestKind, StopReason,
+    SubscribeOptions, SubscriptionFilter, ToolUseContent,
 };
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use mcpwire_tests::spec;
@@ -34,7 +34,7 @@ fn obliging() -> Config {
     config
 }
 
-fn asked(pair: &mut Pair) -> Vec<Ask> {
+fn asked(pair: &mut Pair) -> Vec<ServerRequest> {
     let events = mem::take(&mut pair.events).into_iter();
     events.filter_map(|(_, event)| if let Event::ServerRequest(ask) = event { Some(ask) } else { None }).collect()
 }

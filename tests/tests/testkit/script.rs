@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    Ask, CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification,
-    ProtocolVersion, RequestOptions, RpcError,
+    CallError, CallTool, CallToolParams, Config, ConnectError, Era, Json, Negotiate, Notification, ProtocolVersion,
+    RequestOptions, RpcError, ServerRequest,
 };
 use mcpwire_driver::{ConnectOptions, Error, ErrorKind};
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit};
@@ -84,7 +84,7 @@ fn a_handshake_can_be_scripted() {
 fn input_can_be_wanted_first() {
     struct Roots;
     impl mcpwire_driver::Answer for Roots {
-        async fn answer(&self, _: &Ask) -> Result<Json, RpcError> {
+        async fn answer(&self, _: &ServerRequest) -> Result<Json, RpcError> {
             Ok(Json::parse(r#"{"roots":[]}"#).expect("it is JSON"))
         }
     }

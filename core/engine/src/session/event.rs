@@ -27,7 +27,7 @@ pub enum Event {
     /// before that.
     Subscription(SubscriptionKey),
     /// The server requests something of the client. Answer or refuse the request.
-    ServerRequest(Ask),
+    ServerRequest(ServerRequest),
     /// The server has cancelled its request. An answer would not be sent any more.
     ServerRequestCancelled(ServerRequestId),
     /// The server requested something that the client does not offer. The session has refused the request.
@@ -71,7 +71,7 @@ pub enum Event {
 /// the client's request fails with [`CallError::Input`](super::CallError::Input), and its other inputs are withdrawn.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Ask {
+pub struct ServerRequest {
     /// Identifies the request in the answer.
     pub key: ServerRequestId,
     /// The method, such as `roots/list`.

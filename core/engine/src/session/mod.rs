@@ -56,7 +56,7 @@ pub use connection::Phase;
 pub(crate) use error::RequestFault;
 pub use error::{CallError, Closed, ConnectError, Deadline, InputError, SendError, TaskFault};
 pub(crate) use event::Message;
-pub use event::{Ask, Event, Notification};
+pub use event::{Event, Notification, ServerRequest};
 pub use prepared::{Prepared, PreparedRequest};
 pub use request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 pub use router::Session;

@@ -6,7 +6,7 @@ use alloc::string::ToString;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::event::Ask;
+use super::event::ServerRequest;
 use crate::json::Json;
 use crate::printable;
 use crate::rpc::RpcError;
@@ -25,16 +25,16 @@ pub enum ServerRequestKind {
     Sample(Box<CreateMessageParams>),
     /// `roots/list`: asks for the root directories.
     ListRoots,
-    /// Another method: see [`Ask::method`].
+    /// Another method: see [`ServerRequest::method`].
     Other,
 }
 
-impl Ask {
+impl ServerRequest {
     /// Decodes the parameters of the request.
     ///
     /// ```
-    /// # use mcpwire_core::{Ask, ServerRequestKind, ElicitParams, ElicitResult, Json, RpcError};
-    /// fn answer(ask: &Ask) -> Result<Json, RpcError> {
+    /// # use mcpwire_core::{ServerRequest, ServerRequestKind, ElicitParams, ElicitResult, Json, RpcError};
+    /// fn answer(ask: &ServerRequest) -> Result<Json, RpcError> {
     ///     match ask.request()? {
     ///         ServerRequestKind::Elicit(ElicitParams::Form(form)) => form.answer(ElicitResult::decline()),
     ///         _ => Err(RpcError::new(RpcError::METHOD_NOT_FOUND, "Method not found")),

@@ -9,7 +9,7 @@ use core::mem;
 
 use super::context::Context;
 use super::error::{InputError, SendError};
-use super::event::{Ask, Event};
+use super::event::{Event, ServerRequest};
 use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
 use crate::json::append::{push_raw, push_string};
@@ -113,7 +113,7 @@ impl ServerRequests {
         let task = meta.and_then(|meta| meta.member(RELATED_TASK));
         let key = self.add(Origin::Request { id: id.to_string(), task });
         self.update_pause(context);
-        context.report(Event::ServerRequest(Ask { key, method: method.to_string(), params, during: None }));
+        context.report(Event::ServerRequest(ServerRequest { key, method: method.to_string(), params, during: None }));
         Ok(())
     }
 
@@ -140,7 +140,7 @@ impl ServerRequests {
         self.collected.push(CollectedInputs { owner, missing: inputs.len(), answers: Vec::new() });
         for InputRequest { name, method, params } in inputs {
             let key = self.add(Origin::Input { owner, name, method: method.clone() });
-            context.report(Event::ServerRequest(Ask { key, method, params, during }));
+            context.report(Event::ServerRequest(ServerRequest { key, method, params, during }));
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ mod of_streams;
 
 use std::sync::{Arc, Mutex};
 
-use mcpwire_driver::core::{Ask, Json, RpcError};
+use mcpwire_driver::core::{Json, RpcError, ServerRequest};
 use mcpwire_driver::{CallbackPanic, ErrorKind};
 use mcpwire_tests::{Adapter, Call, Server, on_every_adapter, server};
 use serde_json::json;
@@ -15,7 +15,7 @@ use serde_json::json;
 const INTERNAL: &str = r#"{"code":-32603,"message":"Internal error"}"#;
 
 /// Answers with roots, unless it is asked to panic or for something else.
-fn panics_at_times(ask: &Ask) -> Result<Json, RpcError> {
+fn panics_at_times(ask: &ServerRequest) -> Result<Json, RpcError> {
     let is_to_panic = ask.params.as_ref().is_some_and(|params| params.get().contains("panic"));
     assert!(ask.method == "roots/list" && !is_to_panic, "the handler's secret");
     Json::parse(r#"{"roots":[]}"#).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()))
@@ -107,7 +107,7 @@ impl Told {
     }
 }
 
-fn refusal(ask: &Ask, error: &RpcError) -> String {
+fn refusal(ask: &ServerRequest, error: &RpcError) -> String {
     format!("{}: {error}", ask.method)
 }
 

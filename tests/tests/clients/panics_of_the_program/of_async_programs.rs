@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use ::smol::future::{FutureExt as _, zip};
-use mcpwire_driver::core::{Ask, CallError, InputError, Json, RpcError, TraceContext};
+use mcpwire_driver::core::{CallError, InputError, Json, RpcError, ServerRequest, TraceContext};
 use mcpwire_driver::{Answer, ConnectOptions, Error, McpClient, Runtime, TraceSource};
 use mcpwire_tests::asynchronous::{Async, Host, begun, eventually};
 use mcpwire_tests::{Server, on_every_async_adapter, server};
@@ -20,7 +20,7 @@ struct Thinks<H> {
 }
 
 impl<H: Host> Answer for Thinks<H> {
-    async fn answer(&self, ask: &Ask) -> Result<Json, RpcError> {
+    async fn answer(&self, ask: &ServerRequest) -> Result<Json, RpcError> {
         if let Some(time) = self.time {
             H::sleep(time).await;
         }

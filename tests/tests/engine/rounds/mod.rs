@@ -5,7 +5,7 @@ mod plain;
 
 use std::sync::Arc;
 
-use mcpwire_core::{Ask, CallError, CallTool, Config, Event, InputError, RequestOptions, Ticket};
+use mcpwire_core::{CallError, CallTool, Config, Event, InputError, RequestOptions, ServerRequest, Ticket};
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ fn open(rounds: &[String]) -> Pair {
     Pair::open(answering(), scripted(rounds.to_vec()))
 }
 
-fn asks(pair: &mut Pair) -> Vec<Ask> {
+fn asks(pair: &mut Pair) -> Vec<ServerRequest> {
     let asks = pair.events.iter().filter_map(|(_, event)| match event {
         Event::ServerRequest(ask) => Some(ask.clone()),
         _ => None,
@@ -55,13 +55,13 @@ fn call(pair: &mut Pair, options: &RequestOptions) -> Ticket<CallTool> {
 }
 
 /// A call whose server wants its roots, and what it asks.
-fn asked(pair: &mut Pair) -> (Ticket<CallTool>, Ask) {
+fn asked(pair: &mut Pair) -> (Ticket<CallTool>, ServerRequest) {
     let ticket = call(pair, &RequestOptions::new());
     let ask = asks(pair).pop().expect("a question");
     (ticket, ask)
 }
 
-fn answer(pair: &mut Pair, ask: &Ask, answer: &Value) -> bool {
+fn answer(pair: &mut Pair, ask: &ServerRequest, answer: &Value) -> bool {
     let answered = pair.engine.calls().answer(ask.key, answer, pair.now).expect("it is an object");
     pair.drive();
     answered

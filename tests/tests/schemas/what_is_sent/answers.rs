@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mcpwire_core::{
-    Ask, AudioContent, CallTool, CallToolParams, Config, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
+    AudioContent, CallTool, CallToolParams, Config, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
     Event, GetPrompt, GetPromptParams, ImageContent, Json, ListRootsResult, ProtocolVersion, ReadResource,
-    ReadResourceParams, Root, RpcError, SamplingContent, ServerRequestKind, StopReason, ToolUseContent,
+    ReadResourceParams, Root, RpcError, SamplingContent, ServerRequest, ServerRequestKind, StopReason, ToolUseContent,
 };
 use mcpwire_tests::sim::Pair;
 use proptest::collection::{btree_map, vec};
@@ -136,7 +136,7 @@ impl Talk {
         fault.or_else(|| revision.other(&["InputResponses"], answers))
     }
 
-    fn answer(&self, ask: &Ask, version: ProtocolVersion) -> Result<Json, RpcError> {
+    fn answer(&self, ask: &ServerRequest, version: ProtocolVersion) -> Result<Json, RpcError> {
         match ask.request()? {
             ServerRequestKind::Elicit(ElicitParams::Form(form)) => form.answer(match &self.form {
                 ElicitAction::Accept => {
@@ -180,7 +180,7 @@ impl Talk {
     /// Answers all that was asked; how much that was.
     pub(crate) fn answer_all(&self, pair: &mut Pair, version: ProtocolVersion) -> usize {
         let events = std::mem::take(&mut pair.events).into_iter();
-        let asks: Vec<Ask> = events
+        let asks: Vec<ServerRequest> = events
             .filter_map(|(_, event)| if let Event::ServerRequest(ask) = event { Some(ask) } else { None })
             .collect();
         for ask in &asks {
