@@ -74,7 +74,7 @@ fn what_the_server_gives_up_is_not_answered() {
 #[test]
 fn questions_are_bounded_and_end_with_the_connection() {
     let mut config = answering(&["roots/list"]);
-    config.max_asks = 2;
+    config.max_server_requests = 2;
     let mut pair = Pair::open(config, legacy(|_, _| {}));
     let keys: Vec<ServerRequestId> = (0..2).map(|id| ask(&mut pair, &id.to_string(), "roots/list").key).collect();
     pair.say(r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#);

@@ -98,7 +98,7 @@ pub struct Config {
     /// Maximum number of pending requests and inputs of the server. Default: 64, as a person answers one at a time.
     ///
     /// Above the limit, the session refuses further requests, and fails a request of the client that needs more inputs.
-    pub max_asks: usize,
+    pub max_server_requests: usize,
     /// Maximum number of times that a request is sent again because the server requires input. Default: 10.
     ///
     /// Ten rounds suffice for a long dialogue, and stop a server that never has enough.
@@ -134,7 +134,7 @@ impl Config {
             max_transmit: 64 << 20,
             max_in_flight: 65_536,
             max_subscriptions: 256,
-            max_asks: 64,
+            max_server_requests: 64,
             max_rounds: 10,
             max_kept: 64 << 20,
             max_tasks: 1_024,

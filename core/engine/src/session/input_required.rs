@@ -35,7 +35,7 @@ use crate::types::{Era, InputRequiredResult};
 /// The requests that wait for inputs.
 #[derive(Debug, Default)]
 pub(super) struct InputRequired {
-    /// Contains at most [`Config::max_asks`](super::Config::max_asks), as each request has a pending input.
+    /// Contains at most [`Config::max_server_requests`](super::Config::max_server_requests), as each request has a pending input.
     paused: Vec<PausedRequest>,
     /// The buffer of an ended request, for the parameters of the next one. At most `MAX_SPARE` bytes.
     spare: Vec<u8>,

@@ -22,7 +22,7 @@ use crate::types::{Era, InputRequest};
 /// The requests and inputs of the server that have no answer yet.
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
-    /// At most [`Config::max_asks`](super::Config::max_asks).
+    /// At most [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
     /// One entry for each owner with inputs in `pending`.
     collected: Vec<CollectedInputs>,
@@ -133,7 +133,7 @@ impl ServerRequests {
                 return Err(InputError::Refused { name: name.clone(), asked: method.clone(), error });
             }
         }
-        let limit = context.config.max_asks;
+        let limit = context.config.max_server_requests;
         if inputs.len() > limit.saturating_sub(self.pending.len()) {
             return Err(InputError::TooManyInputs { limit });
         }
@@ -145,9 +145,9 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Returns whether one more request or input fits into [`Config::max_asks`](super::Config::max_asks).
+    /// Returns whether one more request or input fits into [`Config::max_server_requests`](super::Config::max_server_requests).
     pub(super) fn has_room(&self, context: &Context<'_>) -> bool {
-        self.pending.len() < context.config.max_asks
+        self.pending.len() < context.config.max_server_requests
     }
 
     /// Answers a request or input with an object.

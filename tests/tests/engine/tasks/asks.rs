@@ -220,7 +220,7 @@ fn what_a_task_asks_is_taken_back_before_the_connection_ends_the_call() {
 fn a_task_cannot_ask_without_end() {
     // More at once than may be: the rest later.
     let mut config = offering();
-    config.max_asks = 2;
+    config.max_server_requests = 2;
     let mut pair = Pair::open(config, extension(|_, sent, peer| peer.answer(sent, &wants(&["a", "b", "c"]))));
     let _ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(5));

@@ -42,7 +42,7 @@ pub enum InputError {
     /// The server requested too many inputs at the same time.
     #[error("the server requested more than {limit} inputs at the same time")]
     TooManyInputs {
-        /// The limit, [`Config::max_asks`](crate::Config::max_asks).
+        /// The limit, [`Config::max_server_requests`](crate::Config::max_server_requests).
         limit: usize,
     },
     /// The server requested input for the same request too often.
