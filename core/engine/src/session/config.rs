@@ -102,7 +102,7 @@ pub struct Config {
     /// Maximum number of times that a request is sent again because the server requires input. Default: 10.
     ///
     /// Ten rounds suffice for a long dialogue, and stop a server that never has enough.
-    pub max_rounds: u32,
+    pub max_input_rounds: u32,
     /// Maximum number of bytes that the session keeps for sending requests again. Default: 64 MiB.
     ///
     /// With a modern server, the session keeps the parameters of pending requests and the state that the server gets back. A
@@ -135,7 +135,7 @@ impl Config {
             max_in_flight: 65_536,
             max_subscriptions: 256,
             max_server_requests: 64,
-            max_rounds: 10,
+            max_input_rounds: 10,
             max_kept: 64 << 20,
             max_tasks: 1_024,
         }

@@ -48,7 +48,7 @@ pub enum InputError {
     /// The server requested input for the same request too often.
     #[error("the server requests input without end: the request was sent again {limit} times")]
     TooManyRounds {
-        /// The limit, [`Config::max_rounds`](crate::Config::max_rounds).
+        /// The limit, [`Config::max_input_rounds`](crate::Config::max_input_rounds).
         limit: u32,
     },
     /// Too many bytes would have to be kept to send the request again.
