@@ -142,7 +142,7 @@ impl InputRequired {
         let InputRequiredResult { input_requests: inputs, request_state: state, .. } = result;
         let config = context.config;
         if caller.input_rounds >= config.max_input_rounds {
-            return Err(InputError::TooManyRounds { limit: config.max_input_rounds });
+            return Err(InputError::TooManyInputRounds { limit: config.max_input_rounds });
         }
         let state_len = state.as_ref().map_or(0, |state| state.get().len());
         if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, context)) {

@@ -21,7 +21,7 @@ fn a_server_that_never_has_enough_comes_to_an_end() {
     });
     let ticket = call(&mut pair, &RequestOptions::new());
     let limit = Config::default().max_input_rounds;
-    assert_eq!(input_error(pair.take(ticket)), InputError::TooManyRounds { limit });
+    assert_eq!(input_error(pair.take(ticket)), InputError::TooManyInputRounds { limit });
     assert_eq!(pair.sent.len(), 1 + limit as usize);
     assert!(pair.engine.is_idle());
 }

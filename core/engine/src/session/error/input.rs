@@ -47,7 +47,7 @@ pub enum InputError {
     },
     /// The server requested input for the same request too often.
     #[error("the server requests input without end: the request was sent again {limit} times")]
-    TooManyRounds {
+    TooManyInputRounds {
         /// The limit, [`Config::max_input_rounds`](crate::Config::max_input_rounds).
         limit: u32,
     },
