@@ -255,7 +255,7 @@ fn input_error(error: &InputError) -> String {
         InputError::Refused { name, asked, error } => format!("refused, {name}, {asked}, {}", rpc_error(error)),
         InputError::TooManyInputs { limit } => format!("more inputs than {limit}"),
         InputError::TooManyInputRounds { limit } => format!("more rounds than {limit}"),
-        InputError::TooMuchToKeep { limit } => format!("more to keep than {limit}"),
+        InputError::RetryTooLarge { limit } => format!("more to keep than {limit}"),
         InputError::NotSent(error) => format!("not sent, {}", send_error(error)),
         _ => "another reason".into(),
     }

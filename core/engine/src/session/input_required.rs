@@ -146,7 +146,7 @@ impl InputRequired {
         }
         let state_len = state.as_ref().map_or(0, |state| state.get().len());
         if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, context)) {
-            return Err(InputError::TooMuchToKeep { limit: config.max_kept });
+            return Err(InputError::RetryTooLarge { limit: config.max_kept });
         }
         if inputs.is_empty() {
             return send_again(caller, None, state.as_ref(), context).map_err(|(_, error)| error);

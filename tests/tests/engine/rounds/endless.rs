@@ -51,11 +51,11 @@ fn what_is_kept_for_another_round_is_bounded() {
 
     let mut pair = Pair::open(config.clone(), scripted(vec![round(2000), round(10)]));
     let ticket = call(&mut pair, &RequestOptions::new());
-    assert_eq!(input_error(pair.take(ticket)), InputError::TooMuchToKeep { limit: 1000 }, "a state that is too long");
+    assert_eq!(input_error(pair.take(ticket)), InputError::RetryTooLarge { limit: 1000 }, "a state that is too long");
     let long = format!(r#"{{"name":"{}"}}"#, "x".repeat(2000));
     let raw = pair.raw("tools/call", Some(&long)).unwrap();
     pair.drive();
-    assert_eq!(input_error(pair.take(raw)), InputError::TooMuchToKeep { limit: 1000 }, "parameters that are too long");
+    assert_eq!(input_error(pair.take(raw)), InputError::RetryTooLarge { limit: 1000 }, "parameters that are too long");
     let raw = pair.raw("tools/call", Some(&long)).unwrap();
     pair.drive();
     assert!(pair.take(raw).unwrap().is_ok(), "they are sent all the same");

@@ -55,7 +55,7 @@ pub enum InputError {
     #[error(
         "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
     )]
-    TooMuchToKeep {
+    RetryTooLarge {
         /// The limit in bytes for all requests together, [`Config::max_kept`](crate::Config::max_kept).
         limit: usize,
     },
