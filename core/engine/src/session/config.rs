@@ -107,7 +107,7 @@ pub struct Config {
     ///
     /// With a modern server, the session keeps the parameters of pending requests and the state that the server gets back. A
     /// request above the limit is sent, but fails if the server requires input. The default is the maximum size of one message.
-    pub max_kept: usize,
+    pub max_retry_bytes: usize,
     /// Maximum number of tasks that the session follows at once. Default: 1,024.
     ///
     /// Each task is polled, so a program with more tasks should keep their handles instead. The session cancels a task above
@@ -136,7 +136,7 @@ impl Config {
             max_subscriptions: 256,
             max_server_requests: 64,
             max_input_rounds: 10,
-            max_kept: 64 << 20,
+            max_retry_bytes: 64 << 20,
             max_tasks: 1_024,
         }
     }

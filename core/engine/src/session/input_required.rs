@@ -87,7 +87,7 @@ impl InputRequired {
 
     /// Copies the parameters for sending a request again. `params` are the parameters as sent, without their closing brace.
     ///
-    /// Returns `None` if the copies would exceed [`Config::max_kept`](super::Config::max_kept).
+    /// Returns `None` if the copies would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     pub(super) fn retry_params(
         &mut self,
         params: &[u8],
@@ -146,7 +146,7 @@ impl InputRequired {
         }
         let state_len = state.as_ref().map_or(0, |state| state.get().len());
         if !caller.retry.as_ref().is_some_and(|retry| self.has_room(retry.len() + state_len, context)) {
-            return Err(InputError::RetryTooLarge { limit: config.max_kept });
+            return Err(InputError::RetryTooLarge { limit: config.max_retry_bytes });
         }
         if inputs.is_empty() {
             return send_again(caller, None, state.as_ref(), context).map_err(|(_, error)| error);
@@ -215,13 +215,13 @@ impl InputRequired {
         }
     }
 
-    /// Returns whether `more` bytes fit into [`Config::max_kept`](super::Config::max_kept).
+    /// Returns whether `more` bytes fit into [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
         let paused =
             |paused: &PausedRequest| paused.caller.retry.as_ref().map_or(0, RetryParams::len) + state_len(paused);
         let kept = context.requests.retry_bytes() + self.paused.iter().map(paused).sum::<usize>();
-        kept + more <= context.config.max_kept
+        kept + more <= context.config.max_retry_bytes
     }
 
     fn position(&self, key: RequestKey) -> Option<usize> {

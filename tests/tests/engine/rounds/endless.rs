@@ -46,7 +46,7 @@ fn thousands_of_inputs_ask_nobody() {
 #[test]
 fn what_is_kept_for_another_round_is_bounded() {
     let mut config = answering();
-    config.max_kept = 1000;
+    config.max_retry_bytes = 1000;
     let round = |state: usize| wants(&format!(r#"{{"r":{ROOTS}}}"#), &format!("{:?}", "x".repeat(state)));
 
     let mut pair = Pair::open(config.clone(), scripted(vec![round(2000), round(10)]));

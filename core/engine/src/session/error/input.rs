@@ -56,7 +56,7 @@ pub enum InputError {
         "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
     )]
     RetryTooLarge {
-        /// The limit in bytes for all requests together, [`Config::max_kept`](crate::Config::max_kept).
+        /// The limit in bytes for all requests together, [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
         limit: usize,
     },
     /// The request could not be sent again.

@@ -100,7 +100,7 @@ pub(in crate::session) struct CallerRequest {
     /// The number of times that the request was sent again with input for the server.
     pub(in crate::session) input_rounds: u32,
     /// The parameters for sending the request again. `None` if the server may not require input, or if they did not fit into
-    /// [`Config::max_kept`](crate::Config::max_kept).
+    /// [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
     pub(in crate::session) retry: Option<RetryParams>,
     /// Where the cache stores the response.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,

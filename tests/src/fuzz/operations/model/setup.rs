@@ -25,7 +25,7 @@ impl Setup {
         config.max_in_flight = MAX_IN_FLIGHT;
         config.max_server_requests = MAX_ASKS;
         config.max_input_rounds = MAX_ROUNDS;
-        config.max_kept = MAX_KEPT;
+        config.max_retry_bytes = MAX_KEPT;
         config.max_tasks = MAX_TASKS;
         config.max_subscriptions = MAX_SUBSCRIPTIONS;
         config.cache = CacheLimits::new(2_000, 4, LONGEST_KEPT);
