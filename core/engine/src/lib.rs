@@ -75,7 +75,7 @@
 //! | `rpc` | JSON-RPC: recognizes, decodes and writes messages |
 //! | `frame` | splits a byte stream into lines |
 //! | `types` | the protocol's data, such as [`Tool`] and [`ContentBlock`] |
-//! | `method` | [`Method`] and [`Notice`]: the requests and notifications of the protocol |
+//! | `method` | [`Method`] and [`ClientNotification`]: the requests and notifications of the protocol |
 //! | `revisions` | the methods and definitions that each revision of the protocol has |
 //! | `extract` | [`Extracted`] and [`ToolOutput`]: the text of a tool result |
 //! | [`shutdown`] | the steps that end a server process |
@@ -151,8 +151,8 @@ pub use error::{PeerError, PeerErrorKind, RpcError};
 pub use extract::{Extracted, ToolFailure, ToolOutput};
 pub use json::{Json, JsonError, Number};
 pub use method::{
-    CallTool, CallToolAsTask, CallToolRaw, CancelTask, Complete, GetPrompt, GetTask, ListPrompts,
-    ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Notice, Params, Ping, Raw, ReadResource,
+    CallTool, CallToolAsTask, CallToolRaw, CancelTask, ClientNotification, Complete, GetPrompt, GetTask, ListPrompts,
+    ListResourceTemplates, ListResources, ListTasks, ListTools, Method, Params, Ping, Raw, ReadResource,
     RootsListChanged, SetLevel, UpdateTask,
 };
 pub use session::{

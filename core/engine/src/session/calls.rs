@@ -21,7 +21,7 @@ use super::server_requests::{Answered, Refusal};
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use crate::json::Json;
-use crate::method::{CallTool, GetTask, Method, Notice, Params, Raw, SetLevel};
+use crate::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, SetLevel};
 use crate::revisions::{self, Need};
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, Push};
@@ -153,7 +153,7 @@ impl<'e> Calls<'e> {
     ///
     /// # Errors
     /// As [`Self::request`].
-    pub fn notify<N: Notice>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
+    pub fn notify<N: ClientNotification>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
         self.context().connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.send_notification(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))

@@ -71,7 +71,7 @@ pub trait Params<M: Method + ?Sized>: Serialize {
 }
 
 /// A notification that clients can send to a server.
-pub trait Notice {
+pub trait ClientNotification {
     /// Name of the method, as in JSON: for example `tools/call`.
     const NAME: &'static str;
 
@@ -243,7 +243,7 @@ impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 /// Send it only if the client declares the capability `roots.listChanged`.
 pub enum RootsListChanged {}
 
-impl Notice for RootsListChanged {
+impl ClientNotification for RootsListChanged {
     const NAME: &'static str = "notifications/roots/list_changed";
     type Params = ();
 }

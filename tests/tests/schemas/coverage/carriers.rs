@@ -7,15 +7,15 @@ use mcpwire_core::internal::{
     Subscribe, SubscriptionsAcknowledged, SubscriptionsListen, SubscriptionsListenResult, Unsubscribe,
 };
 use mcpwire_core::{
-    Annotations, CallTool, CallToolResult, CancelTask, CancelTaskResult, ClientCapabilities, Complete, CompleteResult,
-    ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitParams, ElicitResult, FieldSchema,
-    GetPrompt, GetPromptResult, GetTask, Icon, Implementation, Json, ListPrompts, ListPromptsResult,
-    ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult, ListRootsResult, ListTasks,
-    ListTasksResult, ListTools, ListToolsResult, LogMessage, LoggingLevel, Method, ModelHint, ModelPreferences, Notice,
-    Ping, Progress, Prompt, PromptArgument, PromptMessage, ReadResource, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, ResourceUpdated, Role, Root, RootsListChanged, SamplingContent,
-    SamplingMessage, ServerCapabilities, SetLevel, SubscriptionFilter, Task, TaskStatus, Tool, ToolAnnotations,
-    ToolChoice, ToolExecution, UpdateTask,
+    Annotations, CallTool, CallToolResult, CancelTask, CancelTaskResult, ClientCapabilities, ClientNotification,
+    Complete, CompleteResult, ContentBlock, CreateMessageParams, CreateMessageResult, CreateTaskResult, ElicitParams,
+    ElicitResult, FieldSchema, GetPrompt, GetPromptResult, GetTask, Icon, Implementation, Json, ListPrompts,
+    ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources, ListResourcesResult,
+    ListRootsResult, ListTasks, ListTasksResult, ListTools, ListToolsResult, LogMessage, LoggingLevel, Method,
+    ModelHint, ModelPreferences, Ping, Progress, Prompt, PromptArgument, PromptMessage, ReadResource,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ResourceUpdated, Role, Root, RootsListChanged,
+    SamplingContent, SamplingMessage, ServerCapabilities, SetLevel, SubscriptionFilter, Task, TaskStatus, Tool,
+    ToolAnnotations, ToolChoice, ToolExecution, UpdateTask,
 };
 use mcpwire_tests::spec::round_trip;
 use serde::Serialize;
@@ -154,7 +154,7 @@ pub(crate) const CARRIERS: &[(&str, Carrier)] = &[
     ("JSONRPCBatchRequest", Part("read message by message; never sent")),
     ("JSONRPCBatchResponse", Part("read message by message; never sent")),
     ("Request", Part("Method")),
-    ("Notification", Part("Notice")),
+    ("Notification", Part("ClientNotification")),
     ("Result", Part("the type of each result")),
     ("EmptyResult", Part("Json, the result of Ping, SetLevel, Subscribe")),
     ("RequestId", Part("numbers of the session's; those of servers are sent back as they came")),
@@ -162,7 +162,7 @@ pub(crate) const CARRIERS: &[(&str, Carrier)] = &[
     ("NotificationParams", Part("Notice::Params")),
     ("Error", Part("RpcError")),
     ("ClientRequest", Part("Method")),
-    ("ClientNotification", Part("Notice")),
+    ("ClientNotification", Part("ClientNotification")),
     ("ClientResult", Part("Session::answer")),
     ("ServerRequest", Part("Event::Ask")),
     ("ServerNotification", Part("Notification")),
