@@ -68,7 +68,7 @@ impl Names {
             }
             Event::ServerRequestCancelled(key) => trace.line(format_args!("ask a{} is given up", self.ask(*key))),
             Event::ServerRequestRefused { method } => trace.line(format_args!("refused the server's {method}")),
-            Event::Noise { excerpt } => trace.line(format_args!("noise {excerpt}")),
+            Event::InvalidMessage { excerpt } => trace.line(format_args!("noise {excerpt}")),
             Event::OrphanError(error) => trace.line(format_args!("error of no request: {}", rpc_error(error))),
             Event::Undelivered { method, error } => {
                 trace.line(format_args!(

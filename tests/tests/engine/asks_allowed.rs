@@ -196,7 +196,7 @@ fn the_end_of_a_visit_is_told() {
     };
     assert_eq!(complete.elicitation_id, "e1");
     pair.say(r#"{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{}}"#);
-    assert!(matches!(pair.events.pop(), Some((_, Event::Noise { .. }))));
+    assert!(matches!(pair.events.pop(), Some((_, Event::InvalidMessage { .. }))));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn an_array_without_messages_is_noise() {
     for line in ["[]", "[ ]", "[1,2]", "[[{\"id\":1,\"result\":{}}]]", "[", "[\"2.0\",1,{}]"] {
         pair.say(line);
     }
-    assert!(pair.happened().iter().all(|event| matches!(event, Event::Noise { .. })));
+    assert!(pair.happened().iter().all(|event| matches!(event, Event::InvalidMessage { .. })));
     assert_eq!((pair.events.len(), pair.engine.session().stats().noise), (6, 6));
 }
 

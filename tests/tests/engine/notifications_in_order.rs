@@ -108,7 +108,7 @@ fn what_cannot_be_read_is_noise() {
     }
     assert_eq!(pair.engine.session().stats().noise, 6);
     for event in pair.happened() {
-        let Event::Noise { excerpt } = event else { panic!("{event:?}") };
+        let Event::InvalidMessage { excerpt } = event else { panic!("{event:?}") };
         assert!(!excerpt.contains(char::is_control));
     }
     assert_eq!(pair.events.len(), 6);

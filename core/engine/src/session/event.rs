@@ -36,7 +36,7 @@ pub enum Event {
         method: String,
     },
     /// The server sent a message that is not JSON-RPC or cannot be read. The session has ignored the message.
-    Noise {
+    InvalidMessage {
         /// The beginning of the message, printable.
         excerpt: String,
     },

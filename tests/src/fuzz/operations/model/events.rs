@@ -56,7 +56,7 @@ impl Model {
                 assert!(how.to_string().len() < 2000, "errors are short");
                 self.over = true;
             }
-            Event::Noise { excerpt } | Event::ServerRequestRefused { method: excerpt } => {
+            Event::InvalidMessage { excerpt } | Event::ServerRequestRefused { method: excerpt } => {
                 assert!(excerpt.len() < 1000 && !excerpt.chars().any(char::is_control), "{excerpt:?}");
             }
             _ => {}
