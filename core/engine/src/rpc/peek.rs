@@ -20,7 +20,7 @@ pub(crate) enum Peek<'a> {
     /// An array of messages.
     Batch,
     /// The bytes are not a JSON-RPC message.
-    Noise,
+    InvalidMessage,
 }
 
 /// Classifies one message.
@@ -42,7 +42,7 @@ fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
         Some(b'[') => return Peek::Batch,
-        _ => return Peek::Noise,
+        _ => return Peek::InvalidMessage,
     }
     let mut list = members(bytes);
     let mut seen = SeenMembers::default();
@@ -121,7 +121,7 @@ impl<'a> SeenMembers<'a> {
             // An object with an id alone counts as a response, so that the request with this id fails now, not by its timeout.
             SeenMembers { id: Some(id), .. } => response(id),
             SeenMembers { has_outcome: true, .. } => Peek::OrphanError,
-            _ => Peek::Noise,
+            _ => Peek::InvalidMessage,
         }
     }
 }
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(peek(br#"{"error":{"code":-32700}}"#), Peek::OrphanError);
         assert_eq!(peek(br#"[{"id":1}]"#), Peek::Batch);
         for noise in ["", "null", "\"x\"", "{}", "{\"level\":\"info\"}", "{\"id\"", "Server started", "1"] {
-            assert_eq!(peek(noise.as_bytes()), Peek::Noise, "{noise}");
+            assert_eq!(peek(noise.as_bytes()), Peek::InvalidMessage, "{noise}");
         }
     }
 

@@ -350,7 +350,7 @@ impl Session {
             Peek::Request { id, method } => self.parts(now, out).request(id, &method, message),
             Peek::Notification { method } => self.parts(now, out).notification(&method, message),
             Peek::OrphanError => self.orphan_error(message, now, out),
-            Peek::Noise | Peek::Batch => self.parts(now, out).invalid_message(message),
+            Peek::InvalidMessage | Peek::Batch => self.parts(now, out).invalid_message(message),
         }
         None
     }
