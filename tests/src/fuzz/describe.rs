@@ -78,7 +78,7 @@ impl Names {
                 ));
                 says(error, trace);
             }
-            Event::Renewed => trace.line(format_args!("renewed")),
+            Event::SessionReestablished => trace.line(format_args!("renewed")),
             Event::Restart => trace.line(format_args!("restart")),
             Event::Closed(how) => {
                 trace.line(format_args!("closed {}", closed(how)));

@@ -72,7 +72,7 @@ fn a_session_that_the_server_has_forgotten_is_renewed_once() {
     expected.extend(["POST tools/call"; 3]);
     assert_eq!(web.lines(), expected);
     assert_eq!(web.last("POST tools/call").header("mcp-session-id"), Some("s2"));
-    assert_eq!(web.happened(), [&Event::Connected, &Event::Renewed]);
+    assert_eq!(web.happened(), [&Event::Connected, &Event::SessionReestablished]);
     assert_eq!((web.engine.exchanges(), web.engine.poll_timeout()), (0, None));
 }
 

@@ -139,7 +139,7 @@ fn a_new_session_watches_what_the_old_one_did() {
     forgotten.set(true);
     let ticket = web.echo();
     assert!(web.take(ticket).expect("it has ended").is_ok());
-    assert!(web.happened().contains(&&Event::Renewed));
+    assert!(web.happened().contains(&&Event::SessionReestablished));
     let watched = web.asked.iter().filter(|asked| asked.method() == "resources/subscribe");
     let sessions: Vec<Option<&str>> = watched.map(|asked| asked.header("mcp-session-id")).collect();
     assert_eq!(sessions, [Some("s1"), Some("s2")]);

@@ -53,7 +53,7 @@ pub enum Event {
     /// The server had ended the session, and the engine has begun a new one. The server has lost the state of the old session,
     /// such as the log level.
     #[cfg(feature = "http")]
-    Renewed,
+    SessionReestablished,
     /// The server ended the stream during the probe, as some legacy servers do.
     ///
     /// This session has ended. Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).

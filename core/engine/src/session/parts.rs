@@ -133,6 +133,6 @@ impl Parts<'_> {
         self.server_requests.withdraw_all(&mut self.context);
         self.context.requests.pause(false, self.context.now);
         self.subscriptions.watch_again(&mut self.context);
-        self.context.report(Event::Renewed);
+        self.context.report(Event::SessionReestablished);
     }
 }
