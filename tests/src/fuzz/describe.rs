@@ -70,7 +70,7 @@ impl Names {
             Event::ServerRequestRefused { method } => trace.line(format_args!("refused the server's {method}")),
             Event::InvalidMessage { excerpt } => trace.line(format_args!("noise {excerpt}")),
             Event::OrphanError(error) => trace.line(format_args!("error of no request: {}", rpc_error(error))),
-            Event::Undelivered { method, error } => {
+            Event::DeliveryFailed { method, error } => {
                 trace.line(format_args!(
                     "undelivered {}: {}",
                     method.as_deref().unwrap_or("answer"),

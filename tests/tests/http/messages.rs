@@ -101,7 +101,7 @@ fn a_server_that_takes_no_answers_gets_none_beyond_the_limit() {
     web.pass(Duration::from_secs(30));
     assert_eq!(answered(&web), (0..8).collect::<Vec<u64>>());
     assert_eq!(web.aborted.len(), 4);
-    assert!(matches!(web.happened()[..], [Event::Undelivered { method: None, .. }, ..]), "{:?}", web.events);
+    assert!(matches!(web.happened()[..], [Event::DeliveryFailed { method: None, .. }, ..]), "{:?}", web.events);
     web.pass(Duration::from_secs(120));
     assert_eq!((answered(&web).len(), web.engine.exchanges(), web.engine.poll_timeout()), (15, 1, None));
 }

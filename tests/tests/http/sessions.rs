@@ -361,7 +361,9 @@ fn answers_and_notifications_are_posted_and_what_is_not_taken_is_told() {
     web.events.clear();
     web.engine.calls().notify_raw("notifications/x", None, web.now).expect("it is open");
     web.drive();
-    let [Event::Undelivered { method: Some(method), error }] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let [Event::DeliveryFailed { method: Some(method), error }] = web.happened()[..] else {
+        panic!("{:?}", web.events)
+    };
     assert_eq!((method.as_str(), error.status()), ("notifications/x", Some(503)));
 }
 

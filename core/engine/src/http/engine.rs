@@ -397,7 +397,7 @@ impl Engine {
         if is_session_unknown && self.legacy_session.message_refused(session, &error, &mut self.context) {
             self.renew_session(session);
         }
-        self.context.session.add_event(Event::Undelivered { method: kind.into_method(), error });
+        self.context.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
     }
 
     /// Aborts the exchange of a notification or an answer that the server does not respond to in time.

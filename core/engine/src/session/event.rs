@@ -44,7 +44,7 @@ pub enum Event {
     OrphanError(RpcError),
     /// The server did not accept a notification or an answer.
     #[cfg(feature = "http")]
-    Undelivered {
+    DeliveryFailed {
         /// The method of the notification. `None` for an answer.
         method: Option<String>,
         /// Why the exchange failed.

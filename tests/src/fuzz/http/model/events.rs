@@ -109,7 +109,7 @@ impl Model {
             }
             Event::Reply(reply) => self.reply(reply),
             Event::ServerRequest(ask) => self.asks.push(ask.key),
-            Event::Undelivered { error, .. } => assert!(error.to_string().len() < 2000),
+            Event::DeliveryFailed { error, .. } => assert!(error.to_string().len() < 2000),
             Event::Restart => panic!("there is nothing to start"),
             Event::Closed(how) => {
                 assert!(how.to_string().len() < 3000);
