@@ -69,7 +69,7 @@ impl Names {
             Event::ServerRequestCancelled(key) => trace.line(format_args!("ask a{} is given up", self.ask(*key))),
             Event::ServerRequestRefused { method } => trace.line(format_args!("refused the server's {method}")),
             Event::InvalidMessage { excerpt } => trace.line(format_args!("noise {excerpt}")),
-            Event::OrphanError(error) => trace.line(format_args!("error of no request: {}", rpc_error(error))),
+            Event::UnmatchedError(error) => trace.line(format_args!("error of no request: {}", rpc_error(error))),
             Event::DeliveryFailed { method, error } => {
                 trace.line(format_args!(
                     "undelivered {}: {}",

@@ -112,7 +112,7 @@ fn an_error_that_names_neither_is_told_and_decides_nothing() {
         }
     });
     pair.pass(PROBE);
-    assert!(matches!(pair.happened()[..], [Event::OrphanError(_)]), "{:?}", pair.events);
+    assert!(matches!(pair.happened()[..], [Event::UnmatchedError(_)]), "{:?}", pair.events);
     pair.pass(Duration::from_secs(1));
     assert_eq!(era(&pair), Some(Era::Legacy));
 }

@@ -41,7 +41,7 @@ pub enum Event {
         excerpt: String,
     },
     /// The server sent an error response without the id of a request.
-    OrphanError(RpcError),
+    UnmatchedError(RpcError),
     /// The server did not accept a notification or an answer.
     #[cfg(feature = "http")]
     DeliveryFailed {

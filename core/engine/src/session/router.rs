@@ -405,7 +405,7 @@ impl Session {
         if matches!(&self.connection, Connection::Opening(opening) if opening.is_probing()) {
             self.step_opening(now, out, |opening, context| opening.probe_failed(error, context));
         } else {
-            self.events.push_back(Event::OrphanError(error));
+            self.events.push_back(Event::UnmatchedError(error));
         }
     }
 }
