@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallTool, CallToolParams, CallToolResult, Closed, Config, Event, Json, RequestOptions, Ticket, Timestamp,
+    CallTool, CallToolParams, CallToolResult, CloseReason, Config, Event, Json, RequestOptions, Ticket, Timestamp,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -54,7 +54,7 @@ fn echo(mut to_server: impl Write, mut from_server: impl Read) -> Result<CallToo
                 }
                 // The ticket knows the type of the reply.
                 Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),
-                Event::Closed(Closed::NotOpened(error)) => return Err(error.into()),
+                Event::Closed(CloseReason::NotOpened(error)) => return Err(error.into()),
                 Event::Closed(_) => return Err("the server has ended".into()),
                 other => eprintln!("{other:?}"),
             }

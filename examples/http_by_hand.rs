@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use mcpwire_core::http::{Command, Engine, Exchange, Failure, FailureKind, Settings};
 use mcpwire_core::{
-    CallTool, CallToolParams, CallToolResult, Closed, Config, Event, Json, Notification, RequestOptions, Ticket,
+    CallTool, CallToolParams, CallToolResult, CloseReason, Config, Event, Json, Notification, RequestOptions, Ticket,
     Timestamp,
 };
 
@@ -55,7 +55,7 @@ fn greet(uri: &str) -> Result<CallToolResult, Box<dyn Error>> {
                 // The ticket knows the type of the reply.
                 Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),
                 Event::Notification(Notification::Progress { progress, .. }) => println!("… {}", progress.progress),
-                Event::Closed(Closed::NotOpened(error)) => return Err(error.into()),
+                Event::Closed(CloseReason::NotOpened(error)) => return Err(error.into()),
                 other => eprintln!("{other:?}"),
             }
         }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use mcpwire_core::http::{Command, Engine, Exchange, ExchangeId, Failure, FailureKind, Settings, Verb};
 use mcpwire_core::{
-    CallTool, CallToolParams, CallToolResult, Closed, Config, Event, Json, Notification, RequestOptions, Ticket,
+    CallTool, CallToolParams, CallToolResult, CloseReason, Config, Event, Json, Notification, RequestOptions, Ticket,
     Timestamp,
 };
 use mcpwire_process::Process;
@@ -76,7 +76,7 @@ fn slow(url: &str) -> Result<CallToolResult, Box<dyn Error>> {
                 // The ticket knows the type of the reply.
                 Event::Reply(reply) => return Ok(ticket.take().ok_or("nothing was asked")?.decode(reply)?),
                 Event::Notification(Notification::Progress { progress, .. }) => println!("… {}", progress.progress),
-                Event::Closed(Closed::NotOpened(error)) => return Err(error.into()),
+                Event::Closed(CloseReason::NotOpened(error)) => return Err(error.into()),
                 _ => {}
             }
         }

@@ -55,7 +55,7 @@ const ABANDONED: Duration = Duration::from_secs(5);
 pub(crate) enum Opened {
     Connected,
     Restart,
-    Closed(mcpwire_core::Closed),
+    Closed(mcpwire_core::CloseReason),
 }
 
 impl Connection {

@@ -41,7 +41,7 @@ pub(crate) type Listener = Box<dyn FnMut(&Event) + Send>;
 /// | a handler of an input that a server wants for a request or a task (2026-07-28) | that call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which has the message |
 /// | [`ConnectOptions::on_answer_error`], `on_event`, `stderr`, `trace` | the one event, line or message is left out |
 /// | `trace_context` | the request is sent outside of any trace |
-/// | a stream of [`McpClient::over`](crate::McpClient::over) | the connection ends; calls in flight fail with [`Closed::Failed`](mcpwire_core::Closed::Failed), which has the message |
+/// | a stream of [`McpClient::over`](crate::McpClient::over) | the connection ends; calls in flight fail with [`CloseReason::Failed`](mcpwire_core::CloseReason::Failed), which has the message |
 /// | a token provider or an HTTP client | the calls whose requests it was to make fail with the message |
 /// | a callback of a call, such as [`Call::on_progress`](crate::Call::on_progress) | the call is cancelled, and the panic reaches its caller; the client can be used as before |
 ///

@@ -30,7 +30,7 @@ use crate::handlers::{self, Handlers};
 /// | a handler of an input that a server wants for a request or a task (2026-07-28) | that call fails with [`InputError::Panicked`](mcpwire_core::InputError::Panicked), which has the message |
 /// | [`ConnectOptions::on_answer_error`], `stderr`, `trace` | the one line or message is left out |
 /// | `trace_context` | the request is sent outside of any trace |
-/// | a stream, a timer or a clock of the program or its runtime | the connection ends; calls in flight fail with [`Closed::Failed`](mcpwire_core::Closed::Failed), which has the message |
+/// | a stream, a timer or a clock of the program or its runtime | the connection ends; calls in flight fail with [`CloseReason::Failed`](mcpwire_core::CloseReason::Failed), which has the message |
 /// | a token provider or an HTTP client | the calls whose requests it was to make fail with the message |
 /// | a callback of a call, such as [`Call::on_progress`](crate::Call::on_progress) | the panic reaches the task that awaits the call; the call is cancelled when that task drops it |
 ///

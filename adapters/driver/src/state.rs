@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::internal::{AnyEngine, KnownTools};
 use mcpwire_core::{
-    Closed, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
+    CloseReason, Event, Notification, Phase, Reply, RequestKey, SendError, ServerInfo, ServerRequest, ServerRequestId,
     SubscriptionKey, Timestamp,
 };
 use mcpwire_process::{Direction, Exit, Process, ProcessReport, ShutdownReport, StderrTail, catch_panic};
@@ -89,7 +89,7 @@ pub(crate) struct Opening {
 pub(crate) enum Opened {
     Connected,
     Restart,
-    Closed(Closed),
+    Closed(CloseReason),
 }
 
 /// What has come for a request. A waker that is of no use any more is handed out: it may be the last that holds a task, and
@@ -381,7 +381,7 @@ impl State {
         self.engine.close();
         while self.events(server, wakers) {}
         if self.opening.outcome.is_none() && server.get().is_none() {
-            self.opened(Opened::Closed(Closed::ByClient), wakers);
+            self.opened(Opened::Closed(CloseReason::ByClient), wakers);
         }
         // What is started once more goes on telling.
         if !self.is_to_be_restarted() {
@@ -408,7 +408,7 @@ impl State {
     /// It will not be started once more: everybody is told.
     pub(crate) fn give_up_opening(&mut self, wakers: &mut Vec<Waker>) {
         self.opening.restarting = false;
-        self.opened(Opened::Closed(Closed::ByServer), wakers);
+        self.opened(Opened::Closed(CloseReason::ByServer), wakers);
         self.subscribers.end(wakers);
     }
 

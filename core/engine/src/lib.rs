@@ -156,7 +156,7 @@ pub use method::{
     RootsListChanged, SetLevel, UpdateTask,
 };
 pub use session::{
-    CallError, Calls, Closed, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
+    CallError, Calls, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
     Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, ServerRequest, ServerRequestId,
     ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
     TaskFault, TaskMode, Ticket,

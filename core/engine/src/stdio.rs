@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::frame::{Input, Line, Receive, Transmit};
 use crate::json;
-use crate::session::{Calls, Closed, Config, Event, Message, Phase, Reply, Session};
+use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
 
 /// The client side of a byte stream with one message per line, such as pipes or a socket.
@@ -118,7 +118,7 @@ impl Engine {
                     // An unterminated last line counts only if it is complete JSON.
                     match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
                         Some(line) => self.session.receive(line, now, out),
-                        None => self.session.close(Closed::ByServer),
+                        None => self.session.close(CloseReason::ByServer),
                     }
                 }
                 None => return None,
@@ -164,13 +164,13 @@ impl Engine {
     /// Closes the connection and fails all pending requests. Unwritten bytes are dropped.
     pub fn close(&mut self) {
         self.transmit.clear();
-        self.session.close(Closed::ByClient);
+        self.session.close(CloseReason::ByClient);
     }
 
     /// Closes the connection because of a local failure. All pending requests fail with the reason.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.transmit.clear();
-        self.session.close(Closed::Failed(why));
+        self.session.close(CloseReason::Failed(why));
     }
 
     /// Creates the engine for a restarted server, after [`Event::Restart`]. Takes over the configuration of this

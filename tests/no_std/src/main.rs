@@ -19,7 +19,7 @@ use core::time::Duration;
 
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
-    CallError, CallTool, CallToolParams, Closed, Config, Event, Json, RequestOptions, Ticket, Timestamp, printable,
+    CallError, CallTool, CallToolParams, CloseReason, Config, Event, Json, RequestOptions, Ticket, Timestamp, printable,
 };
 
 use crate::bare::Stdout;
@@ -64,7 +64,7 @@ fn drive() -> Result<String, &'static str> {
 
     engine.receive_eof(deadline);
     match next_event(&mut engine, deadline) {
-        Some(Event::Closed(Closed::ByServer)) => Ok(text),
+        Some(Event::Closed(CloseReason::ByServer)) => Ok(text),
         _ => Err("end"),
     }
 }

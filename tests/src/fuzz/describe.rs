@@ -7,8 +7,8 @@ use core::fmt::{Display, Write};
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
-    CallError, Closed, ConnectError, Deadline, Era, Event, InputError, Listed, Notification, PeerError, PeerErrorKind,
-    Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, ServerRequestId, Stats, SubscriptionEnd,
+    CallError, CloseReason, ConnectError, Deadline, Era, Event, InputError, Listed, Notification, PeerError,
+    PeerErrorKind, Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, ServerRequestId, Stats, SubscriptionEnd,
     SubscriptionEvent, SubscriptionKey, TaskFault,
 };
 use serde::Serialize;
@@ -291,11 +291,11 @@ fn peer_error(error: &PeerError) -> String {
     }
 }
 
-fn closed(how: &Closed) -> String {
+fn closed(how: &CloseReason) -> String {
     match how {
-        Closed::ByServer => "by the server".into(),
-        Closed::ByClient => "by the client".into(),
-        Closed::NotOpened(error) => format!("before it was open, {}", connect_error(error)),
+        CloseReason::ByServer => "by the server".into(),
+        CloseReason::ByClient => "by the client".into(),
+        CloseReason::NotOpened(error) => format!("before it was open, {}", connect_error(error)),
         _ => "in another way".into(),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Closed, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter};
+use mcpwire_blocking::core::{CloseReason, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter};
 use mcpwire_tests::{Adapter, on_every_adapter, server};
 use serde_json::json;
 
@@ -90,7 +90,7 @@ fn the_loss_of_the_connection_is_told<A: Adapter>() {
         client.subscribe(&everything(), SubscribeOptions::new()).expect("the server agrees");
         server.kill(client.pid());
         assert_eq!(client.next_change(), None);
-        assert_eq!(client.end_of_subscription(), Some(SubscriptionEnd::Dropped(Closed::ByServer)));
+        assert_eq!(client.end_of_subscription(), Some(SubscriptionEnd::Dropped(CloseReason::ByServer)));
         let failure = client.subscribe(&everything(), SubscribeOptions::new()).expect_err("there is nobody to ask");
         assert_eq!(failure.kind, ErrorKind::Closed, "{failure}");
     }

@@ -1,6 +1,6 @@
 //! Arrays of messages: only 2025-03-26 has them, and each element stands for itself.
 
-use mcpwire_core::{Closed, Config, Event, RequestOptions};
+use mcpwire_core::{CloseReason, Config, Event, RequestOptions};
 use mcpwire_tests::sim::{Pair, legacy};
 
 fn open() -> Pair {
@@ -79,6 +79,6 @@ fn an_array_is_looked_at_whole_before_the_stream_ends() {
         pair.drive();
         assert!(pair.take(first).is_some_and(|result| result.is_ok()));
         assert!(pair.take(second).is_some_and(|result| result.is_ok()), "its answer was there: {newline:?}");
-        assert_eq!(pair.happened(), [&Event::Closed(Closed::ByServer)]);
+        assert_eq!(pair.happened(), [&Event::Closed(CloseReason::ByServer)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use mcpwire_core::{CallError, Closed, Config, Event, RequestOptions};
+use mcpwire_core::{CallError, CloseReason, Config, Event, RequestOptions};
 use mcpwire_tests::sim::{Pair, legacy, modern};
 use serde_json::json;
 
@@ -102,9 +102,9 @@ fn closing_ends_all_requests_and_then_the_connection() {
     for ticket in &tickets {
         let Some(Event::Reply(reply)) = pair.engine.poll_event() else { panic!("a reply to each, in order") };
         let error = ticket.decode(reply).expect_err("it has no result");
-        assert!(matches!(error, CallError::Closed { reason: Closed::ByClient, .. }), "{error:?}");
+        assert!(matches!(error, CallError::Closed { reason: CloseReason::ByClient, .. }), "{error:?}");
     }
-    assert_eq!(pair.engine.poll_event(), Some(Event::Closed(Closed::ByClient)));
+    assert_eq!(pair.engine.poll_event(), Some(Event::Closed(CloseReason::ByClient)));
     assert_eq!(pair.engine.poll_event(), None);
     assert!(!pair.engine.calls().cancel(tickets[0].key(), None, pair.now));
 }
@@ -118,7 +118,7 @@ fn requests_of_a_side_that_cannot_go_on_say_why() {
     pair.drive();
     let error = pair.error(ticket);
     assert_eq!(error.to_string(), "`tools/call` got no answer: this side failed: the stream broke");
-    assert_eq!(pair.happened(), [&Event::Closed(Closed::Failed("the stream broke".into()))]);
+    assert_eq!(pair.happened(), [&Event::Closed(CloseReason::Failed("the stream broke".into()))]);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_end_of_the_stream_ends_all_requests_too() {
     let mut pair = Pair::open(Config::default(), legacy(|_, _| {}));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.end();
-    assert!(matches!(pair.error(ticket), CallError::Closed { reason: Closed::ByServer, .. }));
-    assert_eq!(pair.happened(), [&Event::Closed(Closed::ByServer)]);
+    assert!(matches!(pair.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
+    assert_eq!(pair.happened(), [&Event::Closed(CloseReason::ByServer)]);
     assert_eq!(pair.engine.poll_timeout(), None);
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use mcpwire_core::stdio::Engine;
-use mcpwire_core::{Closed, Config, ConnectError, Event, Negotiate, Phase, SendError, Timestamp};
+use mcpwire_core::{CloseReason, Config, ConnectError, Event, Negotiate, Phase, SendError, Timestamp};
 use mcpwire_tests::sim::{Pair, Peer, Sent, table};
 
 const NO: &str = r#""error":{"code":-32601,"message":"Method not found"}"#;
@@ -41,7 +41,7 @@ fn a_server_that_dies_of_the_probe_is_started_again() {
 fn a_server_that_was_not_probed_is_not() {
     for (negotiate, method) in [(Negotiate::Legacy, "initialize"), (Negotiate::Modern, "server/discover")] {
         let mut pair = Pair::opening(config(negotiate), table(&[(method, "EOF")]));
-        assert_eq!(pair.happened(), [&Event::Closed(Closed::NotOpened(Arc::new(ConnectError::Closed)))]);
+        assert_eq!(pair.happened(), [&Event::Closed(CloseReason::NotOpened(Arc::new(ConnectError::Closed)))]);
         assert_over(&mut pair);
     }
 }
@@ -54,7 +54,10 @@ fn the_deadline_is_the_end_at_its_time() {
         assert!(pair.events.is_empty());
         pair.pass(Duration::from_millis(1));
         let after = Duration::from_secs(60);
-        assert_eq!(pair.events, [(after, Event::Closed(Closed::NotOpened(Arc::new(ConnectError::Timeout { after }))))]);
+        assert_eq!(
+            pair.events,
+            [(after, Event::Closed(CloseReason::NotOpened(Arc::new(ConnectError::Timeout { after }))))]
+        );
         assert_over(&mut pair);
     }
 }
@@ -75,7 +78,7 @@ fn a_caller_who_leaves_is_told_so() {
     let mut pair = Pair::opening(config(Negotiate::Auto), |_: &Sent, _: &mut Peer| {});
     pair.engine.close();
     pair.drive();
-    assert_eq!(pair.happened(), [&Event::Closed(Closed::NotOpened(Arc::new(ConnectError::Cancelled)))]);
+    assert_eq!(pair.happened(), [&Event::Closed(CloseReason::NotOpened(Arc::new(ConnectError::Cancelled)))]);
     assert_over(&mut pair);
 }
 
@@ -86,7 +89,7 @@ fn a_side_that_cannot_go_on_says_why() {
     pair.drive();
     assert_eq!(
         pair.happened(),
-        [&Event::Closed(Closed::NotOpened(Arc::new(ConnectError::Failed("on purpose".into()))))]
+        [&Event::Closed(CloseReason::NotOpened(Arc::new(ConnectError::Failed("on purpose".into()))))]
     );
     assert_over(&mut pair);
 }

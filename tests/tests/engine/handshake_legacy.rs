@@ -1,6 +1,6 @@
 //! `initialize`: older revisions, unknown ones, and servers that leave things out.
 
-use mcpwire_core::{Closed, Config, ConnectError, Event, Negotiate, PeerErrorKind, Phase, ProtocolVersion};
+use mcpwire_core::{CloseReason, Config, ConnectError, Event, Negotiate, PeerErrorKind, Phase, ProtocolVersion};
 use mcpwire_tests::sim::{Pair, table};
 
 fn opening(negotiate: Negotiate, answer: &str) -> Pair {
@@ -14,7 +14,7 @@ fn initialize(answer: &str) -> Pair {
 }
 
 fn why(pair: &Pair) -> &ConnectError {
-    let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+    let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
     error
 }
 

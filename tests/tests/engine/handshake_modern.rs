@@ -1,6 +1,6 @@
 //! A client that speaks the modern era only does not fall back.
 
-use mcpwire_core::{Closed, Config, ConnectError, Event, Negotiate, Phase, ProtocolVersion};
+use mcpwire_core::{CloseReason, Config, ConnectError, Event, Negotiate, Phase, ProtocolVersion};
 use mcpwire_tests::sim::{Pair, table};
 
 const BOTH: [Negotiate; 2] = [Negotiate::Modern, Negotiate::Version(ProtocolVersion::V2026_07_28)];
@@ -12,7 +12,7 @@ fn discover(negotiate: Negotiate, answer: &str) -> Pair {
 }
 
 fn why(pair: &Pair) -> &ConnectError {
-    let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+    let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
     error
 }
 

@@ -1,6 +1,6 @@
 //! Which era? The client asks with `server/discover`, and what comes back decides.
 
-use mcpwire_core::{Closed, Config, ConnectError, Era, Event, ProtocolVersion, RpcError};
+use mcpwire_core::{CloseReason, Config, ConnectError, Era, Event, ProtocolVersion, RpcError};
 use mcpwire_tests::sim::{Pair, table};
 
 const LEGACY: &str =
@@ -11,7 +11,7 @@ fn probe(answer: &str) -> Pair {
 }
 
 fn why(pair: &Pair) -> &ConnectError {
-    let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+    let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
     error
 }
 

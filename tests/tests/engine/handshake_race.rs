@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use mcpwire_core::{Closed, Config, ConnectError, Era, Event, Timestamp};
+use mcpwire_core::{CloseReason, Config, ConnectError, Era, Event, Timestamp};
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 
 const PROBE: Duration = Duration::from_secs(5);
@@ -78,7 +78,7 @@ fn a_server_that_discovers_only_legacy_versions_is_waited_for() {
 fn both_refused_is_the_end() {
     for answers in [[("server/discover", NO), ("initialize", NO)], [("initialize", NO), ("server/discover", NO)]] {
         let pair = cold(Box::leak(Box::new(answers)));
-        let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+        let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
         let ConnectError::Refused { method, .. } = &**error else { panic!("{error:?}") };
         assert_eq!(*method, "initialize", "the answer that matters is that of the last way tried");
     }
@@ -98,7 +98,7 @@ fn an_answer_after_all_of_the_probe_time_is_in_time() {
 #[test]
 fn nothing_in_common_is_the_end_whatever_initialize_says() {
     let pair = cold(&[("server/discover", r#""result":{"supportedVersions":["1999-01-01"]}"#), ("initialize", LEGACY)]);
-    let [Event::Closed(Closed::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
+    let [Event::Closed(CloseReason::NotOpened(error))] = pair.happened()[..] else { panic!("{:?}", pair.events) };
     let ConnectError::UnsupportedVersion { server, .. } = &**error else { panic!("{error:?}") };
     assert_eq!(*server, ["1999-01-01"]);
 }
@@ -126,5 +126,5 @@ fn the_end_of_the_stream_after_initialize_was_refused_is_the_end() {
     });
     pair.pass(PROBE);
     pair.end();
-    assert!(matches!(pair.happened()[..], [Event::Closed(Closed::NotOpened(_))]), "{:?}", pair.events);
+    assert!(matches!(pair.happened()[..], [Event::Closed(CloseReason::NotOpened(_))]), "{:?}", pair.events);
 }

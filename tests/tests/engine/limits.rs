@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use mcpwire_core::{CallError, Closed, Config, Event, PeerErrorKind, RequestOptions, SendError};
+use mcpwire_core::{CallError, CloseReason, Config, Event, PeerErrorKind, RequestOptions, SendError};
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy};
 
 fn silent(config: Config) -> Pair {
@@ -127,7 +127,7 @@ fn a_line_without_an_end_is_not_kept() {
     }
     assert_eq!(pair.events.len(), 1, "it is told once");
     pair.end();
-    assert_eq!(pair.happened()[1], &Event::Closed(Closed::ByServer));
+    assert_eq!(pair.happened()[1], &Event::Closed(CloseReason::ByServer));
 }
 
 #[test]

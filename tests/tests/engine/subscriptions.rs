@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallError, Closed, Config, Event, Notification, Reopen, SendError, SubscribeOptions, SubscriptionEnd,
+    CallError, CloseReason, Config, Event, Notification, Reopen, SendError, SubscribeOptions, SubscriptionEnd,
     SubscriptionEvent, SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
@@ -214,7 +214,7 @@ fn the_servers_end_and_the_loss_of_the_connection_are_told_apart() {
     });
     assert_eq!(by_cancelling, [SubscriptionEvent::Ended(SubscriptionEnd::ByServer)]);
     let lost = ended(Pair::end);
-    assert_eq!(lost, [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(Closed::ByServer))]);
+    assert_eq!(lost, [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(CloseReason::ByServer))]);
     let closed = ended(|pair| pair.engine.close());
     assert_eq!(closed, [SubscriptionEvent::Ended(SubscriptionEnd::ByClient)]);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallError, Closed, Config, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
+    CallError, CloseReason, Config, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 use serde_json::json;
@@ -184,7 +184,7 @@ fn a_lost_connection_ends_all() {
     let key = pair.subscribe(&everything(), &SubscribeOptions::new());
     pair.taken(key);
     pair.end();
-    assert_eq!(pair.taken(key), [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(Closed::ByServer))]);
+    assert_eq!(pair.taken(key), [SubscriptionEvent::Ended(SubscriptionEnd::Dropped(CloseReason::ByServer))]);
     assert!(!pair.engine.calls().unsubscribe(key, pair.now));
 }
 

@@ -4,7 +4,7 @@
 use core::time::Duration;
 
 use mcpwire_core::http::{FailureKind, Flavour, HttpError, Settings};
-use mcpwire_core::{Closed, Config, ConnectError, Era, Event, Negotiate, Phase, ProtocolVersion};
+use mcpwire_core::{CloseReason, Config, ConnectError, Era, Event, Negotiate, Phase, ProtocolVersion};
 use mcpwire_tests::sim::web::{self, Asked, Says, URI, Web};
 
 const DISCOVER: &str = "POST server/discover";
@@ -12,7 +12,7 @@ const INITIALIZE: &str = "POST initialize";
 const INITIALIZED: &str = "POST notifications/initialized";
 
 fn why(web: &Web) -> &ConnectError {
-    let [Event::Closed(Closed::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let [Event::Closed(CloseReason::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
     error
 }
 

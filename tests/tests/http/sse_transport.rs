@@ -6,7 +6,7 @@ use core::time::Duration;
 use mcpwire_core::http::ExchangeId;
 use mcpwire_core::http::{FailureKind, Flavour, HttpError, Settings};
 use mcpwire_core::{
-    CallError, Closed, Config, ConnectError, Event, Notification, Phase, ProtocolVersion, RequestOptions,
+    CallError, CloseReason, Config, ConnectError, Event, Notification, Phase, ProtocolVersion, RequestOptions,
 };
 use mcpwire_tests::sim::web::{Asked, Says, URI, Web};
 
@@ -123,7 +123,7 @@ fn messages_go_to_the_origin_of_the_stream_only() {
             continue;
         }
         assert!(web.asked.iter().all(|asked| asked.exchange.uri == URI), "{endpoint}");
-        let [Event::Closed(Closed::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
+        let [Event::Closed(CloseReason::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
         let ConnectError::Http { error, .. } = &**error else { panic!("{error:?}") };
         assert_eq!(**error, HttpError::Endpoint { uri: endpoint.into() });
         assert_eq!((web.aborted.len(), web.engine.exchanges()), (1, 0));
@@ -138,8 +138,8 @@ fn the_end_of_the_stream_is_the_end() {
     web.say(id, |says| {
         says.end();
     });
-    assert!(matches!(web.error(ticket), CallError::Closed { reason: Closed::ByServer, .. }));
-    assert_eq!(web.events.last().map(|(_, event)| event), Some(&Event::Closed(Closed::ByServer)));
+    assert!(matches!(web.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
+    assert_eq!(web.events.last().map(|(_, event)| event), Some(&Event::Closed(CloseReason::ByServer)));
     assert_eq!(web.engine.exchanges(), 0);
     assert_eq!(web.call("echo", "{}", &RequestOptions::new()).err(), Some(mcpwire_core::SendError::Closed));
 }
@@ -156,7 +156,7 @@ fn an_end_before_the_opening_says_what_was_tried_first() {
     });
     web.pass(Duration::from_secs(1));
     assert_eq!(web.lines(), ["POST server/discover", "POST initialize", "GET"]);
-    let [Event::Closed(Closed::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
+    let [Event::Closed(CloseReason::NotOpened(error))] = web.happened()[..] else { panic!("{:?}", web.events) };
     let text = error.to_string();
     assert!(text.contains("`initialize`") && text.contains("404") && text.contains("nothing here"), "{text}");
     assert_eq!(web.engine.poll_timeout(), None);

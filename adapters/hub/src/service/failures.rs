@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mcpwire_core::http::HttpError;
-use mcpwire_core::{CallError, Closed, ConnectError, SendError};
+use mcpwire_core::{CallError, CloseReason, ConnectError, SendError};
 use mcpwire_driver::{Error, ProcessReport, SpawnErrorKind};
 use mcpwire_supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
 
@@ -83,7 +83,7 @@ fn classify(error: &Error, stage: Stage, kind: PackageKind, redactor: &Redactor)
         Error::Call { error, process, .. } => match error {
             CallError::Server { error, .. } => Cause::Rpc { code: error.code, message: words(error.message.clone()) },
             CallError::Timeout { after, .. } => Cause::Timeout(*after),
-            CallError::Closed { reason: Closed::Failed(_), .. } => Cause::Network(words(error.to_string())),
+            CallError::Closed { reason: CloseReason::Failed(_), .. } => Cause::Network(words(error.to_string())),
             CallError::Closed { .. } => closed(process.as_deref(), kind),
             CallError::Cancelled { .. } => Cause::Cancelled,
             CallError::Http { error, .. } => http(error, words),

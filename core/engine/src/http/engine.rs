@@ -25,7 +25,7 @@ use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, MessageKind, Outgoing};
 use super::settings::{Flavour, Settings};
 use super::tool_calls::{ToolCalls, refresh_tools};
-use crate::session::{Calls, Closed, Config, Event, Negotiate, Reply, RequestFault, Session};
+use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Reply, RequestFault, Session};
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
 
@@ -204,13 +204,13 @@ impl Engine {
     /// [`Engine::poll_exchange`] returns the request that ends a legacy session on the server. [`Engine::exchanges`] is 0 once all
     /// are done. Adapters need not wait for that.
     pub fn close(&mut self) {
-        self.context.session.close(Closed::ByClient);
+        self.context.session.close(CloseReason::ByClient);
         self.shut();
     }
 
     /// Ends the connection as [`Engine::close`] does, because of a failure on this side. Pending requests fail with the reason.
     pub fn close_failed(&mut self, why: Arc<str>) {
-        self.context.session.close(Closed::Failed(why));
+        self.context.session.close(CloseReason::Failed(why));
         self.shut();
     }
 

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::purpose::Purpose;
 use super::request::Request;
 use super::settings::{Flavour, Settings};
-use crate::session::{Closed, Phase, RequestFault};
+use crate::session::{CloseReason, Phase, RequestFault};
 use crate::text::excerpt;
 use crate::transport_error::HttpError;
 use crate::url;
@@ -96,7 +96,7 @@ impl HttpSse {
                 if context.session.phase() == Phase::Connecting {
                     context.fail(initialize, RequestFault::Http(error));
                 } else {
-                    context.session.close(Closed::ByServer);
+                    context.session.close(CloseReason::ByServer);
                 }
             }
         }

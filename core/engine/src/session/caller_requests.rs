@@ -18,7 +18,7 @@ use core::ops::Range;
 
 use super::config::{Config, RequestOptions};
 use super::context::{Context, timed_out};
-use super::error::{CallError, Closed, SendError};
+use super::error::{CallError, CloseReason, SendError};
 use super::event::{Event, Message, Notification};
 use super::input_required::{self, InputRequired};
 use super::prepared::{Caching, send_error};
@@ -311,7 +311,12 @@ impl CallerRequests {
     }
 
     /// Ends all requests because the connection has ended, and empties the table.
-    pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+    pub(super) fn close(
+        &mut self,
+        reason: &CloseReason,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
         while let Some(owner) = context.requests.pop() {
             if let Owner::Caller(caller) = owner {
                 let error = CallError::Closed { method: caller.method.clone(), reason: reason.clone() };

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::error::Closed;
+use super::error::CloseReason;
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::ticket::Reply;
 use crate::json::Json;
@@ -59,7 +59,7 @@ pub enum Event {
     /// This session has ended. Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
     Restart,
     /// The connection has ended. All requests have had their reply, and no event follows.
-    Closed(Closed),
+    Closed(CloseReason),
 }
 
 /// A request of the server that waits for [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse).

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use super::context::Context;
-use super::error::{CallError, Closed, Deadline, InputError};
+use super::error::{CallError, CloseReason, Deadline, InputError};
 use super::json_objects::object;
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, TaskUse};
@@ -208,7 +208,12 @@ impl InputRequired {
     }
 
     /// Fails all paused requests because the connection has ended.
-    pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+    pub(super) fn close(
+        &mut self,
+        reason: &CloseReason,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
         for PausedRequest { caller, .. } in mem::take(self).paused {
             server_requests.withdraw(InputOwner::Request(caller.key), context);
             context.fail(caller.key, CallError::Closed { method: caller.method, reason: reason.clone() });

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Config;
-use super::error::{Closed, ConnectError, RequestFault};
+use super::error::{CloseReason, ConnectError, RequestFault};
 use super::handshake::{Action, Handshake, Outcome};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
@@ -120,15 +120,15 @@ impl Opening {
     }
 
     /// Handles that the connection has ended. Returns `None` if the opening adds nothing to the reason.
-    pub(super) fn close(&mut self, reason: &Closed) -> Option<OpeningEnd> {
+    pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
-            Closed::ByServer => match self.handshake.ended() {
+            CloseReason::ByServer => match self.handshake.ended() {
                 Action::Restart => return Some(OpeningEnd::Restart),
                 Action::Fail(error) => error,
                 _ => ConnectError::Closed,
             },
-            Closed::ByClient => ConnectError::Cancelled,
-            Closed::Failed(why) => ConnectError::Failed(Arc::clone(why)),
+            CloseReason::ByClient => ConnectError::Cancelled,
+            CloseReason::Failed(why) => ConnectError::Failed(Arc::clone(why)),
             _ => return None,
         }))
     }

@@ -2,7 +2,7 @@
 
 use super::caller_requests::CallerRequests;
 use super::context::Context;
-use super::error::{Closed, RequestFault};
+use super::error::{CloseReason, RequestFault};
 use super::event::{Event, Message, Notification};
 use super::incoming::{self, Incoming};
 use super::requests::Owner;
@@ -120,7 +120,7 @@ impl Parts<'_> {
     }
 
     /// Ends everything that depends on the connection, which has ended.
-    pub(super) fn close(&mut self, reason: &Closed) {
+    pub(super) fn close(&mut self, reason: &CloseReason) {
         self.callers.close(reason, self.server_requests, &mut self.context);
         self.server_requests.withdraw_all(&mut self.context);
         self.subscriptions.close(reason, &mut self.context);

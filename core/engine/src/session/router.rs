@@ -11,7 +11,7 @@ use super::caller_requests::CallerRequests;
 use super::config::Config;
 use super::connection::{Connection, Negotiated, Phase};
 use super::context::Context;
-use super::error::{Closed, RequestFault, SendError};
+use super::error::{CloseReason, RequestFault, SendError};
 use super::event::{Event, Message};
 use super::incoming::{self, Batch};
 use super::opening::{Opening, OpeningContext, OpeningEnd};
@@ -207,7 +207,7 @@ impl Session {
     }
 
     /// Handles that the connection has ended: all requests fail.
-    pub(crate) fn close(&mut self, reason: Closed) {
+    pub(crate) fn close(&mut self, reason: CloseReason) {
         let end = match &mut self.connection {
             Connection::Closed => return,
             Connection::Opening(opening) => opening.close(&reason),
@@ -219,12 +219,12 @@ impl Session {
         }
     }
 
-    fn end_with_event(&mut self, reason: Closed) {
+    fn end_with_event(&mut self, reason: CloseReason) {
         self.end(&reason);
         self.events.push_back(Event::Closed(reason));
     }
 
-    fn end(&mut self, reason: &Closed) {
+    fn end(&mut self, reason: &CloseReason) {
         self.connection = Connection::Closed;
         // Nothing is sent or cached any more, so the time does not matter.
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
@@ -247,9 +247,9 @@ impl Session {
     fn end_opening(&mut self, end: OpeningEnd) {
         match end {
             OpeningEnd::Connected(server) => self.open(server),
-            OpeningEnd::Failed(error) => self.end_with_event(Closed::NotOpened(Arc::new(error))),
+            OpeningEnd::Failed(error) => self.end_with_event(CloseReason::NotOpened(Arc::new(error))),
             OpeningEnd::Restart => {
-                self.end(&Closed::ByServer);
+                self.end(&CloseReason::ByServer);
                 self.events.push_back(Event::Restart);
             }
         }

@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 
 use super::Cause;
-use mcpwire_core::{CallError, Closed, ConnectError};
+use mcpwire_core::{CallError, CloseReason, ConnectError};
 
 #[cfg(feature = "http")]
 use mcpwire_core::http::HttpError;
@@ -40,10 +40,12 @@ impl<'a> From<&'a CallError> for Cause<'a> {
             }
             CallError::Timeout { after, .. } => Cause::Timeout(*after),
             CallError::Cancelled { .. } => Cause::Cancelled,
-            CallError::Closed { reason: Closed::NotOpened(error), .. } => Cause::from(&**error),
-            CallError::Closed { reason: Closed::ByClient, .. } => Cause::Cancelled,
-            CallError::Closed { reason: Closed::ByServer, .. } => Cause::Closed,
-            CallError::Closed { reason: reason @ Closed::Failed(_), .. } => Cause::Network(format!("{reason}").into()),
+            CallError::Closed { reason: CloseReason::NotOpened(error), .. } => Cause::from(&**error),
+            CallError::Closed { reason: CloseReason::ByClient, .. } => Cause::Cancelled,
+            CallError::Closed { reason: CloseReason::ByServer, .. } => Cause::Closed,
+            CallError::Closed { reason: reason @ CloseReason::Failed(_), .. } => {
+                Cause::Network(format!("{reason}").into())
+            }
             #[cfg(feature = "http")]
             CallError::Http { error, .. } => Cause::from(&**error),
             other => Cause::Unreadable(format!("{other}").into()),

@@ -1,7 +1,7 @@
 //! Tasks that are given up, and servers that never come to an end.
 
 use mcpwire_core::{
-    CallError, Closed, Config, Deadline, RequestOptions, SendError, TaskFault, TaskForm, TaskHandle, TaskStatus,
+    CallError, CloseReason, Config, Deadline, RequestOptions, SendError, TaskFault, TaskForm, TaskHandle, TaskStatus,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 
@@ -279,7 +279,7 @@ fn a_connection_that_ends_ends_the_calls() {
     pair.pass(secs(3));
     pair.end();
     for ticket in [working, asked] {
-        assert!(matches!(pair.error(ticket), CallError::Closed { reason: Closed::ByServer, .. }));
+        assert!(matches!(pair.error(ticket), CallError::Closed { reason: CloseReason::ByServer, .. }));
     }
     assert_eq!((pair.engine.session().in_flight(), pair.engine.poll_timeout()), (0, None));
 }

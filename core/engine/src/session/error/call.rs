@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use core::time::Duration;
 
-use super::connect::Closed;
+use super::connect::CloseReason;
 use super::input::InputError;
 use crate::error::{PeerError, RpcError};
 use crate::printable;
@@ -77,7 +77,7 @@ pub enum CallError {
         /// The method of the request.
         method: MethodName,
         /// Why the connection ended.
-        reason: Closed,
+        reason: CloseReason,
     },
     /// The server requested input before it answers (2026-07-28, basic/patterns/mrtr), and did not get it. The server
     /// waits for nothing any more.

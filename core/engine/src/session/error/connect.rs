@@ -1,4 +1,4 @@
-//! [`Closed`]: why a connection ended. [`ConnectError`]: why it could not be opened.
+//! [`CloseReason`]: why a connection ended. [`ConnectError`]: why it could not be opened.
 
 #[cfg(feature = "http")]
 use alloc::boxed::Box;
@@ -16,7 +16,7 @@ use crate::transport_error::HttpError;
 /// The reason why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Closed {
+pub enum CloseReason {
     /// The server closed its output, or its process ended.
     #[error("the server closed the connection")]
     ByServer,
@@ -31,13 +31,13 @@ pub enum Closed {
     Failed(Arc<str>),
 }
 
-impl Closed {
+impl CloseReason {
     /// Converts the reason to the error of a connection that ended before it was open.
     pub fn before_open(self) -> ConnectError {
         match self {
-            Closed::NotOpened(error) => Arc::unwrap_or_clone(error),
-            Closed::ByServer | Closed::ByClient => ConnectError::Closed,
-            Closed::Failed(why) => ConnectError::Failed(why),
+            CloseReason::NotOpened(error) => Arc::unwrap_or_clone(error),
+            CloseReason::ByServer | CloseReason::ByClient => ConnectError::Closed,
+            CloseReason::Failed(why) => ConnectError::Failed(why),
         }
     }
 }

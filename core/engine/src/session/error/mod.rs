@@ -16,7 +16,7 @@ mod request;
 mod send;
 
 pub use call::{CallError, Deadline, TaskFault};
-pub use connect::{Closed, ConnectError};
+pub use connect::{CloseReason, ConnectError};
 pub use input::InputError;
 pub(crate) use request::RequestFault;
 pub use send::SendError;

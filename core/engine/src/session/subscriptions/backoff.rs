@@ -108,10 +108,10 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::session::error::Closed;
+    use crate::session::error::CloseReason;
 
     fn lost() -> SubscriptionEnd {
-        SubscriptionEnd::Dropped(Closed::ByServer)
+        SubscriptionEnd::Dropped(CloseReason::ByServer)
     }
 
     fn at(seconds: u64) -> Timestamp {

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use core::mem::discriminant;
 
-use crate::session::error::{CallError, Closed};
+use crate::session::error::{CallError, CloseReason};
 use crate::types::SubscriptionFilter;
 
 /// An event of a subscription.
@@ -51,7 +51,7 @@ pub enum SubscriptionEnd {
     Failed(CallError),
     /// The connection was lost.
     #[error("the subscription was lost: {0}")]
-    Dropped(Closed),
+    Dropped(CloseReason),
 }
 
 /// Maximum number of changed resources in the queue. 1,024: more than a person or a program looks at one by one.

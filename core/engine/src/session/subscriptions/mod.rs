@@ -38,7 +38,7 @@ pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
 pub use options::SubscribeOptions;
 
 use super::context::{Context, timed_out};
-use super::error::{CallError, Closed, Deadline, RequestFault, SendError};
+use super::error::{CallError, CloseReason, Deadline, RequestFault, SendError};
 use super::event::Notification;
 use super::prepared::send_error;
 use super::request_keys::SubscriptionKey;
@@ -279,10 +279,10 @@ impl Subscriptions {
     }
 
     /// Ends all subscriptions because the connection has ended.
-    pub(super) fn close(&mut self, reason: &Closed, context: &mut Context<'_>) {
+    pub(super) fn close(&mut self, reason: &CloseReason, context: &mut Context<'_>) {
         for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != Stage::Over) {
             let end = match reason {
-                Closed::ByClient => SubscriptionEnd::ByClient,
+                CloseReason::ByClient => SubscriptionEnd::ByClient,
                 reason => SubscriptionEnd::Dropped(reason.clone()),
             };
             subscription.end(end, context);

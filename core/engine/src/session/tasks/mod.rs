@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 use super::config::RequestOptions;
 use super::context::Context;
-use super::error::{CallError, Closed, Deadline, InputError, SendError, TaskFault};
+use super::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskFault};
 use super::event::{Event, Notification};
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
@@ -363,7 +363,12 @@ impl Tasks {
     }
 
     /// Ends all calls because the connection has ended. The tasks may continue.
-    pub(super) fn close(&mut self, reason: &Closed, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
+    pub(super) fn close(
+        &mut self,
+        reason: &CloseReason,
+        server_requests: &mut ServerRequests,
+        context: &mut Context<'_>,
+    ) {
         for (key, call) in core::mem::take(self).calls.into_entries() {
             call.withdraw_inputs(key, server_requests, context);
             context.fail(key, CallError::Closed { method: call.method(), reason: reason.clone() });
