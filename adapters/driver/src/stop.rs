@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::Ending;
+use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::shutdown::Patience;
 use mcpwire_process::{Next, ShutdownReport, Stopping};
 
@@ -65,7 +65,7 @@ impl Stop {
                         return Poll::Pending;
                     }
                     Next::Done(report) if may_speak => {
-                        *self = Stop::LastWords { report, until: now + Ending::LAST_WORDS };
+                        *self = Stop::LastWords { report, until: now + EndOfStream::LAST_WORDS };
                         return Poll::Pending;
                     }
                     Next::Done(report) => return Poll::Ready(report),

@@ -21,10 +21,10 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// ```
 /// use core::time::Duration;
 /// use mcpwire_core::Timestamp;
-/// use mcpwire_core::internal::Ending;
+/// use mcpwire_core::internal::EndOfStream;
 ///
 /// let at = |ms| Timestamp::from_origin(Duration::from_millis(ms));
-/// let mut ending = Ending::of_process();
+/// let mut ending = EndOfStream::of_process();
 /// ending.output_ended(at(0));
 /// assert!(!ending.is_over(at(5)), "how the process ended is not known yet");
 /// ending.exited(at(10));
@@ -32,26 +32,26 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// assert!(ending.is_over(at(10)));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ending {
+pub struct EndOfStream {
     output_over: bool,
     errors_over: bool,
     exited: bool,
     by: Option<Timestamp>,
 }
 
-impl Ending {
+impl EndOfStream {
     /// How long to read stderr after everything else has ended. 100 ms: the output is in the pipe already, unless other
     /// processes hold the pipe open.
     pub const LAST_WORDS: Duration = Duration::from_millis(100);
 
     /// Creates a tracker for a server whose process is watched.
     pub fn of_process() -> Self {
-        Ending { output_over: false, errors_over: false, exited: false, by: None }
+        EndOfStream { output_over: false, errors_over: false, exited: false, by: None }
     }
 
     /// Creates a tracker for a pair of streams, which end with the input stream.
     pub fn of_streams() -> Self {
-        Ending { exited: true, errors_over: true, ..Ending::of_process() }
+        EndOfStream { exited: true, errors_over: true, ..EndOfStream::of_process() }
     }
 
     /// Reports the end of stdout. Like all reports, it may be repeated.
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn streams_end_with_what_is_read() {
-        let mut ending = Ending::of_streams();
+        let mut ending = EndOfStream::of_streams();
         assert!(!ending.is_near() && !ending.is_over(at(1_000_000)));
         ending.output_ended(at(0));
         assert!(ending.is_over(at(0)));
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn an_output_that_others_hold_open_is_not_waited_for() {
-        let mut ending = Ending::of_process();
+        let mut ending = EndOfStream::of_process();
         ending.exited(at(100));
         assert!(!ending.is_over(at(100)), "what was written before the exit is to be read");
         assert_eq!(ending.deadline(), Some(at(600)));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn last_words_are_waited_for_but_not_for_long() {
-        let mut ending = Ending::of_process();
+        let mut ending = EndOfStream::of_process();
         ending.output_ended(at(0));
         ending.exited(at(10));
         assert!(!ending.is_over(at(109)), "standard error is still open");
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_server_that_reads_no_more_has_a_moment_to_say_why() {
-        let mut ending = Ending::of_process();
+        let mut ending = EndOfStream::of_process();
         ending.input_broke(at(0));
         assert!(!ending.is_over(at(499)));
         assert!(ending.is_over(at(500)));

@@ -120,7 +120,7 @@ mod url;
 
 /// Parts of the engine that the crates of this workspace and their tests use. Not part of the public API: they change in any release.
 ///
-/// * `AnyEngine`, `Ending` and the client machines: what the adapters share.
+/// * `AnyEngine`, `EndOfStream` and the client machines: what the adapters share.
 /// * `Prepared`: requests that an adapter serialises before it takes the lock of its engine.
 /// * Methods and data that the engine sends and reads itself: `Calls` has an operation for each of them.
 /// * Backoff, random numbers and the JSON reader: the supervisor uses them too.
@@ -131,7 +131,7 @@ pub mod internal {
     pub use crate::client::{
         KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolListing, ToolSearch,
     };
-    pub use crate::ending::Ending;
+    pub use crate::ending::EndOfStream;
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
     pub use crate::json::error::{ReadError, Result as ReadResult};

@@ -9,7 +9,7 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::{AnyEngine, Ending};
+use mcpwire_core::internal::{AnyEngine, EndOfStream};
 use nix::poll as brief;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -34,7 +34,7 @@ pub(crate) struct Pipes {
     stderr: Option<ChildStderr>,
     /// Read end of the pipe of the canceller, once there is one.
     wake: Option<PipeReader>,
-    ending: Ending,
+    ending: EndOfStream,
     ended: bool,
     /// The last time that is known.
     now: Timestamp,
@@ -64,7 +64,7 @@ impl Pipes {
             stdout: Some(stdout),
             stderr: Some(stderr),
             wake: None,
-            ending: Ending::of_process(),
+            ending: EndOfStream::of_process(),
             ended: false,
             now: Timestamp::ORIGIN,
             unhurried: 0,

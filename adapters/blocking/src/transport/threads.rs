@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::internal::{AnyEngine, Ending};
+use mcpwire_core::internal::{AnyEngine, EndOfStream};
 
 use super::{Surroundings, Transport};
 use crate::cancel::Waker;
@@ -41,7 +41,7 @@ pub(crate) struct Threads {
     writing: bool,
     /// What was read and did not fit into the engine yet.
     rest: Vec<u8>,
-    ending: Ending,
+    ending: EndOfStream,
     ended: bool,
 }
 
@@ -73,7 +73,7 @@ impl Threads {
             write: Some(write),
             writing: false,
             rest: Vec::new(),
-            ending: Ending::of_streams(),
+            ending: EndOfStream::of_streams(),
             ended: false,
         })
     }

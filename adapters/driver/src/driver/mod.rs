@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcpwire_core::internal::Ending;
+use mcpwire_core::internal::EndOfStream;
 use mcpwire_core::{Phase, Timestamp};
 use mcpwire_process::{Direction, ShutdownReport, catch_panic};
 
@@ -60,7 +60,7 @@ pub(crate) struct Loop {
     stderr: Option<Reader>,
     exit: Option<ExitWatch>,
     timer: Box<dyn Timer>,
-    ending: Ending,
+    ending: EndOfStream,
     /// Until when those who listen are waited for.
     held: Option<Timestamp>,
     /// When the exit is asked for that nothing tells.
@@ -95,7 +95,7 @@ impl Loop {
         let watchers = mem::take(&mut *shared.watchers.lock().unwrap_or_else(PoisonError::into_inner));
         let mut state = shared.lock();
         state.traced = watchers.tracer.is_some();
-        let ending = if state.process.is_some() { Ending::of_process() } else { Ending::of_streams() };
+        let ending = if state.process.is_some() { EndOfStream::of_process() } else { EndOfStream::of_streams() };
         drop(state);
         Loop {
             shared,
