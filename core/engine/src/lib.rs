@@ -81,7 +81,7 @@
 //! | [`shutdown`] | the steps that end a server process |
 //! | `client` | state machines that every client needs: they walk the pages of a list, list tools, and call a tool |
 //! | `cache` | a cache of results |
-//! | `ending` | the end of a byte stream |
+//! | `end_of_stream` | the end of a byte stream |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -94,7 +94,7 @@ mod any;
 mod backoff;
 mod cache;
 mod client;
-mod ending;
+mod end_of_stream;
 mod error;
 mod extract;
 mod frame;
@@ -131,7 +131,7 @@ pub mod internal {
     pub use crate::client::{
         KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolListing, ToolSearch,
     };
-    pub use crate::ending::EndOfStream;
+    pub use crate::end_of_stream::EndOfStream;
     #[cfg(feature = "http")]
     pub use crate::http::sse_decoder::{SseDecoder, SseEvent};
     pub use crate::json::error::{ReadError, Result as ReadResult};
