@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::shutdown::{Ladder, Patience, Step};
+use mcpwire_core::shutdown::{Patience, ShutdownSequence, Step};
 
 use crate::exit::Exit;
 use crate::process::Process;
@@ -28,10 +28,10 @@ impl ShutdownReport {
     }
 }
 
-/// The way of a process to its end: the [`Ladder`], with the signals that belong to its steps.
+/// The way of a process to its end: the [`ShutdownSequence`], with the signals that belong to its steps.
 #[derive(Debug)]
 pub struct Stopping {
-    ladder: Ladder,
+    ladder: ShutdownSequence,
     took: Step,
 }
 
@@ -50,7 +50,7 @@ pub enum Next {
 impl Stopping {
     /// No step has been taken yet.
     pub fn new(patience: Patience) -> Self {
-        Stopping { ladder: Ladder::new(patience), took: Step::CloseInput }
+        Stopping { ladder: ShutdownSequence::new(patience), took: Step::CloseInput }
     }
 
     /// Takes the steps that are due.

@@ -7,7 +7,7 @@
 //!   what is left of the group: Terminate ──2 s──▶ Kill ──▶ Done
 //! ```
 //!
-//! [`Ladder`] performs no I/O. It returns the next step and its deadline, and the adapter performs the step. A process
+//! [`ShutdownSequence`] performs no I/O. It returns the next step and its deadline, and the adapter performs the step. A process
 //! that exits may leave other processes of its group behind, so the sequence continues until the group is empty.
 
 use core::time::Duration;
@@ -74,7 +74,7 @@ enum Progress {
 /// assert_eq!(ladder.next(at(4)), Step::Done);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Ladder {
+pub struct ShutdownSequence {
     patience: Patience,
     progress: Progress,
     deadline: Option<Timestamp>,
@@ -82,10 +82,16 @@ pub struct Ladder {
     is_group_empty: bool,
 }
 
-impl Ladder {
+impl ShutdownSequence {
     /// Creates a sequence that starts with [`Step::CloseInput`].
     pub fn new(patience: Patience) -> Self {
-        Ladder { patience, progress: Progress::Start, deadline: None, has_exited: false, is_group_empty: false }
+        ShutdownSequence {
+            patience,
+            progress: Progress::Start,
+            deadline: None,
+            has_exited: false,
+            is_group_empty: false,
+        }
     }
 
     /// Reports that the server process has exited. Other processes of its group may still run.
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_server_that_obeys_is_asked_once() {
-        let mut ladder = Ladder::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(Patience::default());
         assert_eq!(ladder.next(at(0)), Step::CloseInput);
         assert_eq!(ladder.next(at(5)), Step::Wait);
         ladder.exited();
@@ -164,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_server_that_ignores_everything_is_killed_after_five_seconds() {
-        let mut ladder = Ladder::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(Patience::default());
         assert_eq!(ladder.next(at(0)), Step::CloseInput);
         assert_eq!(ladder.next(at(2_999)), Step::Wait);
         assert_eq!(ladder.next(at(3_000)), Step::Terminate);
@@ -177,14 +183,14 @@ mod tests {
 
     #[test]
     fn a_process_that_no_kill_ends_is_left_to_the_system() {
-        let mut ladder = Ladder::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(Patience::default());
         let mut steps = [0, 3_000, 5_000, 5_999, 6_000].map(|now| ladder.next(at(now))).into_iter();
         assert!(steps.by_ref().eq([Step::CloseInput, Step::Terminate, Step::Kill, Step::Wait, Step::Done]));
     }
 
     #[test]
     fn what_a_server_leaves_behind_is_ended_too() {
-        let mut ladder = Ladder::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(Patience::default());
         assert_eq!(ladder.next(at(0)), Step::CloseInput);
         ladder.exited();
         assert_eq!(ladder.next(at(10)), Step::Terminate);
@@ -195,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_server_that_has_exited_before_needs_no_closing() {
-        let mut ladder = Ladder::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(Patience::default());
         ladder.exited();
         assert_eq!(ladder.next(at(0)), Step::Terminate);
         ladder.group_is_empty();

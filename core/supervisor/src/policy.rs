@@ -113,7 +113,7 @@ pub struct Policy {
     /// Timeout of loading the complete tool list. 30 s by default.
     pub list_timeout: Duration,
     /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). 7 s by default, one
-    /// second more than the [shutdown sequence](mcpwire_core::shutdown::Ladder) takes.
+    /// second more than the [shutdown sequence](mcpwire_core::shutdown::ShutdownSequence) takes.
     pub stop_timeout: Duration,
     /// When to restart the server automatically.
     pub restart: Restart,
