@@ -10,7 +10,7 @@ use mcpwire_blocking::core::{
 };
 use mcpwire_blocking::http::HttpOptions;
 use mcpwire_blocking::{ErrorKind, McpServerDef, ShutdownReport};
-use mcpwire_core::shutdown::Patience;
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_process::Watcher;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -127,7 +127,7 @@ pub struct OverHttp {
     /// Who the client is, and its limits.
     pub config: Config,
     /// How long the end may take.
-    pub patience: Patience,
+    pub patience: GracePeriods,
     /// Who watches the messages.
     pub trace: Option<Watcher>,
     /// Who makes the requests, and with which token.

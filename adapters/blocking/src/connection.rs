@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_core::internal::{AnyEngine, KnownTools};
-use mcpwire_core::shutdown::Patience;
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Event, Notification, Phase, Reply, RequestKey, RequestOptions, ServerRequest, SubscriptionEvent, SubscriptionKey,
     Timestamp,
@@ -269,7 +269,7 @@ impl Connection {
     }
 
     /// Ends the server step by step.
-    pub(crate) fn shut_down(&mut self, patience: Patience) -> ShutdownReport {
+    pub(crate) fn shut_down(&mut self, patience: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
         if self.engine.is_http() {
@@ -300,7 +300,7 @@ impl Connection {
 
     /// Lets a session be ended on the server, which is not waited for long.
     #[cfg(feature = "http")]
-    fn end_session(&mut self, patience: Patience) {
+    fn end_session(&mut self, patience: GracePeriods) {
         let until = self.now() + patience.after_close;
         while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
             while self.engine.poll_event().is_some() {}
@@ -312,7 +312,7 @@ impl Connection {
 
     #[cfg(not(feature = "http"))]
     #[expect(clippy::unused_self, reason = "there is no HTTP")]
-    fn end_session(&mut self, _: Patience) {}
+    fn end_session(&mut self, _: GracePeriods) {}
 
     /// Hands the parts that outlive a process to the connection to its successor.
     pub(crate) fn pass_on(&mut self, successor: &mut Connection) -> io::Result<()> {

@@ -361,7 +361,7 @@ impl<R> McpClient<R> {
     }
 
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
-    /// with the default [`Patience`](mcpwire_core::shutdown::Patience). Requests that are under way end at once.
+    /// with the default [`GracePeriods`](mcpwire_core::shutdown::GracePeriods). Requests that are under way end at once.
     ///
     /// It ends for all clones of this client. The future may be dropped: the way to the end goes on without it.
     pub fn shutdown(&self) -> impl Future<Output = Result<ShutdownReport, Error>> + Send + use<R> {

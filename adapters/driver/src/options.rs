@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use mcpwire_core::shutdown::Patience;
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     Config, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitForm, ElicitResult, ElicitUrl, Root,
     RpcError, ServerRequest,
@@ -43,7 +43,7 @@ pub struct ConnectOptions {
     /// Who the client is, what it speaks, and its limits. Timeouts of the server's definition go before those in here.
     pub config: Config,
     /// How long each step of the shutdown is given.
-    pub patience: Patience,
+    pub patience: GracePeriods,
     /// Called with each line that the server writes on standard error. The text is the server's: see
     /// [`printable`](mcpwire_core::printable).
     pub stderr: Option<Follower>,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use mcpwire_core::internal::RequestError;
-use mcpwire_core::shutdown::Patience;
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{CallError, RequestOptions, SendError, ServerInfo};
 use mcpwire_process::{
     Error, Follower, McpServerDef, PanicSource, Panics, ShutdownReport, StderrLines, TraceSource, Tracer, Watcher,
@@ -24,7 +24,7 @@ const STREAM: &str = "stream";
 /// One connection.
 pub(crate) struct Shared {
     pub(crate) definition: Option<Arc<McpServerDef>>,
-    pub(crate) patience: Patience,
+    pub(crate) patience: GracePeriods,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
     pub(crate) handlers: Option<Arc<Handlers>>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::EndOfStream;
-use mcpwire_core::shutdown::Patience;
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_process::{Next, ShutdownReport, Stopping};
 
 use crate::runtime::Writer;
@@ -28,13 +28,13 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    pub(crate) fn begin(state: &mut State, patience: Patience, now: Timestamp) -> Self {
+    pub(crate) fn begin(state: &mut State, patience: GracePeriods, now: Timestamp) -> Self {
         #[cfg(feature = "http")]
         if state.engine.is_http() {
             return Stop::Session { until: now + patience.after_close };
         }
         let patience = match state.wish {
-            Wish::Abandoned => Patience { after_close: Duration::ZERO, ..patience },
+            Wish::Abandoned => GracePeriods { after_close: Duration::ZERO, ..patience },
             Wish::Live | Wish::End => patience,
         };
         if state.process.is_some() {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::Timestamp;
-use mcpwire_core::shutdown::{Patience, ShutdownSequence, Step};
+use mcpwire_core::shutdown::{GracePeriods, ShutdownSequence, Step};
 
 use crate::exit::Exit;
 use crate::process::Process;
@@ -49,7 +49,7 @@ pub enum Next {
 
 impl Stopping {
     /// No step has been taken yet.
-    pub fn new(patience: Patience) -> Self {
+    pub fn new(patience: GracePeriods) -> Self {
         Stopping { ladder: ShutdownSequence::new(patience), took: Step::CloseInput }
     }
 

@@ -31,16 +31,16 @@ pub enum Step {
 
 /// Grace periods of the shutdown steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct GracePeriods {
     /// Time from [`Step::CloseInput`] to [`Step::Terminate`]. 3 s by default, as in the official clients.
     pub after_close: Duration,
     /// Time from [`Step::Terminate`] to [`Step::Kill`]. 2 s by default, so that the sequence takes at most 5 s.
     pub after_terminate: Duration,
 }
 
-impl Default for Patience {
+impl Default for GracePeriods {
     fn default() -> Self {
-        Patience { after_close: Duration::from_secs(3), after_terminate: Duration::from_secs(2) }
+        GracePeriods { after_close: Duration::from_secs(3), after_terminate: Duration::from_secs(2) }
     }
 }
 
@@ -75,7 +75,7 @@ enum Progress {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ShutdownSequence {
-    patience: Patience,
+    patience: GracePeriods,
     progress: Progress,
     deadline: Option<Timestamp>,
     has_exited: bool,
@@ -84,7 +84,7 @@ pub struct ShutdownSequence {
 
 impl ShutdownSequence {
     /// Creates a sequence that starts with [`Step::CloseInput`].
-    pub fn new(patience: Patience) -> Self {
+    pub fn new(patience: GracePeriods) -> Self {
         ShutdownSequence {
             patience,
             progress: Progress::Start,
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_server_that_obeys_is_asked_once() {
-        let mut ladder = ShutdownSequence::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(GracePeriods::default());
         assert_eq!(ladder.next(at(0)), Step::CloseInput);
         assert_eq!(ladder.next(at(5)), Step::Wait);
         ladder.exited();
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_server_that_ignores_everything_is_killed_after_five_seconds() {
-        let mut ladder = ShutdownSequence::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(GracePeriods::default());
         assert_eq!(ladder.next(at(0)), Step::CloseInput);
         assert_eq!(ladder.next(at(2_999)), Step::Wait);
         assert_eq!(ladder.next(at(3_000)), Step::Terminate);
@@ -183,14 +183,14 @@ mod tests {
 
     #[test]
     fn a_process_that_no_kill_ends_is_left_to_the_system() {
-        let mut ladder = ShutdownSequence::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(GracePeriods::default());
         let mut steps = [0, 3_000, 5_000, 5_999, 6_000].map(|now| ladder.next(at(now))).into_iter();
         assert!(steps.by_ref().eq([Step::CloseInput, Step::Terminate, Step::Kill, Step::Wait, Step::Done]));
     }
 
     #[test]
     fn what_a_server_leaves_behind_is_ended_too() {
-        let mut ladder = ShutdownSequence::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(GracePeriods::default());
         assert_eq!(ladder.next(at(0)), Step::CloseInput);
         ladder.exited();
         assert_eq!(ladder.next(at(10)), Step::Terminate);
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_server_that_has_exited_before_needs_no_closing() {
-        let mut ladder = ShutdownSequence::new(Patience::default());
+        let mut ladder = ShutdownSequence::new(GracePeriods::default());
         ladder.exited();
         assert_eq!(ladder.next(at(0)), Step::Terminate);
         ladder.group_is_empty();

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use mcpwire_driver::core::Config;
-use mcpwire_driver::core::shutdown::Patience;
+use mcpwire_driver::core::shutdown::GracePeriods;
 use mcpwire_driver::process::{ExitHandle, Pipes};
 use mcpwire_driver::{Clock, ConnectOptions, Driver, McpClient, Runtime, Streams};
 use mcpwire_tests::asynchronous::Host;
@@ -17,7 +17,7 @@ fn shutdown_ends_with_the_server<H: Host>() {
     for _ in 0..5 {
         let server = server!("grandchild");
         let mut options = ConnectOptions::new(Config::new("tests", "1"));
-        options.patience = Patience { after_close: Duration::from_secs(40), ..Patience::default() };
+        options.patience = GracePeriods { after_close: Duration::from_secs(40), ..GracePeriods::default() };
         let (outcome, took) = timed(|| {
             H::start().block_on(async {
                 let client = McpClient::<Unwatched<H>>::connect_with(&server.def, options)?;

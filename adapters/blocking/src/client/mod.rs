@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use mcpwire_core::internal::{AnyEngine, RequestError};
-use mcpwire_core::shutdown::Patience;
+use mcpwire_core::shutdown::GracePeriods;
 use mcpwire_core::{
     CallError, Json, Method, Notification, Params, ProtocolVersion, Reply, RequestKey, RequestOptions, Root,
     RootsListChanged, SendError, ServerCapabilities, ServerInfo, Ticket, Timestamp,
@@ -43,7 +43,7 @@ pub struct McpClient {
     pub(crate) connection: Connection,
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
-    patience: Patience,
+    patience: GracePeriods,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
 }
@@ -194,8 +194,8 @@ impl McpClient {
     }
 
     /// Ends the server: closes its input, waits, asks its group to end, waits, and kills what is left. Takes 5 s at most
-    /// with the default [`Patience`]. By HTTP, ends the session on the server, if there is one; that takes no longer than
-    /// [`Patience::after_close`].
+    /// with the default [`GracePeriods`]. By HTTP, ends the session on the server, if there is one; that takes no longer than
+    /// [`GracePeriods::after_close`].
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
         Ok(self.connection.shut_down(self.patience))
     }
