@@ -127,7 +127,7 @@ pub struct OverHttp {
     /// Who the client is, and its limits.
     pub config: Config,
     /// How long the end may take.
-    pub patience: GracePeriods,
+    pub grace_periods: GracePeriods,
     /// Who watches the messages.
     pub trace: Option<Watcher>,
     /// Who makes the requests, and with which token.

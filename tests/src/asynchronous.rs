@@ -104,7 +104,7 @@ impl<H: Host> Adapter for Async<H> {
 
     fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
         let mut all = ConnectOptions::new(options.config);
-        (all.patience, all.trace, all.http) = (options.patience, options.trace, options.http);
+        (all.grace_periods, all.trace, all.http) = (options.grace_periods, options.trace, options.http);
         Ok(Self::connect(def, all, &Heard::default())?)
     }
 

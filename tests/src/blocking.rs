@@ -35,7 +35,7 @@ impl Adapter for Blocking {
 
     fn over_http(def: &McpServerDef, options: OverHttp) -> Result<Self, Failure> {
         let mut all = ConnectOptions::new(options.config);
-        (all.patience, all.trace, all.http) = (options.patience, options.trace, options.http);
+        (all.grace_periods, all.trace, all.http) = (options.grace_periods, options.trace, options.http);
         Ok(Self(McpClient::connect_with(def, all)?, None))
     }
 

@@ -269,14 +269,14 @@ impl Connection {
     }
 
     /// Ends the server step by step.
-    pub(crate) fn shut_down(&mut self, patience: GracePeriods) -> ShutdownReport {
+    pub(crate) fn shut_down(&mut self, grace_periods: GracePeriods) -> ShutdownReport {
         self.flush();
         self.engine.close();
         if self.engine.is_http() {
-            self.end_session(patience);
+            self.end_session(grace_periods);
             return ShutdownReport::of_streams();
         }
-        let mut stopping = Stopping::new(patience);
+        let mut stopping = Stopping::new(grace_periods);
         loop {
             let Some(process) = &mut self.process else {
                 self.transport.close_input();
@@ -300,8 +300,8 @@ impl Connection {
 
     /// Lets a session be ended on the server, which is not waited for long.
     #[cfg(feature = "http")]
-    fn end_session(&mut self, patience: GracePeriods) {
-        let until = self.now() + patience.after_close;
+    fn end_session(&mut self, grace_periods: GracePeriods) {
+        let until = self.now() + grace_periods.after_close;
         while self.engine.http().is_some_and(|engine| engine.exchanges() > 0) && self.now() < until {
             while self.engine.poll_event().is_some() {}
             if self.turn(Some(until)).is_err() {

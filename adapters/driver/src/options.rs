@@ -43,7 +43,7 @@ pub struct ConnectOptions {
     /// Who the client is, what it speaks, and its limits. Timeouts of the server's definition go before those in here.
     pub config: Config,
     /// How long each step of the shutdown is given.
-    pub patience: GracePeriods,
+    pub grace_periods: GracePeriods,
     /// Called with each line that the server writes on standard error. The text is the server's: see
     /// [`printable`](mcpwire_core::printable).
     pub stderr: Option<Follower>,
@@ -182,7 +182,7 @@ impl fmt::Debug for ConnectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConnectOptions")
             .field("config", &self.config)
-            .field("patience", &self.patience)
+            .field("patience", &self.grace_periods)
             .finish_non_exhaustive()
     }
 }

@@ -24,7 +24,7 @@ const STREAM: &str = "stream";
 /// One connection.
 pub(crate) struct Shared {
     pub(crate) definition: Option<Arc<McpServerDef>>,
-    pub(crate) patience: GracePeriods,
+    pub(crate) grace_periods: GracePeriods,
     pub(crate) clock: Clock,
     /// Who answers what the server asks for.
     pub(crate) handlers: Option<Arc<Handlers>>,
@@ -62,10 +62,10 @@ impl Shared {
         state: State,
         options: ConnectOptions,
     ) -> Arc<Self> {
-        let ConnectOptions { patience, stderr, trace, trace_context, handlers, panics, .. } = options;
+        let ConnectOptions { grace_periods, stderr, trace, trace_context, handlers, panics, .. } = options;
         let watchers = Mutex::new(Watchers::new(stderr, trace, &panics));
         let (server, state) = (OnceLock::new(), Mutex::new(state));
-        Arc::new(Shared { definition, patience, clock, handlers, trace_context, panics, server, state, watchers })
+        Arc::new(Shared { definition, grace_periods, clock, handlers, trace_context, panics, server, state, watchers })
     }
 
     /// The options of a request that is sent from here, within the trace that the program is in. A source that panics has

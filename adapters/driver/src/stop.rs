@@ -28,19 +28,19 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    pub(crate) fn begin(state: &mut State, patience: GracePeriods, now: Timestamp) -> Self {
+    pub(crate) fn begin(state: &mut State, grace_periods: GracePeriods, now: Timestamp) -> Self {
         #[cfg(feature = "http")]
         if state.engine.is_http() {
-            return Stop::Session { until: now + patience.after_close };
+            return Stop::Session { until: now + grace_periods.after_close };
         }
-        let patience = match state.wish {
-            Wish::Abandoned => GracePeriods { after_close: Duration::ZERO, ..patience },
-            Wish::Live | Wish::End => patience,
+        let grace_periods = match state.wish {
+            Wish::Abandoned => GracePeriods { after_close: Duration::ZERO, ..grace_periods },
+            Wish::Live | Wish::End => grace_periods,
         };
         if state.process.is_some() {
-            Stop::Process { stopping: Stopping::new(patience), until: now }
+            Stop::Process { stopping: Stopping::new(grace_periods), until: now }
         } else {
-            Stop::Stream { writer: state.writer.take(), until: now + patience.after_close }
+            Stop::Stream { writer: state.writer.take(), until: now + grace_periods.after_close }
         }
     }
 

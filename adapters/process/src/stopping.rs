@@ -49,8 +49,8 @@ pub enum Next {
 
 impl Stopping {
     /// No step has been taken yet.
-    pub fn new(patience: GracePeriods) -> Self {
-        Stopping { ladder: ShutdownSequence::new(patience), took: Step::CloseInput }
+    pub fn new(grace_periods: GracePeriods) -> Self {
+        Stopping { ladder: ShutdownSequence::new(grace_periods), took: Step::CloseInput }
     }
 
     /// Takes the steps that are due.

@@ -75,7 +75,7 @@ enum Progress {
 /// ```
 #[derive(Clone, Debug)]
 pub struct ShutdownSequence {
-    patience: GracePeriods,
+    grace_periods: GracePeriods,
     progress: Progress,
     deadline: Option<Timestamp>,
     has_exited: bool,
@@ -84,9 +84,9 @@ pub struct ShutdownSequence {
 
 impl ShutdownSequence {
     /// Creates a sequence that starts with [`Step::CloseInput`].
-    pub fn new(patience: GracePeriods) -> Self {
+    pub fn new(grace_periods: GracePeriods) -> Self {
         ShutdownSequence {
-            patience,
+            grace_periods,
             progress: Progress::Start,
             deadline: None,
             has_exited: false,
@@ -117,7 +117,7 @@ impl ShutdownSequence {
             Progress::Start | Progress::Closed if self.has_exited => self.terminate(now),
             Progress::Start => {
                 self.progress = Progress::Closed;
-                self.deadline = Some(now + self.patience.after_close);
+                self.deadline = Some(now + self.grace_periods.after_close);
                 Step::CloseInput
             }
             Progress::Closed if due => self.terminate(now),
@@ -144,7 +144,7 @@ impl ShutdownSequence {
 
     fn terminate(&mut self, now: Timestamp) -> Step {
         self.progress = Progress::Terminated;
-        self.deadline = Some(now + self.patience.after_terminate);
+        self.deadline = Some(now + self.grace_periods.after_terminate);
         Step::Terminate
     }
 }

@@ -36,7 +36,8 @@ fn clones_may_ask_at_once<H: Host>() {
 /// They do not wait for a server that takes its time.
 fn calls_that_are_under_way_end_at_once<H: Host>() {
     let server = server!("ignores-eof");
-    let mut client = Async::<H>::start_with(&server, |options| options.patience.after_close = Duration::from_secs(1));
+    let mut client =
+        Async::<H>::start_with(&server, |options| options.grace_periods.after_close = Duration::from_secs(1));
     client.run(async |client| {
         client.initialize().await.expect("it answers");
         let calls: Vec<_> = (0..10).map(|_| ponder(&client)).collect();
@@ -71,7 +72,7 @@ fn it_goes_on_when_nobody_waits_for_it<H: Host>() {
     for polled in [true, false] {
         let server = server!("ignores-eof");
         let mut client =
-            Async::<H>::start_with(&server, |options| options.patience.after_close = Duration::from_millis(100));
+            Async::<H>::start_with(&server, |options| options.grace_periods.after_close = Duration::from_millis(100));
         client.run(async |client| {
             client.initialize().await.expect("it answers");
             let pid = client.pid().expect("there is a process");
@@ -113,8 +114,8 @@ fn a_kill_is_waited_for_by_nothing<H: Host>() {
     for polite_first in [true, false] {
         let server = server!("ignores-term");
         let mut client = Async::<H>::start_with(&server, |options| {
-            options.patience.after_close = Duration::from_secs(3_600);
-            options.patience.after_terminate = Duration::from_secs(3_600);
+            options.grace_periods.after_close = Duration::from_secs(3_600);
+            options.grace_periods.after_terminate = Duration::from_secs(3_600);
         });
         client.run(async |client| {
             client.initialize().await.expect("it answers");

@@ -101,11 +101,11 @@ fn nothing_is_left_of_a_scope_that_is_given_up<H: Host>() {
     let server = server!("ignores-term");
     H::start().block_on(async {
         let scope = H::with_client(&server.def, async |client| client.call_tool("ponder", ()).await.map(drop));
-        let patience = async {
+        let grace_periods = async {
             H::sleep(Duration::from_millis(200)).await;
             Ok(Ok(()))
         };
-        ::smol::future::or(scope, patience).await.expect("it is given up").expect("it is given up");
+        ::smol::future::or(scope, grace_periods).await.expect("it is given up").expect("it is given up");
     });
     server.assert_gone();
 }

@@ -248,7 +248,7 @@ fn a_server_that_does_not_end_its_session_is_not_waited_for<A: Adapter>() {
         _ => reply.full(405, "", ""),
     });
     let mut options = OverHttp::default();
-    options.patience.after_close = Duration::from_millis(50);
+    options.grace_periods.after_close = Duration::from_millis(50);
     let client = open_with::<A>(&deaf.def(), options).unwrap();
     client.shutdown().unwrap();
 }

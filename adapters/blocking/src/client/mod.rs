@@ -43,7 +43,7 @@ pub struct McpClient {
     pub(crate) connection: Connection,
     /// How the server is started; `None` for a pair of streams.
     definition: Option<McpServerDef>,
-    patience: GracePeriods,
+    grace_periods: GracePeriods,
     /// Subscriptions whose handles have gone.
     pub(crate) unwanted: Unwanted,
 }
@@ -197,7 +197,7 @@ impl McpClient {
     /// with the default [`GracePeriods`]. By HTTP, ends the session on the server, if there is one; that takes no longer than
     /// [`GracePeriods::after_close`].
     pub fn shutdown(mut self) -> Result<ShutdownReport, Error> {
-        Ok(self.connection.shut_down(self.patience))
+        Ok(self.connection.shut_down(self.grace_periods))
     }
 
     pub(crate) fn wait_with<M: Method>(

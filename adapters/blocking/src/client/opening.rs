@@ -112,14 +112,14 @@ impl McpClient {
     }
 
     fn of(mut connection: Connection, definition: Option<McpServerDef>, options: ConnectOptions) -> Self {
-        let ConnectOptions { patience, stderr, trace, trace_context, answers, on_event, panics, .. } = options;
+        let ConnectOptions { grace_periods, stderr, trace, trace_context, answers, on_event, panics, .. } = options;
         connection.stderr = Stderr::new(stderr.map(|follower| panics.guard_follower(follower)));
         connection.tracer = trace.map(|watcher| Tracer::new(panics.guard_watcher(watcher)));
         connection.listener = on_event;
         connection.answers = answers;
         connection.trace_context = trace_context;
         connection.panics = panics;
-        McpClient { connection, definition, patience, unwanted: Unwanted::default() }
+        McpClient { connection, definition, grace_periods, unwanted: Unwanted::default() }
     }
 }
 

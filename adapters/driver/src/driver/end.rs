@@ -99,7 +99,7 @@ impl Loop {
         let now = self.shared.clock.now();
         let stopping = self.stopping.get_or_insert_with(|| {
             state.close(&self.shared.server, &mut self.wakers);
-            Stop::begin(state, self.shared.patience, now)
+            Stop::begin(state, self.shared.grace_periods, now)
         });
         let Poll::Ready(report) = stopping.poll(state, self.exit.is_some(), self.stderr.is_some(), now, cx) else {
             return false;

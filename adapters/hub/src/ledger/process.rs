@@ -73,12 +73,12 @@ fn is_still(id: u32, when: Option<&str>) -> bool {
 
 /// Asks all of them to end, and kills those that do not.
 pub(super) fn end(targets: &[&Target], grace: Duration) {
-    for (signal, patience) in [(Signal::TERM, grace), (Signal::KILL, AFTER_KILL)] {
+    for (signal, grace_periods) in [(Signal::TERM, grace), (Signal::KILL, AFTER_KILL)] {
         let left: Vec<&&Target> = targets.iter().filter(|target| !target.is_gone()).collect();
         for target in &left {
             target.signal(signal);
         }
-        let until = Instant::now() + patience;
+        let until = Instant::now() + grace_periods;
         while left.iter().any(|target| !target.is_gone()) && Instant::now() < until {
             thread::sleep(TICK);
         }

@@ -23,13 +23,13 @@ use crate::disk::{Fs, SystemFs, replace, unavailable};
 pub struct FileSecrets {
     directory: PathBuf,
     fs: Box<dyn Fs>,
-    patience: Duration,
+    grace_periods: Duration,
 }
 
 impl FileSecrets {
     /// Secrets in this directory, which is made when the first is kept.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
-        FileSecrets { directory: directory.into(), fs: Box::new(SystemFs), patience: Duration::from_secs(10) }
+        FileSecrets { directory: directory.into(), fs: Box::new(SystemFs), grace_periods: Duration::from_secs(10) }
     }
 
     /// The file with the secrets of a server. The id is an id, so the name cannot lead elsewhere.
@@ -78,7 +78,7 @@ impl FileSecrets {
         self.fs.create_directory(&self.directory).map_err(|error| at("made", &self.directory, &error))?;
         self.check_directory()?;
         let lock = self.directory.join(format!("mcp_{id}.lock"));
-        let _held = self.fs.lock(&lock, self.patience).map_err(|error| at("locked", &lock, &error))?;
+        let _held = self.fs.lock(&lock, self.grace_periods).map_err(|error| at("locked", &lock, &error))?;
         let mut values = self.read(id)?;
         let result = change(&mut values);
         let path = self.path(id);

@@ -51,7 +51,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Store {
     path: PathBuf,
     fs: Box<dyn Fs>,
-    patience: Duration,
+    grace_periods: Duration,
 }
 
 /// What the file held when it was read.
@@ -94,17 +94,17 @@ impl Revision {
 impl Store {
     /// The store in this file, which is usually called `servers.json`, and need not be there yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Store { path: path.into(), fs: Box::new(SystemFs), patience: PATIENCE }
+        Store { path: path.into(), fs: Box::new(SystemFs), grace_periods: PATIENCE }
     }
 
     #[cfg(test)]
     pub(crate) fn with_fs(path: impl Into<PathBuf>, fs: impl Fs + 'static) -> Self {
-        Store { path: path.into(), fs: Box::new(fs), patience: PATIENCE }
+        Store { path: path.into(), fs: Box::new(fs), grace_periods: PATIENCE }
     }
 
     /// How long another process may hold the lock before a change is given up; 10 s by default.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn grace_periods(mut self, grace_periods: Duration) -> Self {
+        self.grace_periods = grace_periods;
         self
     }
 
@@ -226,7 +226,7 @@ impl Store {
             self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
         }
         let lock = self.path.with_extension("lock");
-        self.fs.lock(&lock, self.patience).map_err(|error| unavailable("locked", &lock, &error))
+        self.fs.lock(&lock, self.grace_periods).map_err(|error| unavailable("locked", &lock, &error))
     }
 
     fn read(&self) -> Result<Document, ErrorContract> {

@@ -150,11 +150,11 @@ impl Stream {
     }
 
     /// Waits for what comes next, though not longer than this.
-    pub(super) fn next(&self, reader: u64, patience: Duration) -> Next {
+    pub(super) fn next(&self, reader: u64, grace_periods: Duration) -> Next {
         let waits =
             |state: &mut State| state.is_read_by(reader) && !state.has_ended && state.event(state.next()).is_none();
         let state = lock(&self.state);
-        let waited = self.changed.wait_timeout_while(state, patience, waits);
+        let waited = self.changed.wait_timeout_while(state, grace_periods, waits);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if !state.is_read_by(reader) {
             return Next::Dismissed;
