@@ -48,7 +48,7 @@ impl Default for GracePeriods {
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum Stage {
     Start,
     Closed,
     Terminated,
@@ -76,7 +76,7 @@ enum Progress {
 #[derive(Clone, Debug)]
 pub struct ShutdownSequence {
     grace_periods: GracePeriods,
-    progress: Progress,
+    progress: Stage,
     deadline: Option<Timestamp>,
     has_exited: bool,
     is_group_empty: bool,
@@ -87,7 +87,7 @@ impl ShutdownSequence {
     pub fn new(grace_periods: GracePeriods) -> Self {
         ShutdownSequence {
             grace_periods,
-            progress: Progress::Start,
+            progress: Stage::Start,
             deadline: None,
             has_exited: false,
             is_group_empty: false,
@@ -107,33 +107,33 @@ impl ShutdownSequence {
     /// Returns the next step. After every step except [`Step::Wait`], perform the step and call again.
     pub fn next(&mut self, now: Timestamp) -> Step {
         if self.has_exited && self.is_group_empty {
-            self.progress = Progress::Done;
+            self.progress = Stage::Done;
             self.deadline = None;
             return Step::Done;
         }
         let due = self.deadline.is_none_or(|at| at <= now);
         match self.progress {
             // The process exited and left children behind, which do not read its stdin.
-            Progress::Start | Progress::Closed if self.has_exited => self.terminate(now),
-            Progress::Start => {
-                self.progress = Progress::Closed;
+            Stage::Start | Stage::Closed if self.has_exited => self.terminate(now),
+            Stage::Start => {
+                self.progress = Stage::Closed;
                 self.deadline = Some(now + self.grace_periods.after_close);
                 Step::CloseInput
             }
-            Progress::Closed if due => self.terminate(now),
-            Progress::Terminated if due => {
-                self.progress = Progress::Killed;
+            Stage::Closed if due => self.terminate(now),
+            Stage::Terminated if due => {
+                self.progress = Stage::Killed;
                 self.deadline = Some(now + KILL_TIMEOUT);
                 Step::Kill
             }
-            Progress::Closed | Progress::Terminated => Step::Wait,
+            Stage::Closed | Stage::Terminated => Step::Wait,
             // No process survives a kill. A process that is still listed is a zombie or stuck in the kernel.
-            Progress::Killed if self.has_exited || due => {
-                self.progress = Progress::Done;
+            Stage::Killed if self.has_exited || due => {
+                self.progress = Stage::Done;
                 Step::Done
             }
-            Progress::Killed => Step::Wait,
-            Progress::Done => Step::Done,
+            Stage::Killed => Step::Wait,
+            Stage::Done => Step::Done,
         }
     }
 
@@ -143,7 +143,7 @@ impl ShutdownSequence {
     }
 
     fn terminate(&mut self, now: Timestamp) -> Step {
-        self.progress = Progress::Terminated;
+        self.progress = Stage::Terminated;
         self.deadline = Some(now + self.grace_periods.after_terminate);
         Step::Terminate
     }
