@@ -38,7 +38,7 @@ pub(super) enum Connection {
 pub(super) struct Negotiated {
     version: ProtocolVersion,
     /// The methods that the version or the server does not have.
-    barred: UnavailableMethods,
+    capability_check: UnavailableMethods,
     /// `None` in the legacy era, whose requests carry no protocol fields.
     fields: Option<ProtocolFields>,
 }
@@ -124,14 +124,14 @@ impl Connection {
     /// Checks that the version and the server have a method. `bit` is the method's bit in the table of revisions.
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
-            Some(negotiated) if negotiated.barred.all & bit != 0 => Err(negotiated.refusal(method, bit)),
+            Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
             _ => Ok(()),
         }
     }
 
     /// Returns whether the server lacks a capability that a method needs. `bit` is the method's bit in the table of revisions.
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
-        self.negotiated().is_some_and(|negotiated| negotiated.barred.undeclared & bit != 0)
+        self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }
 
     fn negotiated(&self) -> Option<&Negotiated> {
@@ -152,7 +152,7 @@ impl Negotiated {
         let is_modern = server.era == Era::Modern;
         Negotiated {
             version,
-            barred: UnavailableMethods::new(version, server.capabilities.as_ref()),
+            capability_check: UnavailableMethods::new(version, server.capabilities.as_ref()),
             fields: is_modern.then(|| ProtocolFields { members: protocol_fields(config, version), with_tasks: None }),
         }
     }
