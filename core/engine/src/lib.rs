@@ -164,7 +164,7 @@ pub use session::{
 pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use text::printable;
 pub use time::Timestamp;
-pub use types::revisions::Need;
+pub use types::revisions::Requirement;
 pub use types::{
     Annotations, AudioContent, BooleanSchema, CallToolOutcome, CallToolParams, CallToolResult, CancelTaskResult,
     ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, ContentBlock,

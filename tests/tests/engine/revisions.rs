@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use mcpwire_core::internal::revisions::{Kind, Need, TABLE};
+use mcpwire_core::internal::revisions::{Kind, Requirement, TABLE};
 use mcpwire_core::internal::{Discover, Prepared, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
     CallError, CallTool, CallToolParams, Complete, CompleteParams, CompletionReference, Config, GetPrompt,
@@ -82,12 +82,12 @@ fn each_revision_is_sent_what_it_has() {
 #[test]
 fn what_a_server_does_not_declare_is_not_asked() {
     for (declared, need) in [
-        (r#"{"tools":{"listChanged":true}}"#, Need::Tools),
-        (r#"{"resources":{}}"#, Need::Resources),
-        (r#"{"prompts":{}}"#, Need::Prompts),
-        (r#"{"completions":{}}"#, Need::Completions),
-        (r#"{"logging":{}}"#, Need::Logging),
-        (r#"{"tools":null,"experimental":{"tools":{}}}"#, Need::Nothing),
+        (r#"{"tools":{"listChanged":true}}"#, Requirement::Tools),
+        (r#"{"resources":{}}"#, Requirement::Resources),
+        (r#"{"prompts":{}}"#, Requirement::Prompts),
+        (r#"{"completions":{}}"#, Requirement::Completions),
+        (r#"{"logging":{}}"#, Requirement::Logging),
+        (r#"{"tools":null,"experimental":{"tools":{}}}"#, Requirement::Nothing),
     ] {
         for version in ProtocolVersion::ALL {
             let mut pair = open(version, Some(declared));
@@ -96,8 +96,8 @@ fn what_a_server_does_not_declare_is_not_asked() {
                 if !entry.is_in(version) {
                     continue;
                 }
-                let unasked = entry.needs == Need::Completions && version == ProtocolVersion::V2024_11_05;
-                let expected = if entry.needs == need || entry.needs == Need::Nothing || unasked {
+                let unasked = entry.needs == Requirement::Completions && version == ProtocolVersion::V2024_11_05;
+                let expected = if entry.needs == need || entry.needs == Requirement::Nothing || unasked {
                     Ok(())
                 } else {
                     Err(SendError::NotOffered { method: entry.name, needs: entry.needs })
@@ -171,7 +171,7 @@ fn the_level_of_logs_is_set_in_both_eras() {
 
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         let mut pair = open(version, Some(r#"{"tools":{}}"#));
-        let expected = SendError::NotOffered { method: "logging/setLevel", needs: Need::Logging };
+        let expected = SendError::NotOffered { method: "logging/setLevel", needs: Requirement::Logging };
         assert_eq!(choose(&mut pair, &LoggingLevel::Info).map(drop), Err(expected));
     }
     let mut pair = Pair::new(Config::default(), |_, _| {});

@@ -22,7 +22,7 @@ use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use crate::json::Json;
 use crate::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, SetLevel};
-use crate::revisions::{self, Need};
+use crate::revisions::{self, Requirement};
 use crate::rpc::RpcError;
 use crate::rpc::write::{self, Push};
 use crate::time::Timestamp;
@@ -203,7 +203,7 @@ impl<'e> Calls<'e> {
         let context = self.context();
         context.check_open()?;
         if context.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
-            return Err(SendError::NotOffered { method: SetLevel::NAME, needs: Need::Logging });
+            return Err(SendError::NotOffered { method: SetLevel::NAME, needs: Requirement::Logging });
         }
         if matches!(level, LoggingLevel::Other(_)) {
             let reason = alloc::format!("there is no log level `{level}`");

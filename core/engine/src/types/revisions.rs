@@ -37,7 +37,7 @@ pub struct Row {
     /// it.
     pub until: ProtocolVersion,
     /// Capability that the server must declare before the client uses the method.
-    pub needs: Need,
+    pub needs: Requirement,
     /// Replacement in the other revisions, as text for error messages. Empty if there is none.
     pub instead: &'static str,
 }
@@ -69,7 +69,7 @@ pub enum Kind {
 /// A capability of [`ServerCapabilities`] that a method requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Need {
+pub enum Requirement {
     /// No capability: every server has the method.
     Nothing,
     /// `tools`.
@@ -91,20 +91,20 @@ pub enum Need {
     TasksCancel,
 }
 
-impl Need {
+impl Requirement {
     /// Returns the path of the capability in the server's capabilities, such as `resources.subscribe`. Empty for
-    /// [`Need::Nothing`].
+    /// [`Requirement::Nothing`].
     pub fn as_str(self) -> &'static str {
         match self {
-            Need::Nothing => "",
-            Need::Tools => "tools",
-            Need::Resources => "resources",
-            Need::ResourcesSubscribe => "resources.subscribe",
-            Need::Prompts => "prompts",
-            Need::Completions => "completions",
-            Need::Logging => "logging",
-            Need::TasksList => "tasks.list",
-            Need::TasksCancel => "tasks.cancel",
+            Requirement::Nothing => "",
+            Requirement::Tools => "tools",
+            Requirement::Resources => "resources",
+            Requirement::ResourcesSubscribe => "resources.subscribe",
+            Requirement::Prompts => "prompts",
+            Requirement::Completions => "completions",
+            Requirement::Logging => "logging",
+            Requirement::TasksList => "tasks.list",
+            Requirement::TasksCancel => "tasks.cancel",
         }
     }
 
@@ -116,20 +116,20 @@ impl Need {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
         match self {
-            Need::Nothing => true,
-            Need::Tools => server.tools.is_some(),
-            Need::Resources => server.resources.is_some(),
-            Need::ResourcesSubscribe => server.resources.as_ref().is_some_and(|resources| resources.subscribe),
-            Need::Prompts => server.prompts.is_some(),
-            Need::Completions => version < V2025_03_26 || server.completions.is_some(),
-            Need::Logging => server.logging.is_some(),
-            Need::TasksList => tasks.is_some_and(|tasks| tasks.list.is_some()),
-            Need::TasksCancel => version > V2025_11_25 || tasks.is_some_and(|tasks| tasks.cancel.is_some()),
+            Requirement::Nothing => true,
+            Requirement::Tools => server.tools.is_some(),
+            Requirement::Resources => server.resources.is_some(),
+            Requirement::ResourcesSubscribe => server.resources.as_ref().is_some_and(|resources| resources.subscribe),
+            Requirement::Prompts => server.prompts.is_some(),
+            Requirement::Completions => version < V2025_03_26 || server.completions.is_some(),
+            Requirement::Logging => server.logging.is_some(),
+            Requirement::TasksList => tasks.is_some_and(|tasks| tasks.list.is_some()),
+            Requirement::TasksCancel => version > V2025_11_25 || tasks.is_some_and(|tasks| tasks.cancel.is_some()),
         }
     }
 }
 
-impl fmt::Display for Need {
+impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -144,7 +144,7 @@ const fn row(
     kind: Kind,
     name: &'static str,
     (from, until): (ProtocolVersion, ProtocolVersion),
-    needs: Need,
+    needs: Requirement,
     instead: &'static str,
 ) -> Row {
     Row { kind, name, from, until, needs, instead }
@@ -153,7 +153,7 @@ const fn row(
 const fn request(
     name: &'static str,
     in_revisions: (ProtocolVersion, ProtocolVersion),
-    needs: Need,
+    needs: Requirement,
     instead: &'static str,
 ) -> Row {
     row(Kind::ClientRequest, name, in_revisions, needs, instead)
@@ -165,7 +165,7 @@ const fn other(
     in_revisions: (ProtocolVersion, ProtocolVersion),
     instead: &'static str,
 ) -> Row {
-    row(kind, name, in_revisions, Need::Nothing, instead)
+    row(kind, name, in_revisions, Requirement::Nothing, instead)
 }
 
 const ALL: (ProtocolVersion, ProtocolVersion) = (V2024_11_05, V2026_07_28);
@@ -179,34 +179,34 @@ const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_2
 /// Requests and notifications of clients come first.
 pub const TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
-    request("initialize", LEGACY, Need::Nothing, "`server/discover`"),
-    request("server/discover", MODERN, Need::Nothing, "`initialize`"),
-    request("ping", LEGACY, Need::Nothing, "`server/discover`"),
-    request("tools/list", ALL, Need::Tools, ""),
-    request("tools/call", ALL, Need::Tools, ""),
-    request("resources/list", ALL, Need::Resources, ""),
-    request("resources/templates/list", ALL, Need::Resources, ""),
-    request("resources/read", ALL, Need::Resources, ""),
-    request("resources/subscribe", LEGACY, Need::ResourcesSubscribe, "`subscriptions/listen`"),
-    request("resources/unsubscribe", LEGACY, Need::ResourcesSubscribe, "the end of `subscriptions/listen`"),
+    request("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
+    request("server/discover", MODERN, Requirement::Nothing, "`initialize`"),
+    request("ping", LEGACY, Requirement::Nothing, "`server/discover`"),
+    request("tools/list", ALL, Requirement::Tools, ""),
+    request("tools/call", ALL, Requirement::Tools, ""),
+    request("resources/list", ALL, Requirement::Resources, ""),
+    request("resources/templates/list", ALL, Requirement::Resources, ""),
+    request("resources/read", ALL, Requirement::Resources, ""),
+    request("resources/subscribe", LEGACY, Requirement::ResourcesSubscribe, "`subscriptions/listen`"),
+    request("resources/unsubscribe", LEGACY, Requirement::ResourcesSubscribe, "the end of `subscriptions/listen`"),
     request(
         "subscriptions/listen",
         MODERN,
-        Need::Nothing,
+        Requirement::Nothing,
         "`resources/subscribe`, and notifications that come unasked",
     ),
-    request("prompts/list", ALL, Need::Prompts, ""),
-    request("prompts/get", ALL, Need::Prompts, ""),
-    request("completion/complete", ALL, Need::Completions, ""),
-    request("logging/setLevel", LEGACY, Need::Logging, "the log level in the `_meta` of each request"),
+    request("prompts/list", ALL, Requirement::Prompts, ""),
+    request("prompts/get", ALL, Requirement::Prompts, ""),
+    request("completion/complete", ALL, Requirement::Completions, ""),
+    request("logging/setLevel", LEGACY, Requirement::Logging, "the log level in the `_meta` of each request"),
     // Tasks are experimental in revision 2025-11-25 (basic/utilities/tasks), and the extension
     // io.modelcontextprotocol/tasks from revision 2026-07-28 on. `tasks/get` requires no capability, because a client
     // that knows a task may always request its status.
-    request("tasks/get", TASKS, Need::Nothing, ""),
-    request("tasks/cancel", TASKS, Need::TasksCancel, ""),
-    request("tasks/result", FIRST_TASKS, Need::Nothing, "`tasks/get`"),
-    request("tasks/list", FIRST_TASKS, Need::TasksList, "`tasks/get` for each task"),
-    request("tasks/update", MODERN, Need::Nothing, "answers to the server's own requests"),
+    request("tasks/get", TASKS, Requirement::Nothing, ""),
+    request("tasks/cancel", TASKS, Requirement::TasksCancel, ""),
+    request("tasks/result", FIRST_TASKS, Requirement::Nothing, "`tasks/get`"),
+    request("tasks/list", FIRST_TASKS, Requirement::TasksList, "`tasks/get` for each task"),
+    request("tasks/update", MODERN, Requirement::Nothing, "answers to the server's own requests"),
     other(Kind::ClientNotification, "notifications/initialized", LEGACY, "nothing: there is no handshake"),
     other(Kind::ClientNotification, "notifications/cancelled", ALL, ""),
     other(Kind::ClientNotification, "notifications/progress", LEGACY, ""),

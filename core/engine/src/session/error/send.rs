@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use crate::printable;
-use crate::revisions::Need;
+use crate::revisions::Requirement;
 use crate::types::ProtocolVersion;
 
 /// The error of a request or notification that was not sent. Nothing of it reached the server.
@@ -52,7 +52,7 @@ pub enum SendError {
         /// The method.
         method: &'static str,
         /// The missing capability, such as `prompts`.
-        needs: Need,
+        needs: Requirement,
     },
     /// The tool can be called only as a task, as the server's list of tools says (2025-11-25, basic/utilities/tasks,
     /// "Tool-Level Negotiation"), and neither [`RequestOptions::task`](crate::RequestOptions::task) nor
