@@ -103,7 +103,7 @@ impl Tree {
             };
             for import in &node.module.imports {
                 let target = self.resolve(at, &import.path, false, 0);
-                if self.needs(at, import, target) {
+                if self.requires(at, import, target) {
                     add(target);
                 }
             }
@@ -146,7 +146,7 @@ impl Tree {
     }
 
     /// Returns whether a module needs what it imports, rather than only passing it on from a module below it.
-    fn needs(&self, at: usize, import: &Import, target: Option<Target>) -> bool {
+    fn requires(&self, at: usize, import: &Import, target: Option<Target>) -> bool {
         let Some(Target::Item(to, kind)) = target else { return false };
         match &import.name {
             ImportName::Glob | ImportName::Anonymous => true,

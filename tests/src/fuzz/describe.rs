@@ -269,7 +269,7 @@ fn send_error(error: &SendError) -> String {
         SendError::Params { method, .. } => format!("{method}, unwritable parameters"),
         SendError::NotAnObject { method } => format!("{method}, parameters that are no object"),
         SendError::NotInRevision { method, version, .. } => format!("{method}, not in {}", version.as_str()),
-        SendError::NotOffered { method, needs } => format!("{method}, not offered, needs {}", needs.as_str()),
+        SendError::NotOffered { method, requires } => format!("{method}, not offered, needs {}", requires.as_str()),
         SendError::TaskRequired { tool } => format!("task required, {tool}"),
         SendError::TooManyInFlight { limit } => format!("{limit} in flight"),
         SendError::TransmitFull { limit } => format!("{limit} bytes unsent"),

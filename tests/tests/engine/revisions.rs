@@ -96,11 +96,11 @@ fn what_a_server_does_not_declare_is_not_asked() {
                 if !entry.is_in(version) {
                     continue;
                 }
-                let unasked = entry.needs == Requirement::Completions && version == ProtocolVersion::V2024_11_05;
-                let expected = if entry.needs == need || entry.needs == Requirement::Nothing || unasked {
+                let unasked = entry.requires == Requirement::Completions && version == ProtocolVersion::V2024_11_05;
+                let expected = if entry.requires == need || entry.requires == Requirement::Nothing || unasked {
                     Ok(())
                 } else {
-                    Err(SendError::NotOffered { method: entry.name, needs: entry.needs })
+                    Err(SendError::NotOffered { method: entry.name, requires: entry.requires })
                 };
                 assert_eq!(outcome, expected, "{name} in {version} at {declared}");
             }
@@ -171,7 +171,7 @@ fn the_level_of_logs_is_set_in_both_eras() {
 
     for version in [ProtocolVersion::V2025_11_25, ProtocolVersion::V2026_07_28] {
         let mut pair = open(version, Some(r#"{"tools":{}}"#));
-        let expected = SendError::NotOffered { method: "logging/setLevel", needs: Requirement::Logging };
+        let expected = SendError::NotOffered { method: "logging/setLevel", requires: Requirement::Logging };
         assert_eq!(choose(&mut pair, &LoggingLevel::Info).map(drop), Err(expected));
     }
     let mut pair = Pair::new(Config::default(), |_, _| {});

@@ -257,7 +257,7 @@ impl CallerRequests {
         self.cache.notified(notification, context.requests);
     }
 
-    /// Hands the answer to an input to the request or task that needs it. Returns `false` if nobody needs it any more.
+    /// Hands the answer to an input to the request or task that requires it. Returns `false` if nobody requires it any more.
     pub(super) fn input_answered(
         &mut self,
         answered: Answered,

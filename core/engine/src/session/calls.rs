@@ -203,7 +203,7 @@ impl<'e> Calls<'e> {
         let context = self.context();
         context.check_open()?;
         if context.connection.is_undeclared(const { revisions::bit(SetLevel::NAME) }) {
-            return Err(SendError::NotOffered { method: SetLevel::NAME, needs: Requirement::Logging });
+            return Err(SendError::NotOffered { method: SetLevel::NAME, requires: Requirement::Logging });
         }
         if matches!(level, LoggingLevel::Other(_)) {
             let reason = alloc::format!("there is no log level `{level}`");

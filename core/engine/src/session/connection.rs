@@ -162,7 +162,7 @@ impl Negotiated {
     fn refusal(&self, method: &'static str, bit: u32) -> SendError {
         let entry = &revisions::TABLE[bit.trailing_zeros() as usize];
         if entry.is_in(self.version) {
-            SendError::NotOffered { method, needs: entry.needs }
+            SendError::NotOffered { method, requires: entry.requires }
         } else {
             SendError::NotInRevision { method, version: self.version, instead: entry.instead }
         }

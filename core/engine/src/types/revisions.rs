@@ -37,7 +37,7 @@ pub struct Row {
     /// it.
     pub until: ProtocolVersion,
     /// Capability that the server must declare before the client uses the method.
-    pub needs: Requirement,
+    pub requires: Requirement,
     /// Replacement in the other revisions, as text for error messages. Empty if there is none.
     pub instead: &'static str,
 }
@@ -144,19 +144,19 @@ const fn row(
     kind: Kind,
     name: &'static str,
     (from, until): (ProtocolVersion, ProtocolVersion),
-    needs: Requirement,
+    requires: Requirement,
     instead: &'static str,
 ) -> Row {
-    Row { kind, name, from, until, needs, instead }
+    Row { kind, name, from, until, requires, instead }
 }
 
 const fn request(
     name: &'static str,
     in_revisions: (ProtocolVersion, ProtocolVersion),
-    needs: Requirement,
+    requires: Requirement,
     instead: &'static str,
 ) -> Row {
-    row(Kind::ClientRequest, name, in_revisions, needs, instead)
+    row(Kind::ClientRequest, name, in_revisions, requires, instead)
 }
 
 const fn other(
@@ -300,7 +300,7 @@ impl UnavailableMethods {
     pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
         for (at, row) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
-            if !row.needs.is_met(declared, version) {
+            if !row.requires.is_met(declared, version) {
                 methods.undeclared |= 1 << at;
             }
             if !row.is_in(version) {

@@ -45,14 +45,14 @@ pub enum SendError {
     },
     /// The server declared its capabilities, and the method needs one that is not among them.
     #[error(
-        "the server does not offer `{method}`: it does not declare the capability `{needs}`; a raw request can still be \
+        "the server does not offer `{method}`: it does not declare the capability `{requires}`; a raw request can still be \
          sent"
     )]
     NotOffered {
         /// The method.
         method: &'static str,
         /// The missing capability, such as `prompts`.
-        needs: Requirement,
+        requires: Requirement,
     },
     /// The tool can be called only as a task, as the server's list of tools says (2025-11-25, basic/utilities/tasks,
     /// "Tool-Level Negotiation"), and neither [`RequestOptions::task`](crate::RequestOptions::task) nor

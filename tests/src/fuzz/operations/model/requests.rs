@@ -92,8 +92,8 @@ impl Model {
                 let spoken = server.map(|server| server.protocol_version);
                 spoken == Some(*version) && entry.is_some_and(|entry| !entry.is_in(*version))
             }
-            SendError::NotOffered { needs, .. } => {
-                server.is_some_and(|server| !needs.is_met(server.capabilities.as_ref(), server.protocol_version))
+            SendError::NotOffered { requires, .. } => {
+                server.is_some_and(|server| !requires.is_met(server.capabilities.as_ref(), server.protocol_version))
             }
             _ => false,
         }
