@@ -110,7 +110,7 @@ macro_rules! blocks {
                 }
                 let mut members = Members::default();
                 reader.members(&mut |name, reader| members.read(name, reader))?;
-                members.kind.get_or_insert(Kind(Cow::Borrowed($kind)));
+                members.kind.get_or_insert(ContentKind(Cow::Borrowed($kind)));
                 Ok(match members.into_block() {
                     Ok(ContentBlock::$Variant(block)) => Ok(Unboxed::unboxed(block)),
                     _ => Err(Mismatch::Object { reason: concat!("not a content block of type `", $kind, "`").into(), name: None }),
@@ -276,7 +276,7 @@ object! {
 /// The type decides which members are required, and `type` may be the last member.
 #[derive(Default)]
 struct Members {
-    kind: Option<Kind>,
+    kind: Option<ContentKind>,
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
@@ -299,9 +299,9 @@ struct ResourceMembers {
 }
 
 /// The `type` of a block. Known types are borrowed, so they allocate no memory.
-struct Kind(Cow<'static, str>);
+struct ContentKind(Cow<'static, str>);
 
-impl FromJson for Kind {
+impl FromJson for ContentKind {
     const EXPECTED: &'static str = "a string";
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
@@ -310,7 +310,7 @@ impl FromJson for Kind {
         let Some(inside) = raw.strip_prefix('"').and_then(|inside| inside.strip_suffix('"')) else {
             return Ok(Err(type_mismatch(raw)));
         };
-        Ok(Ok(Kind(match KNOWN.iter().find(|known| **known == inside) {
+        Ok(Ok(ContentKind(match KNOWN.iter().find(|known| **known == inside) {
             Some(known) => Cow::Borrowed(known),
             None => Cow::Owned(key_text(inside.as_bytes()).into_owned()),
         })))
@@ -366,7 +366,7 @@ impl Members {
     }
 
     /// Returns the block. Fails with its type if no known type has these members.
-    fn into_block(self) -> Result<ContentBlock, Option<Kind>> {
+    fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);
         Ok(match (known, text, data, of_resource.map(|members| *members)) {
