@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use mcpwire_core::{Json, Listed, Tool, ToolList};
+use mcpwire_core::{ItemList, Json, Tool, ToolList};
 use mcpwire_hub::config::McpConfig;
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::{Hub, HubOptions, McpService};
@@ -93,7 +93,7 @@ fn lists(c: &mut Criterion) {
     let list = |server: usize, told: &str| {
         let tools: Vec<Tool> = Json::from_value(&tools(server, told)).expect("JSON").decode().expect("tools");
         let mut list = ToolList::default();
-        list.replace(Listed { items: tools, ..Listed::default() });
+        list.replace(ItemList { items: tools, ..ItemList::default() });
         Arc::new(list)
     };
     let id = |server: usize| ServerId::from_random(server as u128);

@@ -2,8 +2,8 @@
 
 use mcpwire_core::internal::{Discover, PageWalk, Step, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
-    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
+    Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ItemList, ListParams,
+    ListPrompts, ListResourceTemplates, ListResources, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
     ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate,
 };
 use mcpwire_process::Error;
@@ -13,12 +13,12 @@ use crate::client::McpClient;
 
 impl McpClient {
     /// Lists what can be read, all pages. Entries that are no resources are left out and told.
-    pub fn list_resources(&mut self) -> Result<Listed<Resource>, Error> {
+    pub fn list_resources(&mut self) -> Result<ItemList<Resource>, Error> {
         self.list_all::<ListResources>()
     }
 
     /// Lists the patterns of addresses that can be read, all pages.
-    pub fn list_resource_templates(&mut self) -> Result<Listed<ResourceTemplate>, Error> {
+    pub fn list_resource_templates(&mut self) -> Result<ItemList<ResourceTemplate>, Error> {
         self.list_all::<ListResourceTemplates>()
     }
 
@@ -38,7 +38,7 @@ impl McpClient {
     }
 
     /// Lists the server's prompts, all pages.
-    pub fn list_prompts(&mut self) -> Result<Listed<Prompt>, Error> {
+    pub fn list_prompts(&mut self) -> Result<ItemList<Prompt>, Error> {
         self.list_all::<ListPrompts>()
     }
 
@@ -77,7 +77,7 @@ impl McpClient {
     }
 
     /// Asks for a list of any kind, all pages.
-    pub fn list_all<M>(&mut self) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    pub fn list_all<M>(&mut self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
     where
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
@@ -90,7 +90,7 @@ impl McpClient {
     pub fn list_all_with<M>(
         &mut self,
         options: &RequestOptions,
-    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    ) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
     where
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallToolResult, CancelTask, GetTask, Json, ListTasks, Listed, Notification, RequestOptions, Task, TaskHandle,
+    CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task, TaskHandle,
     TaskParams, UpdateTask, UpdateTaskParams,
 };
 use mcpwire_process::Error;
@@ -155,7 +155,7 @@ impl McpClient {
     }
 
     /// Lists the tasks that the server has for this client, all pages (2025-11-25).
-    pub fn list_tasks(&mut self) -> Result<Listed<Task>, Error> {
+    pub fn list_tasks(&mut self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>()
     }
 }

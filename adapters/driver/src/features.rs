@@ -2,8 +2,8 @@
 
 use mcpwire_core::internal::{Discover, PageWalk, Subscribe, SubscribeParams, Unsubscribe, UnsubscribeParams};
 use mcpwire_core::{
-    Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ListParams,
-    ListPrompts, ListResourceTemplates, ListResources, Listed, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
+    Complete, CompleteParams, CompleteResult, Era, GetPrompt, GetPromptParams, GetPromptResult, ItemList, ListParams,
+    ListPrompts, ListResourceTemplates, ListResources, LoggingLevel, Method, PagedList, Params, Ping, Prompt,
     ProtocolVersion, ReadResource, ReadResourceParams, ReadResourceResult, RequestOptions, Resource, ResourceTemplate,
 };
 use mcpwire_process::Error;
@@ -14,12 +14,12 @@ use crate::pending::{Pending, Sent, Turn};
 
 impl<R> McpClient<R> {
     /// Lists what can be read, all pages. Entries that are no resources are left out and told.
-    pub async fn list_resources(&self) -> Result<Listed<Resource>, Error> {
+    pub async fn list_resources(&self) -> Result<ItemList<Resource>, Error> {
         self.list_all::<ListResources>().await
     }
 
     /// Lists the patterns of addresses that can be read, all pages.
-    pub async fn list_resource_templates(&self) -> Result<Listed<ResourceTemplate>, Error> {
+    pub async fn list_resource_templates(&self) -> Result<ItemList<ResourceTemplate>, Error> {
         self.list_all::<ListResourceTemplates>().await
     }
 
@@ -39,7 +39,7 @@ impl<R> McpClient<R> {
     }
 
     /// Lists the server's prompts, all pages.
-    pub async fn list_prompts(&self) -> Result<Listed<Prompt>, Error> {
+    pub async fn list_prompts(&self) -> Result<ItemList<Prompt>, Error> {
         self.list_all::<ListPrompts>().await
     }
 
@@ -84,7 +84,7 @@ impl<R> McpClient<R> {
     }
 
     /// Asks for a list of any kind, all pages.
-    pub async fn list_all<M>(&self) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    pub async fn list_all<M>(&self) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
     where
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,
@@ -97,7 +97,7 @@ impl<R> McpClient<R> {
     pub async fn list_all_with<M>(
         &self,
         options: &RequestOptions,
-    ) -> Result<Listed<<M::Result as PagedList>::Item>, Error>
+    ) -> Result<ItemList<<M::Result as PagedList>::Item>, Error>
     where
         M: Method<Result: PagedList>,
         for<'a> ListParams<'a>: Params<M>,

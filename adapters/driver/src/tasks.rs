@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::time::Duration;
 
 use mcpwire_core::{
-    CallToolResult, CancelTask, GetTask, Json, ListTasks, Listed, Notification, RequestOptions, Task, TaskHandle,
+    CallToolResult, CancelTask, GetTask, ItemList, Json, ListTasks, Notification, RequestOptions, Task, TaskHandle,
     TaskParams, UpdateTask, UpdateTaskParams,
 };
 use mcpwire_process::Error;
@@ -147,7 +147,7 @@ impl<R> McpClient<R> {
     }
 
     /// Lists the tasks that the server has for this client, all pages (2025-11-25).
-    pub async fn list_tasks(&self) -> Result<Listed<Task>, Error> {
+    pub async fn list_tasks(&self) -> Result<ItemList<Task>, Error> {
         self.list_all::<ListTasks>().await
     }
 }

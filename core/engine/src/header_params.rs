@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::{self, key_text};
-use crate::types::{Listed, Tool};
+use crate::types::{ItemList, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
@@ -58,7 +58,7 @@ pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
 /// Rejects the tools of a list whose `x-mcp-header` annotations are invalid.
 ///
 /// Specification: basic/transports/streamable-http, "Schema Extension".
-pub(crate) fn reject_invalid(tools: &mut Listed<Tool>) {
+pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
     tools.reject(|tool| {
         let reason = header_params(tool.input_schema.get().as_bytes()).err()?;
         Some((tool.name.clone(), reason))

@@ -7,7 +7,7 @@ use core::fmt::{Display, Write};
 
 use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
-    CallError, CloseReason, ConnectError, Deadline, Era, Event, InputError, Listed, Notification, PeerError,
+    CallError, CloseReason, ConnectError, Deadline, Era, Event, InputError, ItemList, Notification, PeerError,
     PeerErrorKind, Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, ServerRequestId, Stats, SubscriptionEnd,
     SubscriptionEvent, SubscriptionKey, TaskFault,
 };
@@ -149,7 +149,7 @@ pub(crate) fn not_sent(error: &SendError, trace: &Trace) {
 }
 
 /// A result with a list: as it is written, and what was left out of it.
-pub(crate) fn listed<T>(result: &impl Serialize, list: &Listed<T>) -> String {
+pub(crate) fn listed<T>(result: &impl Serialize, list: &ItemList<T>) -> String {
     let mut text = json(result);
     for rejected in &list.rejected {
         // Writing to a string does not fail.

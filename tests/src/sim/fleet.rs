@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
+use mcpwire_core::{ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_supervisor::{
     Action, Catalogue, Command, CommandId, Effect, ErrorContract, Event, Failure, Generation, PackageKind, Policy,
     Retry, ServerId, Spec, State, Supervisor, SupervisorSettings,
@@ -62,7 +62,7 @@ pub fn tools<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Arc<ToolList>
         Json::from_value(&json).expect("it is JSON").decode().expect("it is a tool")
     };
     let mut list = ToolList::default();
-    list.replace(Listed { items: names.into_iter().map(tool).collect(), ..Listed::default() });
+    list.replace(ItemList { items: names.into_iter().map(tool).collect(), ..ItemList::default() });
     Arc::new(list)
 }
 

@@ -73,7 +73,7 @@ types! {
     DiscoverResult: r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":5}"#,
     InitializeParams: r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}"#,
     InitializeResult: r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"a","version":"1"},"_meta":{}}"#,
-    Listed<Tool>: r#"[{"name":"a","inputSchema":{"type":"object"}}]"#,
+    ItemList<Tool>: r#"[{"name":"a","inputSchema":{"type":"object"}}]"#,
     LogMessage: r#"{"level":"error","logger":"a","data":{"b":[1]}}"#,
     LoggingLevel: "\"warning\"",
     Progress: r#"{"progressToken":7,"progress":0.5,"total":2.0,"message":"a"}"#,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpwire_core::{Json, Listed, Timestamp, Tool, ToolList};
+use mcpwire_core::{ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_supervisor::{
     Action, CatalogueBuilder, Command, CommandId, Effect, Event, Filter, PackageKind, Policy, ServerId, Spec,
     Supervisor, SupervisorSettings, ToolChange, ToolPart,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 fn list(tools: &Value) -> Arc<ToolList> {
     let tools: Vec<Tool> = Json::from_value(tools).expect("it is JSON").decode().expect("they are tools");
     let mut list = ToolList::default();
-    list.replace(Listed { items: tools, ..Listed::default() });
+    list.replace(ItemList { items: tools, ..ItemList::default() });
     Arc::new(list)
 }
 
@@ -62,7 +62,7 @@ fn what_comes_goes_or_is_written_in_another_way_is_no_change() {
         let tool = format!(r#"[{{"name":"a","inputSchema":{text}}}]"#);
         let mut list = ToolList::default();
         let tools: Vec<Tool> = Json::parse(tool).expect("JSON").decode().expect("tools");
-        list.replace(Listed { items: tools, ..Listed::default() });
+        list.replace(ItemList { items: tools, ..ItemList::default() });
         Arc::new(list)
     };
     let mut builder = builder();

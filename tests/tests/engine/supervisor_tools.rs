@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mcpwire_core::{CallToolResult, Json, Listed, Tool, ToolList};
+use mcpwire_core::{CallToolResult, ItemList, Json, Tool, ToolList};
 use mcpwire_supervisor::{Catalogue, CatalogueBuilder, Filter, ResultLimits, ServerId, estimate_tokens, search_tools};
 use mcpwire_tests::sim::fleet::{server_id, tools};
 use proptest::collection::{btree_set, vec};
@@ -191,7 +191,7 @@ fn described(entries: &[(&str, &str)]) -> Arc<Catalogue> {
         })
         .collect();
     let mut list = ToolList::default();
-    list.replace(Listed { items, ..Listed::default() });
+    list.replace(ItemList { items, ..ItemList::default() });
     let mut builder = CatalogueBuilder::new();
     builder.add(server_id(1), "git host", Filter::default());
     builder.set_tools(server_id(1), Some(Arc::new(list)));

@@ -4,7 +4,7 @@ use core::cell::Cell;
 use std::rc::Rc;
 
 use mcpwire_core::http::{Flavour, Settings, SettingsError};
-use mcpwire_core::{CallError, Config, ListParams, ListTools, Listed, Negotiate, RequestOptions, Tool};
+use mcpwire_core::{CallError, Config, ItemList, ListParams, ListTools, Negotiate, RequestOptions, Tool};
 use mcpwire_tests::sim::web::{self, Asked, Says, URI, Web};
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn answer_anything(asked: &Asked, says: &mut Says) {
     says.json(200, asked.result(r#"{"resultType":"complete"}"#));
 }
 
-fn list(web: &mut Web) -> Listed<Tool> {
+fn list(web: &mut Web) -> ItemList<Tool> {
     let ticket = web
         .engine
         .calls()

@@ -2,7 +2,7 @@
 
 use anstream::StripStream;
 use mcpwire_blocking::core::{
-    CallToolResult, GetPromptResult, Json, ListPromptsResult, Listed, ReadResourceResult, Resource, ResourceTemplate,
+    CallToolResult, GetPromptResult, ItemList, Json, ListPromptsResult, ReadResourceResult, Resource, ResourceTemplate,
     Tool,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ fn shown_result(value: &Value) -> String {
 }
 
 fn shown_tools(value: &Value, width: Option<usize>) -> String {
-    let listed: Listed<Tool> = decode(value);
+    let listed: ItemList<Tool> = decode(value);
     plain(|out| tools(out, &listed.items, &listed.rejected, Layout { width }))
 }
 
@@ -157,12 +157,13 @@ fn sizes_read_well() {
 
 #[test]
 fn resources_are_addresses_with_what_is_known_of_them() {
-    let listed: Listed<Resource> = decode(&json!([
+    let listed: ItemList<Resource> = decode(&json!([
         { "uri": "file:///a.rs", "name": "a.rs", "title": "The first", "mimeType": "text/x-rust", "size": 2048 },
         { "uri": "file:///b\u{1b}[2J", "name": "b", "description": "two\nlines" },
         7,
     ]));
-    let templates: Listed<ResourceTemplate> = decode(&json!([{ "uriTemplate": "file:///{path}", "name": "any file" }]));
+    let templates: ItemList<ResourceTemplate> =
+        decode(&json!([{ "uriTemplate": "file:///{path}", "name": "any file" }]));
     let shown = plain(|out| {
         resources(out, &listed.items, &templates.items, Layout::default())?;
         rejected(out, &listed.rejected)

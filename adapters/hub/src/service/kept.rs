@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
-use mcpwire_core::{CacheHints, Listed, Tool, ToolList};
+use mcpwire_core::{CacheHints, ItemList, Tool, ToolList};
 use mcpwire_supervisor::ServerId;
 use serde::{Deserialize, Serialize};
 
@@ -93,7 +93,7 @@ pub(super) fn read(layout: &Layout, config: &McpConfig) -> Option<ToolList> {
         return None;
     }
     let mut tools = ToolList::default();
-    tools.replace(Listed { items: kept.tools, ..Listed::default() });
+    tools.replace(ItemList { items: kept.tools, ..ItemList::default() });
     let mut hints = CacheHints::default();
     hints.is_public = kept.is_public;
     tools.set_hints(hints);

@@ -8,7 +8,7 @@ use super::step::{RequestError, Step};
 use crate::method::{Method, Params};
 use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
 use crate::time::Timestamp;
-use crate::types::{ListParams, Listed, PagedList};
+use crate::types::{ItemList, ListParams, PagedList};
 
 /// The entries of a paged list.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;
@@ -20,14 +20,14 @@ type Item<M> = <<M as Method>::Result as PagedList>::Item;
 ///
 /// ```
 /// use mcpwire_core::internal::{PageWalk, RequestError, Step};
-/// use mcpwire_core::{Calls, ListResources, Listed, Reply, RequestKey, RequestOptions, Resource};
+/// use mcpwire_core::{Calls, ListResources, ItemList, Reply, RequestKey, RequestOptions, Resource};
 /// # use mcpwire_core::Timestamp;
 ///
 /// fn list_resources(
 ///     calls: &mut Calls<'_>,
 ///     now: Timestamp,
 ///     mut wait: impl FnMut(&mut Calls<'_>, RequestKey) -> Reply,
-/// ) -> Result<Listed<Resource>, RequestError> {
+/// ) -> Result<ItemList<Resource>, RequestError> {
 ///     let mut walk = PageWalk::<ListResources>::new(RequestOptions::new(), calls.session().config(), now);
 ///     loop {
 ///         match walk.poll(calls, now) {
@@ -76,7 +76,7 @@ where
     }
 
     /// Takes the next step.
-    pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<Listed<Item<M>>, RequestError>> {
+    pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<ItemList<Item<M>>, RequestError>> {
         match &mut self.state {
             // A change that the server has reported may not be read yet. It makes cached pages stale.
             State::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
-use crate::types::{Listed, MAX_ENTRIES, PagedList};
+use crate::types::{ItemList, MAX_ENTRIES, PagedList};
 
 /// Maximum number of pages to request. 1,000: with a single entry per page, that is still a long list.
 const MAX_PAGES: usize = 1_000;
@@ -17,10 +17,10 @@ const MAX_BYTES: usize = 64 << 20;
 /// The pages of a list, joined one by one.
 ///
 /// The list is truncated after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when a cursor repeats.
-/// [`Listed::is_cut`] tells that the list was truncated.
+/// [`ItemList::is_cut`] tells that the list was truncated.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
-    list: Listed<T>,
+    list: ItemList<T>,
     cursors: Vec<String>,
     /// The size of all pages after the first.
     bytes: usize,
@@ -28,7 +28,7 @@ pub struct Pages<T> {
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Pages { list: Listed::default(), cursors: Vec::new(), bytes: 0 }
+        Pages { list: ItemList::default(), cursors: Vec::new(), bytes: 0 }
     }
 }
 
@@ -55,7 +55,7 @@ impl<T> Pages<T> {
     }
 
     /// Returns the list.
-    pub fn into_list(self) -> Listed<T> {
+    pub fn into_list(self) -> ItemList<T> {
         self.list
     }
 }

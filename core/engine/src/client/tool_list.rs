@@ -6,12 +6,12 @@ use core::mem;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 
-use crate::types::{ListToolsResult, Listed, Tool};
+use crate::types::{ItemList, ListToolsResult, Tool};
 
 /// The tools of a server, with an index by name. [`Pages`](crate::internal::Pages) joins the pages of the list.
 #[derive(Debug, Default)]
 pub struct ToolList {
-    tools: Listed<Tool>,
+    tools: ItemList<Tool>,
     /// The hash of each name and the index of its tool, sorted by hash and then by name.
     by_name: Vec<(u32, u32)>,
     hints: CacheHints,
@@ -70,8 +70,8 @@ impl Clone for ToolList {
 }
 
 impl ToolList {
-    /// Replaces the list. Later tools with the name of an earlier one are removed and listed in [`Listed::rejected`].
-    pub fn replace(&mut self, mut tools: Listed<Tool>) {
+    /// Replaces the list. Later tools with the name of an earlier one are removed and listed in [`ItemList::rejected`].
+    pub fn replace(&mut self, mut tools: ItemList<Tool>) {
         let mut names = by_name(&tools.items);
         let duplicates = duplicates(&names);
         if !duplicates.is_empty() {
@@ -107,7 +107,7 @@ impl ToolList {
     }
 
     /// Returns the tools, and the rejected entries of the server's list.
-    pub fn listed(&self) -> &Listed<Tool> {
+    pub fn listed(&self) -> &ItemList<Tool> {
         &self.tools
     }
 
@@ -123,7 +123,7 @@ impl ToolList {
 
     /// Returns whether the server has a tool of this name.
     ///
-    /// Returns `None` if the list is not loaded or stale, or if a truncated list ([`Listed::is_cut`]) does not contain the tool.
+    /// Returns `None` if the list is not loaded or stale, or if a truncated list ([`ItemList::is_cut`]) does not contain the tool.
     pub fn knows(&self, name: &str) -> Option<bool> {
         if !self.is_fresh() {
             return None;
@@ -133,7 +133,7 @@ impl ToolList {
     }
 }
 
-fn name(tools: &Listed<Tool>, place: u32) -> &str {
+fn name(tools: &ItemList<Tool>, place: u32) -> &str {
     tools.items.get(place as usize).map_or("", |tool| &tool.name)
 }
 
@@ -159,7 +159,7 @@ fn duplicates(names: &[Entry<'_>]) -> Vec<u32> {
 }
 
 /// Rejects the tools at these indexes.
-fn reject_at(tools: &mut Listed<Tool>, places: &[u32]) {
+fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut place = 0;
     tools.reject(|tool| {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_not_all_excludes_no_tool() {
-        let mut tools: Listed<Tool> = Json::parse(r#"[{"name":"a","inputSchema":{}}]"#).unwrap().decode().unwrap();
+        let mut tools: ItemList<Tool> = Json::parse(r#"[{"name":"a","inputSchema":{}}]"#).unwrap().decode().unwrap();
         let mut list = ToolList::default();
         list.replace(tools.clone());
         assert_eq!((list.knows("a"), list.knows("b")), (Some(true), Some(false)));

@@ -251,7 +251,7 @@ impl<T: FromJson> FromJson for Box<T> {
     }
 }
 
-/// Skips elements that are not a `T`. [`Listed`](crate::Listed) also reports them.
+/// Skips elements that are not a `T`. [`ItemList`](crate::ItemList) also reports them.
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = "an array";
 

@@ -1,4 +1,4 @@
-//! [`Listed`]: a list that keeps its valid entries when other entries are invalid.
+//! [`ItemList`]: a list that keeps its valid entries when other entries are invalid.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -19,7 +19,7 @@ pub(crate) const MAX_ENTRIES: usize = 100_000;
 ///
 /// Iterating over the list yields the valid entries.
 #[derive(Clone, Debug)]
-pub struct Listed<T> {
+pub struct ItemList<T> {
     /// The valid entries, in the order of the server.
     pub items: Vec<T>,
     /// The rejected entries, in the order of the server.
@@ -27,13 +27,13 @@ pub struct Listed<T> {
     /// Whether the list is truncated: the server has entries that the client did not read.
     ///
     /// The client stops after 100,000 entries, 1,000 pages, or 64 MiB beyond the first page, and when a cursor repeats.
-    /// The last entry of [`Listed::rejected`] then describes the truncation.
+    /// The last entry of [`ItemList::rejected`] then describes the truncation.
     pub is_cut: bool,
     /// Size of the list as JSON, in bytes; 0 for a list that was not deserialized. `==` ignores this field.
     pub bytes: usize,
 }
 
-impl<T: PartialEq> PartialEq for Listed<T> {
+impl<T: PartialEq> PartialEq for ItemList<T> {
     fn eq(&self, other: &Self) -> bool {
         self.items == other.items && self.rejected == other.rejected && self.is_cut == other.is_cut
     }
@@ -60,7 +60,7 @@ impl fmt::Display for Rejected {
     }
 }
 
-impl<T> Listed<T> {
+impl<T> ItemList<T> {
     /// Returns the number of entries that the server sent: valid and rejected ones.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
@@ -81,7 +81,7 @@ impl<T> Listed<T> {
     }
 
     /// Appends the entries of the next page.
-    pub fn append(&mut self, mut page: Listed<T>) {
+    pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
         self.is_cut |= page.is_cut;
         self.bytes = self.bytes.saturating_add(page.bytes);
@@ -120,13 +120,13 @@ impl<T> Listed<T> {
     }
 }
 
-impl<T> Default for Listed<T> {
+impl<T> Default for ItemList<T> {
     fn default() -> Self {
-        Listed { items: Vec::new(), rejected: Vec::new(), is_cut: false, bytes: 0 }
+        ItemList { items: Vec::new(), rejected: Vec::new(), is_cut: false, bytes: 0 }
     }
 }
 
-impl<T> IntoIterator for Listed<T> {
+impl<T> IntoIterator for ItemList<T> {
     type Item = T;
     type IntoIter = vec::IntoIter<T>;
 
@@ -135,7 +135,7 @@ impl<T> IntoIterator for Listed<T> {
     }
 }
 
-impl<'a, T> IntoIterator for &'a Listed<T> {
+impl<'a, T> IntoIterator for &'a ItemList<T> {
     type Item = &'a T;
     type IntoIter = slice::Iter<'a, T>;
 
@@ -144,11 +144,11 @@ impl<'a, T> IntoIterator for &'a Listed<T> {
     }
 }
 
-impl<T: FromJson> FromJson for Listed<T> {
+impl<T: FromJson> FromJson for ItemList<T> {
     const EXPECTED: &'static str = "an array";
 
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
-        let mut list = Listed::default();
+        let mut list = ItemList::default();
         let is_array = reader.next_byte() == Some(b'[');
         let start = reader.position();
         if is_array {
@@ -184,13 +184,13 @@ fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
     Rejected { index, name, reason: mismatch.reason(expected) }
 }
 
-impl<'de, T: FromJson> Deserialize<'de> for Listed<T> {
+impl<'de, T: FromJson> Deserialize<'de> for ItemList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         from_json::deserialize(deserializer)
     }
 }
 
-impl<T: Serialize> Serialize for Listed<T> {
+impl<T: Serialize> Serialize for ItemList<T> {
     /// Writes only the valid entries.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.items.serialize(serializer)
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn entries_that_are_rejected_later_keep_their_positions() {
-        let mut list: Listed<String> = crate::json::from_str(r#"["a",1,"b",2,3,"c","d"]"#).unwrap();
+        let mut list: ItemList<String> = crate::json::from_str(r#"["a",1,"b",2,3,"c","d"]"#).unwrap();
         list.reject(|item| matches!(&**item, "b" | "d").then(|| (item.clone(), "no good".into())));
         assert_eq!(list.iter().collect::<Vec<_>>(), ["a", "c"]);
         let rejected: Vec<_> = list.rejected.iter().map(ToString::to_string).collect();

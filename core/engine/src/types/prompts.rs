@@ -8,7 +8,7 @@ use serde::ser::{Error as _, Serialize, SerializeMap, SerializeStruct, Serialize
 use super::object::object;
 use super::open_enum::open_enum;
 use super::result::{page, result};
-use super::{ContentBlock, Icon, Listed};
+use super::{ContentBlock, Icon, ItemList};
 use crate::json::Json;
 use crate::json::from_json::{self, Mismatch};
 use crate::json::scan::members;
@@ -136,7 +136,7 @@ result! {
         /// Description of the prompt.
         optional description: String = "description",
         /// Messages for the language model. Empty if the server sent none.
-        always messages: Listed<PromptMessage> = "messages",
+        always messages: ItemList<PromptMessage> = "messages",
     }
 }
 

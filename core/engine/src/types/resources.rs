@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::object::object;
 use super::result::{page, result};
-use super::{Annotations, Icon, Listed, ResourceContents};
+use super::{Annotations, Icon, ItemList, ResourceContents};
 use crate::json::Json;
 use crate::json::from_json::Mismatch;
 
@@ -128,7 +128,7 @@ result! {
     /// their members in [`ResourceContents::extra`]. An entry that is not an object is rejected.
     pub cacheable struct ReadResourceResult {
         /// The contents. Empty if the server sent none.
-        always contents: Listed<ResourceContents> = "contents",
+        always contents: ItemList<ResourceContents> = "contents",
     }
 }
 

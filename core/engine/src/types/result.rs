@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::Listed;
+use super::ItemList;
 use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
@@ -71,7 +71,7 @@ pub trait PagedList {
     type Item;
 
     /// Returns the entries, and the cursor of the next page unless this is the last page.
-    fn into_page(self) -> (Listed<Self::Item>, Option<String>);
+    fn into_page(self) -> (ItemList<Self::Item>, Option<String>);
 
     /// Returns the size of the entries as JSON, in bytes. [`Pages`](crate::internal::Pages) uses it to limit memory.
     ///
@@ -91,7 +91,7 @@ macro_rules! page {
             $(#[$meta])*
             pub cacheable struct $Name {
                 $(#[$entries_meta])*
-                always $entries: Listed<$Item> = $key,
+                always $entries: ItemList<$Item> = $key,
                 /// Cursor of the next page. Absent on the last page.
                 optional next_cursor: String = "nextCursor",
             }
@@ -108,7 +108,7 @@ macro_rules! paged_list {
         impl $crate::types::PagedList for $Name {
             type Item = $Item;
 
-            fn into_page(self) -> (Listed<$Item>, Option<String>) {
+            fn into_page(self) -> (ItemList<$Item>, Option<String>) {
                 (self.$entries, self.next_cursor)
             }
 

@@ -10,7 +10,7 @@ use super::object::object;
 use super::open_enum::open_enum;
 use super::sampling_check::{self, MessageTools};
 use super::sampling_content::{SamplingContent, SamplingContents};
-use super::{Listed, Role, TextContent, Tool};
+use super::{ItemList, Role, TextContent, Tool};
 use crate::json::Json;
 
 object! {
@@ -20,7 +20,7 @@ object! {
     /// The specification deprecates sampling from revision 2026-07-28 on.
     pub struct CreateMessageParams("an object") {
         /// Messages of the conversation so far.
-        required messages: Listed<SamplingMessage> = "messages",
+        required messages: ItemList<SamplingMessage> = "messages",
         /// Preferences of the server for a model. The client may ignore them.
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
         /// System prompt that the server wants to use. The client may change or omit it.
@@ -38,7 +38,7 @@ object! {
         /// Tools that the model may call (from revision 2025-11-25).
         ///
         /// The server may send them only if the client declares the capability `sampling.tools`.
-        optional tools: Listed<Tool> = "tools",
+        optional tools: ItemList<Tool> = "tools",
         /// Controls whether the model calls tools (from revision 2025-11-25).
         optional tool_choice: ToolChoice = "toolChoice",
         /// Additional metadata (`_meta`).

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::object::object;
 use super::result::page;
-use super::{Icon, Listed, TaskSupport, ToolExecution};
+use super::{Icon, ItemList, TaskSupport, ToolExecution};
 use crate::json::Json;
 use crate::json::from_json::{Mismatch, type_name};
 

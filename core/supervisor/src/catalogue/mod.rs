@@ -168,11 +168,11 @@ impl Section {
 /// ```
 /// use std::sync::Arc;
 /// use mcpwire_supervisor::{CatalogueBuilder, Filter, ServerId};
-/// use mcpwire_core::{Json, Listed, Tool, ToolList};
+/// use mcpwire_core::{Json, ItemList, Tool, ToolList};
 ///
 /// let mut list = ToolList::default();
 /// let tools: Vec<Tool> = Json::parse(r#"[{"name":"read_file"},{"name":"admin.reset"}]"#)?.decode()?;
-/// list.replace(Listed { items: tools, ..Listed::default() });
+/// list.replace(ItemList { items: tools, ..ItemList::default() });
 ///
 /// let id = ServerId::from_random(1);
 /// let mut builder = CatalogueBuilder::new();

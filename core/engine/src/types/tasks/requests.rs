@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Task, TaskStatus};
 use crate::json::Json;
-use crate::types::Listed;
+use crate::types::ItemList;
 use crate::types::object::object;
 use crate::types::result::paged_list;
 
@@ -62,7 +62,7 @@ object! {
     /// One page of the tasks that a server keeps for this client (`ListTasksResult`; revision 2025-11-25).
     pub struct ListTasksResult("an object") {
         /// The tasks of this page.
-        always tasks: Listed<Task> = "tasks",
+        always tasks: ItemList<Task> = "tasks",
         /// Cursor of the next page. Absent on the last page.
         optional next_cursor: String = "nextCursor",
         /// Additional metadata of the result (`_meta`).

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use mcpwire_driver::core::{
     CallToolResult, CompleteParams, CompleteResult, CreateMessageResult, ElicitAction, ElicitResult, Event,
-    GetPromptResult, Listed, LogMessage, LoggingLevel, Method, Notification, Params, Progress, Prompt, ProtocolVersion,
-    ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, SubscriptionEvent, SubscriptionFilter, Task,
-    TaskHandle, Tool,
+    GetPromptResult, ItemList, LogMessage, LoggingLevel, Method, Notification, Params, Progress, Prompt,
+    ProtocolVersion, ReadResourceResult, RequestOptions, Resource, ResourceTemplate, Root, SubscriptionEvent,
+    SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::process::Error;
 use mcpwire_testkit::{PipeReader, PipeWriter, ScriptedServer, duplex};
@@ -31,10 +31,10 @@ pub(crate) trait Client: Sized {
     fn call_within(&mut self, tool: &str, time: Duration) -> Result<CallToolResult, Error>;
     fn call_for_progress(&mut self, tool: &str, seen: &mut Vec<Progress>) -> Result<CallToolResult, Error>;
     fn structured(&mut self, tool: &str) -> Result<Value, Error>;
-    fn resources(&mut self) -> Result<Listed<Resource>, Error>;
-    fn templates(&mut self) -> Result<Listed<ResourceTemplate>, Error>;
+    fn resources(&mut self) -> Result<ItemList<Resource>, Error>;
+    fn templates(&mut self) -> Result<ItemList<ResourceTemplate>, Error>;
     fn read(&mut self, uri: &str) -> Result<ReadResourceResult, Error>;
-    fn prompts(&mut self) -> Result<Listed<Prompt>, Error>;
+    fn prompts(&mut self) -> Result<ItemList<Prompt>, Error>;
     fn prompt(&mut self, name: &str, arguments: &Value) -> Result<GetPromptResult, Error>;
     fn complete(&mut self, params: &CompleteParams<'_>) -> Result<CompleteResult, Error>;
     fn set_log_level(&mut self, level: &LoggingLevel) -> Result<(), Error>;
@@ -55,7 +55,7 @@ pub(crate) trait Client: Sized {
     fn task_status(&mut self, handle: &TaskHandle) -> Result<Task, Error>;
     fn task_result(&mut self, handle: &TaskHandle) -> Result<CallToolResult, Error>;
     fn cancel_task(&mut self, handle: &TaskHandle) -> Result<(), Error>;
-    fn list_tasks(&mut self) -> Result<Listed<Task>, Error>;
+    fn list_tasks(&mut self) -> Result<ItemList<Task>, Error>;
 }
 
 /// A client of `mcpwire-blocking`.
@@ -115,11 +115,11 @@ macro_rules! the_same_words {
             $run!(self, self.client.tool(tool, ()).structured::<Value>())
         }
 
-        fn resources(&mut self) -> Result<Listed<Resource>, Error> {
+        fn resources(&mut self) -> Result<ItemList<Resource>, Error> {
             $run!(self, self.client.list_resources())
         }
 
-        fn templates(&mut self) -> Result<Listed<ResourceTemplate>, Error> {
+        fn templates(&mut self) -> Result<ItemList<ResourceTemplate>, Error> {
             $run!(self, self.client.list_resource_templates())
         }
 
@@ -127,7 +127,7 @@ macro_rules! the_same_words {
             $run!(self, self.client.read_resource(uri))
         }
 
-        fn prompts(&mut self) -> Result<Listed<Prompt>, Error> {
+        fn prompts(&mut self) -> Result<ItemList<Prompt>, Error> {
             $run!(self, self.client.list_prompts())
         }
 
@@ -180,7 +180,7 @@ macro_rules! the_same_words {
             $run!(self, self.client.task(handle.clone()).cancel())
         }
 
-        fn list_tasks(&mut self) -> Result<Listed<Task>, Error> {
+        fn list_tasks(&mut self) -> Result<ItemList<Task>, Error> {
             $run!(self, self.client.list_tasks())
         }
     };

@@ -27,10 +27,11 @@ pub(crate) use tasks::*;
 
 use mcpwire_core::{
     Annotations, AudioContent, CallToolResult, CompleteResult, Completion, ContentBlock, EmbeddedResource, Extra,
-    GetPromptResult, Icon, ImageContent, Implementation, Json, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListRootsResult, ListToolsResult, Listed, LogMessage, LoggingLevel, Number, Progress, Prompt,
-    PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate,
-    ResourceUi, ResourceUpdated, Role, Root, TextContent, Tool, ToolAnnotations, ToolUi, UiCsp,
+    GetPromptResult, Icon, ImageContent, Implementation, ItemList, Json, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListRootsResult, ListToolsResult, LogMessage, LoggingLevel,
+    Number, Progress, Prompt, PromptArgument, PromptMessage, ReadResourceResult, Resource, ResourceContents,
+    ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated, Role, Root, TextContent, Tool, ToolAnnotations,
+    ToolUi, UiCsp,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option;
@@ -109,8 +110,8 @@ fn extra() -> impl Strategy<Value = Extra> {
     })
 }
 
-fn listed<T: std::fmt::Debug>(items: impl Strategy<Value = T>) -> impl Strategy<Value = Listed<T>> {
-    vec(items, 0..3).prop_map(|items| Listed { items, ..Listed::default() })
+fn listed<T: std::fmt::Debug>(items: impl Strategy<Value = T>) -> impl Strategy<Value = ItemList<T>> {
+    vec(items, 0..3).prop_map(|items| ItemList { items, ..ItemList::default() })
 }
 
 fn complete() -> impl Strategy<Value = Option<String>> {
