@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    CallToolResult, Config, Json, LogMessage, LoggingLevel, Progress, Rejected, RpcError, ServerInfo, ServerRequest,
+    CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Progress, RpcError, ServerInfo, ServerRequest,
     SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_blocking::http::HttpOptions;
@@ -28,7 +28,7 @@ pub trait Adapter: Sized {
     /// All pages of the list of tools.
     fn list_tools(&mut self) -> Result<Vec<Tool>, Failure>;
     /// The entries of that list that were no tools.
-    fn rejected_tools(&self) -> Vec<Rejected>;
+    fn rejected_tools(&self) -> Vec<InvalidItem>;
     /// One call, to its end.
     fn call(&mut self, call: Call) -> Result<CallToolResult, Failure>;
     /// Calls that are under way together: each is sent before any is waited for. How each of them ended. Progress is not

@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    CallToolResult, Config, Json, LogMessage, LoggingLevel, Notification, Rejected, RpcError, ServerInfo,
+    CallToolResult, Config, InvalidItem, Json, LogMessage, LoggingLevel, Notification, RpcError, ServerInfo,
     ServerRequest, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task, TaskHandle, Tool,
 };
 use mcpwire_driver::{
@@ -116,7 +116,7 @@ impl<H: Host> Adapter for Async<H> {
         Ok(self.run(async |client| client.list_tools().await)?.to_vec())
     }
 
-    fn rejected_tools(&self) -> Vec<Rejected> {
+    fn rejected_tools(&self) -> Vec<InvalidItem> {
         self.client.tools().rejected().to_vec()
     }
 

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcpwire_blocking::core::{
-    CallTool, CallToolParams, CallToolResult, Config, Event, Json, LoggingLevel, Notification, Rejected,
+    CallTool, CallToolParams, CallToolResult, Config, Event, InvalidItem, Json, LoggingLevel, Notification,
     RequestOptions, ServerInfo, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionFilter, Task,
     TaskHandle, Ticket, Tool,
 };
@@ -47,7 +47,7 @@ impl Adapter for Blocking {
         Ok(self.0.list_tools()?.to_vec())
     }
 
-    fn rejected_tools(&self) -> Vec<Rejected> {
+    fn rejected_tools(&self) -> Vec<InvalidItem> {
         self.0.rejected_tools().to_vec()
     }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcpwire_core::internal::ToolListing;
-use mcpwire_core::{Rejected, RequestOptions, Tool, ToolList};
+use mcpwire_core::{InvalidItem, RequestOptions, Tool, ToolList};
 use mcpwire_process::Error;
 
 use crate::pending::{Sent, Turn};
@@ -21,7 +21,7 @@ pub struct Tools(pub(crate) Arc<ToolList>);
 
 impl Tools {
     /// What was left out of the list, and why.
-    pub fn rejected(&self) -> &[Rejected] {
+    pub fn rejected(&self) -> &[InvalidItem] {
         &self.0.listed().rejected
     }
 

@@ -146,7 +146,7 @@ const NOT_READ: &[&str] = &[
     "Extra",
     "FormField",
     "InputRequest",
-    "Rejected",
+    "InvalidItem",
     "UnknownContent",
     // Headers of a trace.
     "TraceContext",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_core::internal::{Step, ToolListing};
-use mcpwire_core::{CallToolResult, Rejected, RequestOptions, Tool};
+use mcpwire_core::{CallToolResult, InvalidItem, RequestOptions, Tool};
 use mcpwire_process::Error;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ impl McpClient {
     }
 
     /// What was left out of that list, and why.
-    pub fn rejected_tools(&self) -> &[Rejected] {
+    pub fn rejected_tools(&self) -> &[InvalidItem] {
         &self.connection.tools.list().listed().rejected
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mcpwire_blocking::McpClient;
-use mcpwire_blocking::core::{Json, ReadResourceResult, Rejected, Resource, ResourceTemplate};
+use mcpwire_blocking::core::{InvalidItem, Json, ReadResourceResult, Resource, ResourceTemplate};
 use serde::Serialize;
 
 use super::tell_saved;
@@ -19,7 +19,7 @@ pub(super) fn list(session: &mut Session<'_>) -> Result<u8, Failure> {
     let resources = session.request(McpClient::list_resources)?;
     // Many servers have resources and no templates, and say that they do not know the method.
     let templates = session.request(McpClient::list_resource_templates).unwrap_or_default();
-    let rejected: Vec<Rejected> = resources.rejected.into_iter().chain(templates.rejected).collect();
+    let rejected: Vec<InvalidItem> = resources.rejected.into_iter().chain(templates.rejected).collect();
     if session.options.json {
         output::json(&List {
             resources: &resources.items,

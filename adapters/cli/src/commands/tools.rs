@@ -1,6 +1,6 @@
 //! `mcpwire tools`: what the server can be asked to do.
 
-use mcpwire_blocking::core::{Rejected, Tool};
+use mcpwire_blocking::core::{InvalidItem, Tool};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(super) struct Reject<'a> {
 }
 
 impl<'a> Reject<'a> {
-    pub(super) fn of(rejected: &'a Rejected) -> Self {
+    pub(super) fn of(rejected: &'a InvalidItem) -> Self {
         Self { index: rejected.index, name: rejected.name.as_deref(), reason: &rejected.reason }
     }
 }

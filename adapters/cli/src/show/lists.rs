@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::{Completion, GetPromptResult, Prompt, Rejected, Resource, ResourceTemplate};
+use mcpwire_blocking::core::{Completion, GetPromptResult, InvalidItem, Prompt, Resource, ResourceTemplate};
 use owo_colors::OwoColorize;
 
 use super::{Layout, result, size};
@@ -11,7 +11,7 @@ use crate::text;
 const LONGEST: usize = 300;
 
 /// Writes what in a list could not be read, if there is anything.
-pub(crate) fn rejected(out: &mut impl Write, rejected: &[Rejected]) -> io::Result<()> {
+pub(crate) fn rejected(out: &mut impl Write, rejected: &[InvalidItem]) -> io::Result<()> {
     if rejected.is_empty() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::{Rejected, Tool};
+use mcpwire_blocking::core::{InvalidItem, Tool};
 use owo_colors::OwoColorize;
 use unicode_width::UnicodeWidthStr;
 
@@ -13,7 +13,7 @@ use crate::text;
 const LONGEST_NAME: usize = 200;
 
 /// Writes the tools, and what in the list was none.
-pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[Rejected], layout: Layout) -> io::Result<()> {
+pub(crate) fn tools(out: &mut impl Write, tools: &[Tool], rejected: &[InvalidItem], layout: Layout) -> io::Result<()> {
     for (at, tool) in tools.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;

@@ -23,7 +23,7 @@ pub struct ItemList<T> {
     /// The valid entries, in the order of the server.
     pub items: Vec<T>,
     /// The rejected entries, in the order of the server.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<InvalidItem>,
     /// Whether the list is truncated: the server has entries that the client did not read.
     ///
     /// The client stops after 100,000 entries, 1,000 pages, or 64 MiB beyond the first page, and when a cursor repeats.
@@ -42,7 +42,7 @@ impl<T: PartialEq> PartialEq for ItemList<T> {
 /// An invalid entry of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Rejected {
+pub struct InvalidItem {
     /// Position of the entry in the server's list, from 0. Positions continue from page to page.
     pub index: usize,
     /// Name of the entry, if it has a valid one.
@@ -51,7 +51,7 @@ pub struct Rejected {
     pub reason: Cow<'static, str>,
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for InvalidItem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.name {
             Some(name) => write!(f, "entry {} ({}): {}", self.index, crate::printable(name), self.reason),
@@ -76,7 +76,7 @@ impl<T> ItemList<T> {
         if !self.is_cut {
             self.is_cut = true;
             let reason = "the list goes on: what follows is not read".into();
-            self.rejected.push(Rejected { index: self.sent(), name: None, reason });
+            self.rejected.push(InvalidItem { index: self.sent(), name: None, reason });
         }
     }
 
@@ -91,8 +91,9 @@ impl<T> ItemList<T> {
         } else {
             self.items.append(&mut page.items);
         }
-        self.rejected
-            .extend(page.rejected.into_iter().map(|rejected| Rejected { index: rejected.index + before, ..rejected }));
+        self.rejected.extend(
+            page.rejected.into_iter().map(|rejected| InvalidItem { index: rejected.index + before, ..rejected }),
+        );
     }
 
     /// Rejects each valid entry for which `reject` returns a name and a reason.
@@ -107,7 +108,7 @@ impl<T> ItemList<T> {
             while taken.next_if_eq(&index).is_some() {
                 index += 1;
             }
-            let rejected = reject(item).map(|(name, reason)| Rejected { index, name: Some(name), reason });
+            let rejected = reject(item).map(|(name, reason)| InvalidItem { index, name: Some(name), reason });
             index += 1;
             let is_good = rejected.is_none();
             added.extend(rejected);
@@ -176,12 +177,12 @@ impl<T: FromJson> FromJson for ItemList<T> {
 }
 
 #[cold]
-fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> Rejected {
+fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> InvalidItem {
     let name = match &mut mismatch {
         Mismatch::Object { name, .. } => name.take(),
         Mismatch::Type(_) | Mismatch::Member { .. } => None,
     };
-    Rejected { index, name, reason: mismatch.reason(expected) }
+    InvalidItem { index, name, reason: mismatch.reason(expected) }
 }
 
 impl<'de, T: FromJson> Deserialize<'de> for ItemList<T> {

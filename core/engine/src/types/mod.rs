@@ -66,7 +66,7 @@ pub use implementation::{Icon, Implementation};
 pub use input_required::{InputRequest, InputRequiredResult};
 pub use lifecycle::{DiscoverResult, InitializeParams, InitializeResult};
 pub(crate) use listed::MAX_ENTRIES;
-pub use listed::{ItemList, Rejected};
+pub use listed::{InvalidItem, ItemList};
 pub use logging::{LoggingLevel, SetLevelParams};
 pub use notifications::{LogMessage, Progress};
 pub use object::Extra;
