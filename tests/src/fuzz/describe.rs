@@ -155,7 +155,7 @@ pub(crate) fn listed<T>(result: &impl Serialize, list: &ItemList<T>) -> String {
         // Writing to a string does not fail.
         let _ = write!(text, "\nleft out {} {}\nsays {rejected}", rejected.index, json(&rejected.name));
     }
-    if list.is_cut {
+    if list.is_truncated {
         text.push_str("\ncut");
     }
     text

@@ -27,7 +27,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
     let stream = input.rest();
     let whole = play(limit, stream, |left| left);
     for event in whole.events.iter().chain(&whole.rest) {
-        trace.line(format_args!("event {}, cut {}: {}", event.name, event.is_cut, Shown(&event.data)));
+        trace.line(format_args!("event {}, cut {}: {}", event.name, event.is_truncated, Shown(&event.data)));
     }
     trace.line(format_args!("= last id {:?}, retry {:?}", whole.last_id, whole.retry));
     let mut state = u32::from(seed) | 0x100;
@@ -39,7 +39,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
     assert_eq!(play(limit, stream, cut), whole, "in pieces");
     for event in &whole.events {
         assert!(event.data.len() <= limit.max(1024), "more than the limit");
-        assert!(!event.is_cut || limit < usize::MAX);
+        assert!(!event.is_truncated || limit < usize::MAX);
     }
     if limit == usize::MAX && stream.len() < 4096 {
         let (events, last_id, retry) = plainly(stream);
@@ -74,7 +74,7 @@ fn plainly(stream: &[u8]) -> (Vec<SseEvent>, Option<String>, Option<Duration>) {
         if line.is_empty() {
             last_id = id.take().unwrap_or(last_id);
             let name = core::mem::take(&mut name);
-            events.extend(data.take().map(|data| SseEvent { name, data, is_cut: false }));
+            events.extend(data.take().map(|data| SseEvent { name, data, is_truncated: false }));
             continue;
         }
         let (field, value) = match line.iter().position(|byte| *byte == b':') {

@@ -97,7 +97,7 @@ fn answer(engine: &mut Engine, key: RequestKey, message: &[u8]) -> Option<Reply>
 fn compare(found: Searched, page: Result<ListToolsResult, CallError>, listed: &mut Vec<String>) {
     let Ok(page) = page else { return };
     let has = page.tools.items.iter().any(|tool| tool.name == TOOL);
-    let was_left_out = !page.tools.rejected.is_empty() || page.tools.is_cut;
+    let was_left_out = !page.tools.rejected.is_empty() || page.tools.is_truncated;
     assert!(!has || found == Searched::Has, "{found:?}, and the list has it");
     assert!(found != Searched::Has || has || was_left_out, "it is not in the list");
     match found {

@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// The pages of a list, joined one by one.
 ///
 /// The list is truncated after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when a cursor repeats.
-/// [`ItemList::is_cut`] tells that the list was truncated.
+/// [`ItemList::is_truncated`] tells that the list was truncated.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: ItemList<T>,
@@ -115,7 +115,7 @@ mod tests {
         let list = pages.into_list();
         assert_eq!(list.items.iter().map(|prompt| prompt.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(list.rejected.iter().map(|entry| entry.index).collect::<Vec<_>>(), [1, 3]);
-        assert!(!list.is_cut);
+        assert!(!list.is_truncated);
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
         assert!(pages.add(page("a", Some("1"))).is_some());
         assert!(pages.add(page("b", Some("2"))).is_some());
         assert!(pages.add(page("c", Some("1"))).is_none());
-        assert!(pages.into_list().is_cut);
+        assert!(pages.into_list().is_truncated);
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             asked += 1;
         }
         assert_eq!(asked, MAX_PAGES - 1);
-        assert!(pages.into_list().is_cut);
+        assert!(pages.into_list().is_truncated);
     }
 
     #[test]
@@ -146,9 +146,9 @@ mod tests {
             Json::parse(format!(r#"{{"prompts":[{entries}{more}],"nextCursor":"1"}}"#)).unwrap().decode().unwrap()
         };
         let whole = page("").prompts;
-        assert!((whole.sent(), whole.is_cut) == (MAX_ENTRIES, false));
+        assert!((whole.sent(), whole.is_truncated) == (MAX_ENTRIES, false));
         let cut = page(r#",{"name":"b"},8"#);
-        assert!((cut.prompts.sent(), cut.prompts.is_cut) == (MAX_ENTRIES + 1, true));
+        assert!((cut.prompts.sent(), cut.prompts.is_truncated) == (MAX_ENTRIES + 1, true));
         assert_eq!(Pages::default().add(cut), None, "there is nothing more to be asked for");
     }
 

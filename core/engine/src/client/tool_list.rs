@@ -123,13 +123,13 @@ impl ToolList {
 
     /// Returns whether the server has a tool of this name.
     ///
-    /// Returns `None` if the list is not loaded or stale, or if a truncated list ([`ItemList::is_cut`]) does not contain the tool.
+    /// Returns `None` if the list is not loaded or stale, or if a truncated list ([`ItemList::is_truncated`]) does not contain the tool.
     pub fn knows(&self, name: &str) -> Option<bool> {
         if !self.is_fresh() {
             return None;
         }
         let has = self.get(name).is_some();
-        (has || !self.tools.is_cut).then_some(has)
+        (has || !self.tools.is_truncated).then_some(has)
     }
 }
 

@@ -98,7 +98,7 @@ struct UnexpectedBody {
     /// The beginning of the body.
     bytes: Vec<u8>,
     /// Whether the body exceeds the limit.
-    is_cut: bool,
+    is_truncated: bool,
 }
 
 impl UnexpectedBody {
@@ -183,7 +183,7 @@ impl Response {
             Body::Unexpected(body) => {
                 let room = limits.error.saturating_sub(body.bytes.len()).min(bytes.len());
                 body.bytes.extend_from_slice(&bytes[..room]);
-                body.is_cut |= room < bytes.len();
+                body.is_truncated |= room < bytes.len();
             }
             Body::Events(decoder) => {
                 while let Some(mut event) = decoder.next(&mut bytes) {
@@ -233,7 +233,7 @@ impl Response {
     /// Parses the body of an error response as a JSON-RPC error. Also returns whether the error has the id of `request`.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
-        if body.is_cut || self.is_success() || member(body.text(), "jsonrpc").is_none() {
+        if body.is_truncated || self.is_success() || member(body.text(), "jsonrpc").is_none() {
             return None;
         }
         let error = decode::orphan_error(body.text())?;
@@ -250,7 +250,7 @@ fn unexpected_body(head: &Head) -> Body {
         content_type.push_str(&excerpt(encoding.as_bytes()));
     }
     let challenges = head.challenges.clone();
-    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, bytes: Vec::new(), is_cut: false }))
+    Body::Unexpected(Box::new(UnexpectedBody { content_type, challenges, bytes: Vec::new(), is_truncated: false }))
 }
 
 /// Removes a byte order mark from the start of a message.
@@ -264,7 +264,7 @@ fn remove_bom(message: &mut Vec<u8>) {
 fn received(from: ExchangeId, event: SseEvent) -> Option<Received> {
     match event.name.as_str() {
         "endpoint" => Some(Received::Endpoint { from, uri: event.data }),
-        "" | "message" if event.is_cut => Some(Received::Overlong { from, head: event.data }),
+        "" | "message" if event.is_truncated => Some(Received::Overlong { from, head: event.data }),
         "" | "message" if !event.is_blank() => Some(Received::Message { from, bytes: event.data }),
         _ => None,
     }

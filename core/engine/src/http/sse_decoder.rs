@@ -28,7 +28,7 @@ pub struct SseEvent {
     /// The `data` lines, joined with newlines. The decoder does not check that they are UTF-8.
     pub data: Vec<u8>,
     /// Whether the data exceeded the decoder's limit. Then `data` is only its beginning.
-    pub is_cut: bool,
+    pub is_truncated: bool,
 }
 
 impl SseEvent {
@@ -275,7 +275,7 @@ impl SseDecoder {
             self.data.clear();
             data
         };
-        Some(SseEvent { name, data, is_cut: fill == Fill::Cut })
+        Some(SseEvent { name, data, is_truncated: fill == Fill::Cut })
     }
 }
 
@@ -290,7 +290,7 @@ mod tests {
         let mut seen = Vec::new();
         for mut piece in stream.chunks(piece) {
             while let Some(event) = decoder.next(&mut piece) {
-                let mark = if event.is_cut { "cut:" } else { "" };
+                let mark = if event.is_truncated { "cut:" } else { "" };
                 seen.push((event.name, alloc::format!("{mark}{}", String::from_utf8_lossy(&event.data))));
             }
         }

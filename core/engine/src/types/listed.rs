@@ -28,14 +28,14 @@ pub struct ItemList<T> {
     ///
     /// The client stops after 100,000 entries, 1,000 pages, or 64 MiB beyond the first page, and when a cursor repeats.
     /// The last entry of [`ItemList::rejected`] then describes the truncation.
-    pub is_cut: bool,
+    pub is_truncated: bool,
     /// Size of the list as JSON, in bytes; 0 for a list that was not deserialized. `==` ignores this field.
     pub bytes: usize,
 }
 
 impl<T: PartialEq> PartialEq for ItemList<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.items == other.items && self.rejected == other.rejected && self.is_cut == other.is_cut
+        self.items == other.items && self.rejected == other.rejected && self.is_truncated == other.is_truncated
     }
 }
 
@@ -73,8 +73,8 @@ impl<T> ItemList<T> {
 
     /// Marks the list as truncated.
     pub(crate) fn cut(&mut self) {
-        if !self.is_cut {
-            self.is_cut = true;
+        if !self.is_truncated {
+            self.is_truncated = true;
             let reason = "the list goes on: what follows is not read".into();
             self.rejected.push(InvalidItem { index: self.sent(), name: None, reason });
         }
@@ -83,7 +83,7 @@ impl<T> ItemList<T> {
     /// Appends the entries of the next page.
     pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
-        self.is_cut |= page.is_cut;
+        self.is_truncated |= page.is_truncated;
         self.bytes = self.bytes.saturating_add(page.bytes);
         if self.items.is_empty() {
             // Most lists have only one page.
@@ -123,7 +123,7 @@ impl<T> ItemList<T> {
 
 impl<T> Default for ItemList<T> {
     fn default() -> Self {
-        ItemList { items: Vec::new(), rejected: Vec::new(), is_cut: false, bytes: 0 }
+        ItemList { items: Vec::new(), rejected: Vec::new(), is_truncated: false, bytes: 0 }
     }
 }
 
