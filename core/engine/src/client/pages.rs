@@ -47,7 +47,7 @@ impl<T> Pages<T> {
             && self.bytes < MAX_BYTES
             && !self.cursors.contains(&cursor);
         if !goes_on {
-            self.list.cut();
+            self.list.truncate();
             return None;
         }
         self.cursors.push(cursor);

@@ -219,7 +219,7 @@ mod tests {
         let mut list = ToolList::default();
         list.replace(tools.clone());
         assert_eq!((list.knows("a"), list.knows("b")), (Some(true), Some(false)));
-        tools.cut();
+        tools.truncate();
         list.replace(tools);
         assert_eq!((list.knows("a"), list.knows("b")), (Some(true), None));
     }

@@ -72,7 +72,7 @@ impl<T> ItemList<T> {
     }
 
     /// Marks the list as truncated.
-    pub(crate) fn cut(&mut self) {
+    pub(crate) fn truncate(&mut self) {
         if !self.is_truncated {
             self.is_truncated = true;
             let reason = "the list goes on: what follows is not read".into();
@@ -155,7 +155,7 @@ impl<T: FromJson> FromJson for ItemList<T> {
         if is_array {
             reader.elements(&mut |reader| {
                 if list.sent() >= MAX_ENTRIES {
-                    list.cut();
+                    list.truncate();
                     return reader.skip();
                 }
                 match T::from_json(reader)? {
