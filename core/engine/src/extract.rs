@@ -11,32 +11,32 @@ use crate::types::{CallToolResult, ContentBlock};
 
 /// The text of a tool result, with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Extracted<'a> {
+pub enum ToolText<'a> {
     /// The text blocks, joined by newlines. Other blocks are skipped; the text may be empty.
     Text(Cow<'a, str>),
     /// The raw JSON of a result without a `content` array.
     RawJson(&'a str),
 }
 
-impl Extracted<'_> {
+impl ToolText<'_> {
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         match self {
-            Extracted::Text(text) => text,
-            Extracted::RawJson(json) => json,
+            ToolText::Text(text) => text,
+            ToolText::RawJson(json) => json,
         }
     }
 
     /// Returns the text as an owned string. Allocates only if the text is borrowed.
     pub fn into_string(self) -> String {
         match self {
-            Extracted::Text(text) => text.into_owned(),
-            Extracted::RawJson(json) => json.into(),
+            ToolText::Text(text) => text.into_owned(),
+            ToolText::RawJson(json) => json.into(),
         }
     }
 }
 
-impl fmt::Display for Extracted<'_> {
+impl fmt::Display for ToolText<'_> {
     /// Writes the text as the server sent it. Wrap it in [`printable`](crate::printable) before showing it in a
     /// terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,28 +48,28 @@ impl CallToolResult {
     /// Returns the text of the result.
     ///
     /// ```
-    /// use mcpwire_core::{CallToolResult, Extracted, Json};
+    /// use mcpwire_core::{CallToolResult, ToolText, Json};
     ///
     /// let two = Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
     /// assert_eq!(two.decode::<CallToolResult>()?.text().as_str(), "a\nb");
     ///
     /// let bare = Json::parse(r#"{"rows":3}"#)?;
-    /// assert_eq!(bare.decode::<CallToolResult>()?.text(), Extracted::RawJson(r#"{"rows":3}"#));
+    /// assert_eq!(bare.decode::<CallToolResult>()?.text(), ToolText::RawJson(r#"{"rows":3}"#));
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
-    pub fn text(&self) -> Extracted<'_> {
+    pub fn text(&self) -> ToolText<'_> {
         if let Some(whole) = &self.without_content {
-            return Extracted::RawJson(whole.get());
+            return ToolText::RawJson(whole.get());
         }
         let mut texts = self.content.iter().filter_map(ContentBlock::as_text);
-        let Some(first) = texts.next() else { return Extracted::Text(Cow::Borrowed("")) };
-        let Some(second) = texts.next() else { return Extracted::Text(Cow::Borrowed(first)) };
+        let Some(first) = texts.next() else { return ToolText::Text(Cow::Borrowed("")) };
+        let Some(second) = texts.next() else { return ToolText::Text(Cow::Borrowed(first)) };
         let mut joined = String::from(first);
         for text in core::iter::once(second).chain(texts) {
             joined.push('\n');
             joined.push_str(text);
         }
-        Extracted::Text(Cow::Owned(joined))
+        ToolText::Text(Cow::Owned(joined))
     }
 
     /// Converts the result to [`ToolOutput`], or to [`ToolFailure`] if the tool reported an error.

@@ -77,7 +77,7 @@
 //! | `types` | the protocol's data, such as [`Tool`] and [`ContentBlock`] |
 //! | `method` | [`Method`] and [`ClientNotification`]: the requests and notifications of the protocol |
 //! | `revisions` | the methods and definitions that each revision of the protocol has |
-//! | `extract` | [`Extracted`] and [`ToolOutput`]: the text of a tool result |
+//! | `extract` | [`ToolText`] and [`ToolOutput`]: the text of a tool result |
 //! | [`shutdown`] | the steps that end a server process |
 //! | `client` | state machines that every client needs: they walk the pages of a list, list tools, and call a tool |
 //! | `cache` | a cache of results |
@@ -148,7 +148,7 @@ pub mod internal {
 pub use cache::CacheLimits;
 pub use client::{CacheHints, ToolList};
 pub use error::{PeerError, PeerErrorKind, RpcError};
-pub use extract::{Extracted, ToolFailure, ToolOutput};
+pub use extract::{ToolFailure, ToolOutput, ToolText};
 pub use json::{Json, JsonError, Number};
 pub use method::{
     CallTool, CallToolAsTask, CallToolRaw, CancelTask, ClientNotification, Complete, GetPrompt, GetTask, ListPrompts,

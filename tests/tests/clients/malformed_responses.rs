@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Extracted, Json};
+use mcpwire_blocking::core::{Json, ToolText};
 use mcpwire_tests::{Adapter, Call, Failure, on_every_adapter, server, timed};
 use serde_json::json;
 
@@ -71,7 +71,7 @@ fn a_result_without_blocks_is_the_json_that_it_is<A: Adapter>() {
         ("no-content", r#"{"structuredContent":{"n":1}}"#),
     ] {
         let result = client.call(Call::new(defect)).unwrap_or_else(|failure| panic!("{defect} fails: {failure}"));
-        assert_eq!(result.text(), Extracted::RawJson(json), "{defect}");
+        assert_eq!(result.text(), ToolText::RawJson(json), "{defect}");
         assert!(!result.is_error);
     }
     assert_eq!(client.text("is-error-is-a-string", json!({})), "good");

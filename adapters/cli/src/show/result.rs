@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use mcpwire_blocking::core::{CallToolResult, ContentBlock, Extracted, ResourceContents, printable};
+use mcpwire_blocking::core::{CallToolResult, ContentBlock, ResourceContents, ToolText, printable};
 
 use super::size;
 use crate::save::Saved;
@@ -12,7 +12,7 @@ use crate::text;
 /// that says the same.
 pub(crate) fn result(out: &mut impl Write, result: &CallToolResult) -> io::Result<()> {
     if result.content.is_empty()
-        && let Extracted::RawJson(json) = result.text()
+        && let ToolText::RawJson(json) = result.text()
     {
         return writeln!(out, "{}", text::pretty_json(json));
     }
