@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use super::tool_list::ToolList;
-use super::tool_search::{Found, MAX_FOUND, ToolSearch};
+use super::tool_search::{MAX_FOUND, ToolPresence, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
 use crate::sorted::Sorted;
@@ -15,7 +15,7 @@ use crate::types::{TaskSupport, Tool};
 pub struct KnownTools {
     list: Arc<ToolList>,
     /// The results of the searches since the list was last replaced or invalidated. At most [`MAX_FOUND`].
-    found: Sorted<String, Found>,
+    found: Sorted<String, ToolPresence>,
     /// The number of `notifications/tools/list_changed`.
     changes: u64,
 }
@@ -53,7 +53,7 @@ impl KnownTools {
             self.found = Sorted::default();
         }
         if search.lacks && !changed {
-            self.found.insert(search.tool.into(), Found::Absent);
+            self.found.insert(search.tool.into(), ToolPresence::Absent);
         }
         // Of two tools with the same name the first counts, as in a list.
         for (tool, support) in search.seen.into_iter().rev() {
@@ -63,7 +63,7 @@ impl KnownTools {
 
     /// Returns whether the server has a tool of this name, or `None` if the client does not know.
     pub fn knows(&self, tool: &str) -> Option<bool> {
-        self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != Found::Absent))
+        self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
 
     /// Returns whether the client must search for a tool before it calls the tool in the mode `wanted`.
@@ -97,13 +97,15 @@ impl KnownTools {
         }
         let support = self.support(tool);
         match options.task {
-            TaskMode::Session if support == Found::Required => {
+            TaskMode::Session if support == ToolPresence::Required => {
                 if !config.follows_tasks() {
                     return Err(SendError::TaskRequired { tool: tool.into() });
                 }
                 options.task = TaskMode::Follow;
             }
-            TaskMode::Follow | TaskMode::Handle if !matches!(support, Found::Optional | Found::Required) => {
+            TaskMode::Follow | TaskMode::Handle
+                if !matches!(support, ToolPresence::Optional | ToolPresence::Required) =>
+            {
                 options.task = TaskMode::Session;
             }
             _ => {}
@@ -128,12 +130,12 @@ impl KnownTools {
         }
     }
 
-    fn support(&self, tool: &str) -> Found {
+    fn support(&self, tool: &str) -> ToolPresence {
         match self.list.get(tool).map(Tool::task_support) {
-            Some(TaskSupport::Required) => Found::Required,
-            Some(TaskSupport::Optional) => Found::Optional,
-            Some(_) => Found::Forbidden,
-            None => self.found.get(tool).copied().unwrap_or(Found::Absent),
+            Some(TaskSupport::Required) => ToolPresence::Required,
+            Some(TaskSupport::Optional) => ToolPresence::Optional,
+            Some(_) => ToolPresence::Forbidden,
+            None => self.found.get(tool).copied().unwrap_or(ToolPresence::Absent),
         }
     }
 }

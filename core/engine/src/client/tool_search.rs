@@ -11,7 +11,7 @@ pub(super) const MAX_FOUND: usize = 1_000;
 
 /// The result of a search for a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum ToolPresence {
     /// The tool is not in the list.
     Absent,
     /// The tool does not allow tasks.
@@ -35,7 +35,7 @@ pub struct ToolSearch<'t> {
     cursor: Option<String>,
     pages: u32,
     /// The tools on the pages so far.
-    pub(super) seen: Vec<(String, Found)>,
+    pub(super) seen: Vec<(String, ToolPresence)>,
     /// Whether the search has ended and the tool was on no page.
     pub(super) lacks: bool,
 }
@@ -97,9 +97,9 @@ impl<'t> ToolSearch<'t> {
             let Some(name) = scan::last_member(tool, "name").and_then(scan::text) else { continue };
             let support = scan::last_member(tool, "execution").and_then(|how| scan::last_member(how, "taskSupport"));
             let support = match support {
-                Some(b"\"required\"") => Found::Required,
-                Some(b"\"optional\"") => Found::Optional,
-                _ => Found::Forbidden,
+                Some(b"\"required\"") => ToolPresence::Required,
+                Some(b"\"optional\"") => ToolPresence::Optional,
+                _ => ToolPresence::Forbidden,
             };
             let is_wanted = name == self.tool;
             found |= is_wanted;
