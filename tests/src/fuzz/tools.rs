@@ -42,7 +42,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
         describe::result(&read.as_ref().map(|page| describe::listed(page, &page.tools)).map_err(Clone::clone), trace);
         trace.line(format_args!("found {}", name_of(found)));
         compare(found, read, &mut listed);
-        if found != Searched::AskForMore {
+        if found != Searched::NextPage {
             break;
         }
     }
@@ -53,7 +53,7 @@ fn name_of(found: Searched) -> &'static str {
     match found {
         Searched::Has => "it",
         Searched::Lacks => "that there is none",
-        Searched::AskForMore => "nothing so far",
+        Searched::NextPage => "nothing so far",
         Searched::Unknown => "nothing that can be told",
         _ => "something else",
     }
@@ -101,7 +101,7 @@ fn compare(found: Searched, page: Result<ListToolsResult, CallError>, listed: &m
     assert!(!has || found == Searched::Has, "{found:?}, and the list has it");
     assert!(found != Searched::Has || has || was_left_out, "it is not in the list");
     match found {
-        Searched::AskForMore => assert!(page.next_cursor.is_some(), "there are no more pages"),
+        Searched::NextPage => assert!(page.next_cursor.is_some(), "there are no more pages"),
         Searched::Lacks => assert_eq!(page.next_cursor, None, "there are more pages"),
         _ => {}
     }

@@ -20,7 +20,7 @@ fn search(tool: &str, pages: Vec<String>) -> (Searched, usize, ToolSearch<'_>) {
             pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
         pair.drive();
         match search.look_at(&pair.reply(key).expect("it has ended")) {
-            Searched::AskForMore => {}
+            Searched::NextPage => {}
             found => return (found, pair.sent.len(), search),
         }
     }

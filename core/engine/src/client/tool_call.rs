@@ -180,7 +180,7 @@ impl<'t> Search<'t> {
 
     fn receive(&mut self, reply: &Reply) {
         self.key = None;
-        self.has_ended = self.tool.look_at(reply) != Searched::AskForMore;
+        self.has_ended = self.tool.look_at(reply) != Searched::NextPage;
     }
 }
 

@@ -45,7 +45,7 @@ pub struct ToolSearch<'t> {
 #[non_exhaustive]
 pub enum Searched {
     /// Request the next page.
-    AskForMore,
+    NextPage,
     /// The server has the tool.
     Has,
     /// The server does not have the tool.
@@ -86,7 +86,7 @@ impl<'t> ToolSearch<'t> {
             return Searched::Unknown;
         }
         self.cursor = Some(next);
-        Searched::AskForMore
+        Searched::NextPage
     }
 
     /// Searches the tools of a page. Also stores the other tools of the page, so that their calls need no search.
