@@ -51,7 +51,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
 
 fn name_of(found: Searched) -> &'static str {
     match found {
-        Searched::Has => "it",
+        Searched::Found => "it",
         Searched::Lacks => "that there is none",
         Searched::NextPage => "nothing so far",
         Searched::Unknown => "nothing that can be told",
@@ -98,8 +98,8 @@ fn compare(found: Searched, page: Result<ListToolsResult, CallError>, listed: &m
     let Ok(page) = page else { return };
     let has = page.tools.items.iter().any(|tool| tool.name == TOOL);
     let was_left_out = !page.tools.rejected.is_empty() || page.tools.is_truncated;
-    assert!(!has || found == Searched::Has, "{found:?}, and the list has it");
-    assert!(found != Searched::Has || has || was_left_out, "it is not in the list");
+    assert!(!has || found == Searched::Found, "{found:?}, and the list has it");
+    assert!(found != Searched::Found || has || was_left_out, "it is not in the list");
     match found {
         Searched::NextPage => assert!(page.next_cursor.is_some(), "there are no more pages"),
         Searched::Lacks => assert_eq!(page.next_cursor, None, "there are more pages"),
@@ -113,7 +113,7 @@ fn noted(search: ToolSearch<'_>, found: Searched, listed: &[String]) {
     let mut known = KnownTools::default();
     known.note(search, false);
     match found {
-        Searched::Has => assert_eq!(known.knows(TOOL), Some(true)),
+        Searched::Found => assert_eq!(known.knows(TOOL), Some(true)),
         Searched::Lacks => assert_eq!(known.knows(TOOL), Some(false)),
         _ => assert_eq!(known.knows(TOOL), None),
     }

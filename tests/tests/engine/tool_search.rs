@@ -44,9 +44,9 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
         let second = r#"[{"name":"b","execution":{"taskSupport":"required"}}]"#;
         vec![page(first, Some(1)), page(second, Some(2)), page(r#"[{"name":"\u0063\"","execution":null}]"#, None)]
     };
-    assert_eq!(looked_for("a", pages()), (Searched::Has, 1));
-    assert_eq!(looked_for("b", pages()), (Searched::Has, 2));
-    assert_eq!(looked_for("c\"", pages()), (Searched::Has, 3));
+    assert_eq!(looked_for("a", pages()), (Searched::Found, 1));
+    assert_eq!(looked_for("b", pages()), (Searched::Found, 2));
+    assert_eq!(looked_for("c\"", pages()), (Searched::Found, 3));
     assert_eq!(looked_for("c", pages()), (Searched::Lacks, 3));
 }
 
@@ -56,7 +56,7 @@ fn of_members_of_a_name_the_last_counts() {
     let renamed =
         || vec![page(r#"[{"name":"a","name":"b","execution":null,"execution":{"taskSupport":"required"}}]"#, None)];
     assert_eq!(looked_for("a", renamed()), (Searched::Lacks, 1));
-    assert_eq!(looked_for("b", renamed()), (Searched::Has, 1));
+    assert_eq!(looked_for("b", renamed()), (Searched::Found, 1));
     assert_eq!(looked_for("a", vec![page(r#"[{"name":"a"}],"tools":[]"#, None)]), (Searched::Lacks, 1));
 }
 

@@ -47,7 +47,7 @@ pub enum Searched {
     /// Request the next page.
     NextPage,
     /// The server has the tool.
-    Has,
+    Found,
     /// The server does not have the tool.
     Lacks,
     /// A page is missing, or there are too many pages.
@@ -75,7 +75,7 @@ impl<'t> ToolSearch<'t> {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return Searched::Unknown };
         if scan::last_member(page, "tools").is_some_and(|tools| self.find(tools)) {
-            return Searched::Has;
+            return Searched::Found;
         }
         let Some(next) = scan::last_member(page, "nextCursor").and_then(scan::text) else {
             self.lacks = true;
