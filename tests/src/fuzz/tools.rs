@@ -52,7 +52,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
 fn name_of(found: Searched) -> &'static str {
     match found {
         Searched::Found => "it",
-        Searched::Lacks => "that there is none",
+        Searched::NotFound => "that there is none",
         Searched::NextPage => "nothing so far",
         Searched::Unknown => "nothing that can be told",
         _ => "something else",
@@ -102,7 +102,7 @@ fn compare(found: Searched, page: Result<ListToolsResult, CallError>, listed: &m
     assert!(found != Searched::Found || has || was_left_out, "it is not in the list");
     match found {
         Searched::NextPage => assert!(page.next_cursor.is_some(), "there are no more pages"),
-        Searched::Lacks => assert_eq!(page.next_cursor, None, "there are more pages"),
+        Searched::NotFound => assert_eq!(page.next_cursor, None, "there are more pages"),
         _ => {}
     }
     listed.extend(page.tools.items.into_iter().map(|tool| tool.name));
@@ -114,7 +114,7 @@ fn noted(search: ToolSearch<'_>, found: Searched, listed: &[String]) {
     known.note(search, false);
     match found {
         Searched::Found => assert_eq!(known.knows(TOOL), Some(true)),
-        Searched::Lacks => assert_eq!(known.knows(TOOL), Some(false)),
+        Searched::NotFound => assert_eq!(known.knows(TOOL), Some(false)),
         _ => assert_eq!(known.knows(TOOL), None),
     }
     for name in listed {

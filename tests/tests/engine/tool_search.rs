@@ -47,7 +47,7 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
     assert_eq!(looked_for("a", pages()), (Searched::Found, 1));
     assert_eq!(looked_for("b", pages()), (Searched::Found, 2));
     assert_eq!(looked_for("c\"", pages()), (Searched::Found, 3));
-    assert_eq!(looked_for("c", pages()), (Searched::Lacks, 3));
+    assert_eq!(looked_for("c", pages()), (Searched::NotFound, 3));
 }
 
 /// As whoever reads the whole list.
@@ -55,9 +55,9 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
 fn of_members_of_a_name_the_last_counts() {
     let renamed =
         || vec![page(r#"[{"name":"a","name":"b","execution":null,"execution":{"taskSupport":"required"}}]"#, None)];
-    assert_eq!(looked_for("a", renamed()), (Searched::Lacks, 1));
+    assert_eq!(looked_for("a", renamed()), (Searched::NotFound, 1));
     assert_eq!(looked_for("b", renamed()), (Searched::Found, 1));
-    assert_eq!(looked_for("a", vec![page(r#"[{"name":"a"}],"tools":[]"#, None)]), (Searched::Lacks, 1));
+    assert_eq!(looked_for("a", vec![page(r#"[{"name":"a"}],"tools":[]"#, None)]), (Searched::NotFound, 1));
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_list_that_does_not_end_says_nothing() {
 #[test]
 fn a_list_that_is_none_has_no_tools() {
     for tools in ["null", "7", "{}", r#""a""#, r#"{"name":"a"}"#] {
-        assert_eq!(looked_for("a", vec![page(tools, None)]), (Searched::Lacks, 1), "{tools}");
+        assert_eq!(looked_for("a", vec![page(tools, None)]), (Searched::NotFound, 1), "{tools}");
     }
 }
 

@@ -49,7 +49,7 @@ pub enum Searched {
     /// The server has the tool.
     Found,
     /// The server does not have the tool.
-    Lacks,
+    NotFound,
     /// A page is missing, or there are too many pages.
     Unknown,
 }
@@ -79,7 +79,7 @@ impl<'t> ToolSearch<'t> {
         }
         let Some(next) = scan::last_member(page, "nextCursor").and_then(scan::text) else {
             self.lacks = true;
-            return Searched::Lacks;
+            return Searched::NotFound;
         };
         self.pages += 1;
         if self.pages == MAX_PAGES || self.cursor.as_ref() == Some(&next) {
