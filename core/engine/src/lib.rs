@@ -129,7 +129,7 @@ pub mod internal {
     pub use crate::any::AnyEngine;
     pub use crate::backoff::exponential;
     pub use crate::client::{
-        KnownTools, PageWalk, Pages, RequestError, Searched, Step, ToolCall, ToolListing, ToolSearch,
+        KnownTools, PageWalk, Pages, RequestError, SearchProgress, Step, ToolCall, ToolListing, ToolSearch,
     };
     pub use crate::end_of_stream::EndOfStream;
     #[cfg(feature = "http")]

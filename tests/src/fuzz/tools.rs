@@ -1,6 +1,6 @@
 //! A tool that is looked for in pages without reading them is found where it is in the list that they are.
 
-use mcpwire_core::internal::{KnownTools, Searched, ToolSearch};
+use mcpwire_core::internal::{KnownTools, SearchProgress, ToolSearch};
 use mcpwire_core::stdio::Engine;
 use mcpwire_core::{
     CallError, Config, Event, ListParams, ListTools, ListToolsResult, Negotiate, Reply, RequestKey, RequestOptions,
@@ -29,7 +29,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
     let (mut looks, mut reads) = (open(), open());
     let mut search = ToolSearch::new(TOOL);
     let mut listed = Vec::new();
-    let mut found = Searched::Unknown;
+    let mut found = SearchProgress::Unknown;
     for (page, id) in data.split(|byte| *byte == b'\n').take(PAGES).zip(2u32..) {
         let key = looks.calls().send_prepared(&search.request(), &RequestOptions::new(), NOW).expect("it is open");
         let params = ListParams { cursor: None };
@@ -42,19 +42,19 @@ pub fn trace(data: &[u8], trace: &Trace) {
         describe::result(&read.as_ref().map(|page| describe::listed(page, &page.tools)).map_err(Clone::clone), trace);
         trace.line(format_args!("found {}", name_of(found)));
         compare(found, read, &mut listed);
-        if found != Searched::NextPage {
+        if found != SearchProgress::NextPage {
             break;
         }
     }
     noted(search, found, &listed);
 }
 
-fn name_of(found: Searched) -> &'static str {
+fn name_of(found: SearchProgress) -> &'static str {
     match found {
-        Searched::Found => "it",
-        Searched::NotFound => "that there is none",
-        Searched::NextPage => "nothing so far",
-        Searched::Unknown => "nothing that can be told",
+        SearchProgress::Found => "it",
+        SearchProgress::NotFound => "that there is none",
+        SearchProgress::NextPage => "nothing so far",
+        SearchProgress::Unknown => "nothing that can be told",
         _ => "something else",
     }
 }
@@ -94,27 +94,27 @@ fn answer(engine: &mut Engine, key: RequestKey, message: &[u8]) -> Option<Reply>
 }
 
 /// What a search says of a page that can be read is what is in there.
-fn compare(found: Searched, page: Result<ListToolsResult, CallError>, listed: &mut Vec<String>) {
+fn compare(found: SearchProgress, page: Result<ListToolsResult, CallError>, listed: &mut Vec<String>) {
     let Ok(page) = page else { return };
     let has = page.tools.items.iter().any(|tool| tool.name == TOOL);
     let was_left_out = !page.tools.rejected.is_empty() || page.tools.is_truncated;
-    assert!(!has || found == Searched::Found, "{found:?}, and the list has it");
-    assert!(found != Searched::Found || has || was_left_out, "it is not in the list");
+    assert!(!has || found == SearchProgress::Found, "{found:?}, and the list has it");
+    assert!(found != SearchProgress::Found || has || was_left_out, "it is not in the list");
     match found {
-        Searched::NextPage => assert!(page.next_cursor.is_some(), "there are no more pages"),
-        Searched::NotFound => assert_eq!(page.next_cursor, None, "there are more pages"),
+        SearchProgress::NextPage => assert!(page.next_cursor.is_some(), "there are no more pages"),
+        SearchProgress::NotFound => assert_eq!(page.next_cursor, None, "there are more pages"),
         _ => {}
     }
     listed.extend(page.tools.items.into_iter().map(|tool| tool.name));
 }
 
 /// What is remembered of it explains what was found, and denies no tool that the server has.
-fn noted(search: ToolSearch<'_>, found: Searched, listed: &[String]) {
+fn noted(search: ToolSearch<'_>, found: SearchProgress, listed: &[String]) {
     let mut known = KnownTools::default();
     known.note(search, false);
     match found {
-        Searched::Found => assert_eq!(known.knows(TOOL), Some(true)),
-        Searched::NotFound => assert_eq!(known.knows(TOOL), Some(false)),
+        SearchProgress::Found => assert_eq!(known.knows(TOOL), Some(true)),
+        SearchProgress::NotFound => assert_eq!(known.knows(TOOL), Some(false)),
         _ => assert_eq!(known.knows(TOOL), None),
     }
     for name in listed {

@@ -1,17 +1,17 @@
 //! One tool is looked for in a server's list, without the list.
 
-use mcpwire_core::internal::{KnownTools, Searched, ToolSearch};
+use mcpwire_core::internal::{KnownTools, SearchProgress, ToolSearch};
 use mcpwire_core::{CallError, Config, ListParams, ListTools, RequestOptions, RpcError};
 use mcpwire_tests::sim::{Pair, Sent, modern};
 
 /// Looks for a tool on a server with these pages, and says how often it was asked.
-fn looked_for(tool: &str, pages: Vec<String>) -> (Searched, usize) {
+fn looked_for(tool: &str, pages: Vec<String>) -> (SearchProgress, usize) {
     let (found, asked, _) = search(tool, pages);
     (found, asked)
 }
 
 /// The same, with the search.
-fn search(tool: &str, pages: Vec<String>) -> (Searched, usize, ToolSearch<'_>) {
+fn search(tool: &str, pages: Vec<String>) -> (SearchProgress, usize, ToolSearch<'_>) {
     let mut pair = Pair::open(Config::default(), modern(move |sent, peer| peer.answer(sent, &pages[page_of(sent)])));
     let mut search = ToolSearch::new(tool);
     loop {
@@ -20,7 +20,7 @@ fn search(tool: &str, pages: Vec<String>) -> (Searched, usize, ToolSearch<'_>) {
             pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
         pair.drive();
         match search.look_at(&pair.reply(key).expect("it has ended")) {
-            Searched::NextPage => {}
+            SearchProgress::NextPage => {}
             found => return (found, pair.sent.len(), search),
         }
     }
@@ -44,10 +44,10 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
         let second = r#"[{"name":"b","execution":{"taskSupport":"required"}}]"#;
         vec![page(first, Some(1)), page(second, Some(2)), page(r#"[{"name":"\u0063\"","execution":null}]"#, None)]
     };
-    assert_eq!(looked_for("a", pages()), (Searched::Found, 1));
-    assert_eq!(looked_for("b", pages()), (Searched::Found, 2));
-    assert_eq!(looked_for("c\"", pages()), (Searched::Found, 3));
-    assert_eq!(looked_for("c", pages()), (Searched::NotFound, 3));
+    assert_eq!(looked_for("a", pages()), (SearchProgress::Found, 1));
+    assert_eq!(looked_for("b", pages()), (SearchProgress::Found, 2));
+    assert_eq!(looked_for("c\"", pages()), (SearchProgress::Found, 3));
+    assert_eq!(looked_for("c", pages()), (SearchProgress::NotFound, 3));
 }
 
 /// As whoever reads the whole list.
@@ -55,24 +55,24 @@ fn it_is_found_on_whatever_page_it_is_and_no_further_page_is_asked_for() {
 fn of_members_of_a_name_the_last_counts() {
     let renamed =
         || vec![page(r#"[{"name":"a","name":"b","execution":null,"execution":{"taskSupport":"required"}}]"#, None)];
-    assert_eq!(looked_for("a", renamed()), (Searched::NotFound, 1));
-    assert_eq!(looked_for("b", renamed()), (Searched::Found, 1));
-    assert_eq!(looked_for("a", vec![page(r#"[{"name":"a"}],"tools":[]"#, None)]), (Searched::NotFound, 1));
+    assert_eq!(looked_for("a", renamed()), (SearchProgress::NotFound, 1));
+    assert_eq!(looked_for("b", renamed()), (SearchProgress::Found, 1));
+    assert_eq!(looked_for("a", vec![page(r#"[{"name":"a"}],"tools":[]"#, None)]), (SearchProgress::NotFound, 1));
 }
 
 #[test]
 fn a_list_that_does_not_end_says_nothing() {
-    assert_eq!(looked_for("a", vec![page("[]", Some(0))]), (Searched::Unknown, 2));
+    assert_eq!(looked_for("a", vec![page("[]", Some(0))]), (SearchProgress::Unknown, 2));
     let circle = vec![page("[]", Some(1)), page("[]", Some(0))];
-    assert_eq!(looked_for("a", circle), (Searched::Unknown, 100));
+    assert_eq!(looked_for("a", circle), (SearchProgress::Unknown, 100));
     let many = (1..=200).map(|next| page("[]", Some(next))).collect();
-    assert_eq!(looked_for("a", many), (Searched::Unknown, 100));
+    assert_eq!(looked_for("a", many), (SearchProgress::Unknown, 100));
 }
 
 #[test]
 fn a_list_that_is_none_has_no_tools() {
     for tools in ["null", "7", "{}", r#""a""#, r#"{"name":"a"}"#] {
-        assert_eq!(looked_for("a", vec![page(tools, None)]), (Searched::NotFound, 1), "{tools}");
+        assert_eq!(looked_for("a", vec![page(tools, None)]), (SearchProgress::NotFound, 1), "{tools}");
     }
 }
 
@@ -83,13 +83,13 @@ fn an_error_says_nothing() {
     let now = pair.now;
     let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
     pair.drive();
-    assert_eq!(search.look_at(&pair.reply(key).expect("it has ended")), Searched::Unknown);
+    assert_eq!(search.look_at(&pair.reply(key).expect("it has ended")), SearchProgress::Unknown);
     let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
     pair.engine.close();
     pair.drive();
     let reply = pair.reply(key).expect("it has ended");
     assert!(matches!(reply.error(), Some(CallError::Closed { .. })));
-    assert_eq!(search.look_at(&reply), Searched::Unknown);
+    assert_eq!(search.look_at(&reply), SearchProgress::Unknown);
 }
 
 #[test]

@@ -30,4 +30,4 @@ pub use step::{RequestError, Step};
 pub use tool_call::ToolCall;
 pub use tool_list::{CacheHints, ToolList};
 pub use tool_listing::ToolListing;
-pub use tool_search::{Searched, ToolSearch};
+pub use tool_search::{SearchProgress, ToolSearch};

@@ -6,7 +6,7 @@ use core::mem;
 use super::known_tools::KnownTools;
 use super::pages::PagesTime;
 use super::step::{RequestError, Step};
-use super::tool_search::{Searched, ToolSearch};
+use super::tool_search::{SearchProgress, ToolSearch};
 use crate::method::Method;
 use crate::session::{CallError, Calls, Phase, Reply, RequestKey, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
@@ -180,7 +180,7 @@ impl<'t> Search<'t> {
 
     fn receive(&mut self, reply: &Reply) {
         self.key = None;
-        self.has_ended = self.tool.look_at(reply) != Searched::NextPage;
+        self.has_ended = self.tool.look_at(reply) != SearchProgress::NextPage;
     }
 }
 

@@ -43,7 +43,7 @@ pub struct ToolSearch<'t> {
 /// The state of a search after a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Searched {
+pub enum SearchProgress {
     /// Request the next page.
     NextPage,
     /// The server has the tool.
@@ -71,22 +71,22 @@ impl<'t> ToolSearch<'t> {
     }
 
     /// Searches the page in the reply to [`Self::request`].
-    pub fn look_at(&mut self, reply: &Reply) -> Searched {
+    pub fn look_at(&mut self, reply: &Reply) -> SearchProgress {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
-        let Some(page) = page else { return Searched::Unknown };
+        let Some(page) = page else { return SearchProgress::Unknown };
         if scan::last_member(page, "tools").is_some_and(|tools| self.find(tools)) {
-            return Searched::Found;
+            return SearchProgress::Found;
         }
         let Some(next) = scan::last_member(page, "nextCursor").and_then(scan::text) else {
             self.lacks = true;
-            return Searched::NotFound;
+            return SearchProgress::NotFound;
         };
         self.pages += 1;
         if self.pages == MAX_PAGES || self.cursor.as_ref() == Some(&next) {
-            return Searched::Unknown;
+            return SearchProgress::Unknown;
         }
         self.cursor = Some(next);
-        Searched::NextPage
+        SearchProgress::NextPage
     }
 
     /// Searches the tools of a page. Also stores the other tools of the page, so that their calls need no search.
