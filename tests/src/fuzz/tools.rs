@@ -37,7 +37,7 @@ pub fn trace(data: &[u8], trace: &Trace) {
         let message = message(*variant, id, page);
         let Some(reply) = answer(&mut looks, key, &message) else { return };
         let reply_to_reader = answer(&mut reads, ticket.key(), &message).expect("both get the same");
-        found = search.look_at(&reply);
+        found = search.receive_page(&reply);
         let read = ticket.decode(reply_to_reader);
         describe::result(&read.as_ref().map(|page| describe::listed(page, &page.tools)).map_err(Clone::clone), trace);
         trace.line(format_args!("found {}", name_of(found)));

@@ -19,7 +19,7 @@ fn search(tool: &str, pages: Vec<String>) -> (SearchProgress, usize, ToolSearch<
         let key =
             pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
         pair.drive();
-        match search.look_at(&pair.reply(key).expect("it has ended")) {
+        match search.receive_page(&pair.reply(key).expect("it has ended")) {
             SearchProgress::NextPage => {}
             found => return (found, pair.sent.len(), search),
         }
@@ -83,13 +83,13 @@ fn an_error_says_nothing() {
     let now = pair.now;
     let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
     pair.drive();
-    assert_eq!(search.look_at(&pair.reply(key).expect("it has ended")), SearchProgress::Unknown);
+    assert_eq!(search.receive_page(&pair.reply(key).expect("it has ended")), SearchProgress::Unknown);
     let key = pair.engine.calls().send_prepared(&search.request(), &RequestOptions::new(), now).expect("it is sent");
     pair.engine.close();
     pair.drive();
     let reply = pair.reply(key).expect("it has ended");
     assert!(matches!(reply.error(), Some(CallError::Closed { .. })));
-    assert_eq!(search.look_at(&reply), SearchProgress::Unknown);
+    assert_eq!(search.receive_page(&reply), SearchProgress::Unknown);
 }
 
 #[test]

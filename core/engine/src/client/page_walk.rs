@@ -107,13 +107,13 @@ where
         self.receive_with(reply, |_| {});
     }
 
-    /// Decodes the reply, and calls `look_at` with the page before the page is added to the list.
-    pub(super) fn receive_with(&mut self, reply: &mut Reply, look_at: impl FnOnce(&M::Result)) {
+    /// Decodes the reply, and calls `receive_page` with the page before the page is added to the list.
+    pub(super) fn receive_with(&mut self, reply: &mut Reply, receive_page: impl FnOnce(&M::Result)) {
         let State::Waiting(ticket) = &self.state else { return };
         self.has_cached |= reply.is_cached();
         self.state = match ticket.decode_mut(reply) {
             Ok(page) => {
-                look_at(&page);
+                receive_page(&page);
                 match self.pages.add(page) {
                     Some(cursor) => State::Next(Some(cursor.into())),
                     None => State::Ended(Ok(())),

@@ -180,7 +180,7 @@ impl<'t> Search<'t> {
 
     fn receive(&mut self, reply: &Reply) {
         self.key = None;
-        self.has_ended = self.tool.look_at(reply) != SearchProgress::NextPage;
+        self.has_ended = self.tool.receive_page(reply) != SearchProgress::NextPage;
     }
 }
 

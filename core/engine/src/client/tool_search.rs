@@ -71,7 +71,7 @@ impl<'t> ToolSearch<'t> {
     }
 
     /// Searches the page in the reply to [`Self::request`].
-    pub fn look_at(&mut self, reply: &Reply) -> SearchProgress {
+    pub fn receive_page(&mut self, reply: &Reply) -> SearchProgress {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return SearchProgress::Unknown };
         if scan::last_member(page, "tools").is_some_and(|tools| self.find(tools)) {
