@@ -69,7 +69,7 @@ impl KnownTools {
     /// Returns whether the client must search for a tool before it calls the tool in the mode `wanted`.
     ///
     /// The server's list says whether the tool allows or requires a task. For [`TaskMode::Session`], a stale list suffices.
-    pub fn must_look_before(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
+    pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
         }

@@ -75,7 +75,9 @@ impl<'t, M: Method> ToolCall<'t, M> {
             self.state = match mem::replace(&mut self.state, State::Ended(None)) {
                 State::New { has_searched, has_drained } => {
                     let session = calls.session();
-                    if !has_searched && tools.must_look_before(self.tool, session.server(), self.options.task_mode()) {
+                    if !has_searched
+                        && tools.needs_search_before_call(self.tool, session.server(), self.options.task_mode())
+                    {
                         self.state = State::SearchBefore(Search::begin(self.tool, tools, calls, now));
                         continue;
                     }
