@@ -119,21 +119,21 @@ fn what_was_seen_explains_errors_until_the_tools_change() {
     let unknown = || CallError::Server { method: "tools/call".into(), error: RpcError::new(-32602, "Unknown tool") };
     let pages = || vec![page(r#"[{"name":"b"},{"name":"c"}]"#, Some(1)), page(r#"[{"name":"d"}]"#, None)];
     let mut known = KnownTools::default();
-    assert!(known.must_look_after("a", &unknown()));
+    assert!(known.needs_search_after_error("a", &unknown()));
     assert_eq!(known.explain("a", unknown()), unknown());
     known.note(search("b", pages()).2, false);
     assert_eq!(["a", "b", "c", "d"].map(|tool| known.knows(tool)), [None, Some(true), Some(true), None]);
-    assert_eq!(["a", "b", "c"].map(|tool| known.must_look_after(tool, &unknown())), [true, false, false]);
+    assert_eq!(["a", "b", "c"].map(|tool| known.needs_search_after_error(tool, &unknown())), [true, false, false]);
     known.note(search("a", pages()).2, true);
     assert_eq!(["a", "d"].map(|tool| known.knows(tool)), [None, Some(true)], "it may have come meanwhile");
     known.note(search("a", pages()).2, false);
-    assert_eq!((known.knows("a"), known.must_look_after("a", &unknown())), (Some(false), false));
+    assert_eq!((known.knows("a"), known.needs_search_after_error("a", &unknown())), (Some(false), false));
     assert!(matches!(known.explain("a", unknown()), CallError::ToolNotFound { error: Some(_), .. }));
     assert_eq!(known.explain("b", unknown()), unknown());
     let other = CallError::Server { method: "tools/call".into(), error: RpcError::new(-32603, "Unknown tool") };
-    assert!(!known.must_look_after("e", &other));
+    assert!(!known.needs_search_after_error("e", &other));
     known.invalidate();
-    assert_eq!((known.knows("a"), known.must_look_after("a", &unknown())), (None, true));
+    assert_eq!((known.knows("a"), known.needs_search_after_error("a", &unknown())), (None, true));
 }
 
 #[test]

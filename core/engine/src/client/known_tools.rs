@@ -114,7 +114,7 @@ impl KnownTools {
     }
 
     /// Returns whether the client must search for a tool to find out what the error of its call means.
-    pub fn must_look_after(&self, tool: &str, error: &CallError) -> bool {
+    pub fn needs_search_after_error(&self, tool: &str, error: &CallError) -> bool {
         let is_known = self.list.is_fresh() || self.found.contains_key(tool);
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }

@@ -110,7 +110,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                     self.state = State::Waiting(ticket);
                     return Step::Wait(ticket.key());
                 }
-                State::Failed(error) if tools.must_look_after(self.tool, &error) => {
+                State::Failed(error) if tools.needs_search_after_error(self.tool, &error) => {
                     State::SearchAfter(Search::begin(self.tool, tools, calls, now), error)
                 }
                 State::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
