@@ -85,7 +85,7 @@ impl KnownTools {
     ///
     /// # Errors
     /// [`SendError::TaskRequired`] if the tool requires a task, and neither `options` nor `config` allow one.
-    pub fn settle_task_mode(
+    pub fn resolve_task_mode(
         &self,
         tool: &str,
         server: Option<&ServerInfo>,

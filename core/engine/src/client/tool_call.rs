@@ -90,7 +90,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                         return Step::Done(Err(CallError::ToolNotFound { tool: self.tool.into(), error: None }.into()));
                     }
                     let settled =
-                        tools.settle_task_mode(self.tool, session.server(), session.config(), &mut self.options);
+                        tools.resolve_task_mode(self.tool, session.server(), session.config(), &mut self.options);
                     match settled.and_then(|()| send(calls, &self.options)) {
                         Ok(key) => {
                             self.state = State::Waiting(Ticket::new(key));
