@@ -139,21 +139,22 @@ fn name(tools: &ItemList<Tool>, place: u32) -> &str {
 
 /// The name and index of a tool. Sorts by hash first, which costs a tenth of a comparison of names.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Entry<'a> {
+struct NamedTool<'a> {
     hash: u32,
     name: &'a str,
     place: u32,
 }
 
 /// Returns the tools sorted by name. Tools with the same name stay in the order of the list.
-fn by_name(tools: &[Tool]) -> Vec<Entry<'_>> {
-    let names = tools.iter().zip(0..).map(|(tool, place)| Entry { hash: hash(&tool.name), name: &tool.name, place });
+fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
+    let names =
+        tools.iter().zip(0..).map(|(tool, place)| NamedTool { hash: hash(&tool.name), name: &tool.name, place });
     // A heap needs a tenth of the code size of a slice sort.
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
 /// Returns the indexes of the tools with the name of an earlier tool, in order.
-fn duplicates(names: &[Entry<'_>]) -> Vec<u32> {
+fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
     let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
     duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
