@@ -35,19 +35,19 @@ enum State<'t, M: Method> {
         has_drained: bool,
     },
     /// A search before the call.
-    SearchBefore(Search<'t>),
+    SearchBefore(PagedSearch<'t>),
     /// The call is pending.
     Waiting(Ticket<M>),
     /// The call has failed. A search may follow.
     Failed(CallError),
     /// A search for the meaning of the error.
-    SearchAfter(Search<'t>, CallError),
+    SearchAfter(PagedSearch<'t>, CallError),
     /// The result is ready. `None` after it was taken.
     Ended(Option<Result<M::Result, RequestError>>),
 }
 
 /// A [`ToolSearch`] and its requests.
-struct Search<'t> {
+struct PagedSearch<'t> {
     tool: ToolSearch<'t>,
     time: PagesTime,
     /// The value of [`KnownTools::changes`] before the first request.
@@ -78,7 +78,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                     if !has_searched
                         && tools.needs_search_before_call(self.tool, session.server(), self.options.task_mode())
                     {
-                        self.state = State::SearchBefore(Search::begin(self.tool, tools, calls, now));
+                        self.state = State::SearchBefore(PagedSearch::begin(self.tool, tools, calls, now));
                         continue;
                     }
                     if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
@@ -111,7 +111,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                     return Step::Wait(ticket.key());
                 }
                 State::Failed(error) if tools.needs_search_after_error(self.tool, &error) => {
-                    State::SearchAfter(Search::begin(self.tool, tools, calls, now), error)
+                    State::SearchAfter(PagedSearch::begin(self.tool, tools, calls, now), error)
                 }
                 State::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
                 State::SearchAfter(mut search, error) => match search.poll(tools, calls, now) {
@@ -157,10 +157,10 @@ impl<'t, M: Method> ToolCall<'t, M> {
     }
 }
 
-impl<'t> Search<'t> {
+impl<'t> PagedSearch<'t> {
     fn begin(tool: &'t str, tools: &KnownTools, calls: &Calls<'_>, now: Timestamp) -> Self {
         let time = PagesTime::begin(&RequestOptions::new(), calls.session().config(), now);
-        Search { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
+        PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
     /// Returns the pending request, or `None` after the search has ended. A failed request ends the search.
