@@ -23,10 +23,10 @@ use crate::time::Timestamp;
 pub struct ToolCall<'t, M: Method> {
     tool: &'t str,
     options: RequestOptions,
-    state: State<'t, M>,
+    state: ToolCallState<'t, M>,
 }
 
-enum State<'t, M: Method> {
+enum ToolCallState<'t, M: Method> {
     /// The call is not sent yet.
     New {
         /// Whether a search before the call has ended.
@@ -60,7 +60,7 @@ struct PagedSearch<'t> {
 impl<'t, M: Method> ToolCall<'t, M> {
     /// Prepares a call of the tool with this name.
     pub fn new(tool: &'t str, options: RequestOptions) -> Self {
-        ToolCall { tool, options, state: State::New { has_searched: false, has_drained: false } }
+        ToolCall { tool, options, state: ToolCallState::New { has_searched: false, has_drained: false } }
     }
 
     /// Takes the next step. Calls `send` at most once, to send the call with the final options.
@@ -72,19 +72,19 @@ impl<'t, M: Method> ToolCall<'t, M> {
         send: impl FnOnce(&mut Calls<'_>, &RequestOptions) -> Result<RequestKey, SendError>,
     ) -> Step<Result<M::Result, RequestError>> {
         loop {
-            self.state = match mem::replace(&mut self.state, State::Ended(None)) {
-                State::New { has_searched, has_drained } => {
+            self.state = match mem::replace(&mut self.state, ToolCallState::Ended(None)) {
+                ToolCallState::New { has_searched, has_drained } => {
                     let session = calls.session();
                     if !has_searched
                         && tools.needs_search_before_call(self.tool, session.server(), self.options.task_mode())
                     {
-                        self.state = State::SearchBefore(PagedSearch::begin(self.tool, tools, calls, now));
+                        self.state = ToolCallState::SearchBefore(PagedSearch::begin(self.tool, tools, calls, now));
                         continue;
                     }
                     if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
                         // A change that the server has reported may not be read yet.
                         if !has_drained {
-                            self.state = State::New { has_searched, has_drained: true };
+                            self.state = ToolCallState::New { has_searched, has_drained: true };
                             return Step::Drain;
                         }
                         return Step::Done(Err(CallError::ToolNotFound { tool: self.tool.into(), error: None }.into()));
@@ -93,35 +93,35 @@ impl<'t, M: Method> ToolCall<'t, M> {
                         tools.resolve_task_mode(self.tool, session.server(), session.config(), &mut self.options);
                     match settled.and_then(|()| send(calls, &self.options)) {
                         Ok(key) => {
-                            self.state = State::Waiting(Ticket::new(key));
+                            self.state = ToolCallState::Waiting(Ticket::new(key));
                             return Step::Wait(key);
                         }
                         Err(error) => return Step::Done(Err(error.into())),
                     }
                 }
-                State::SearchBefore(mut search) => match search.poll(tools, calls, now) {
+                ToolCallState::SearchBefore(mut search) => match search.poll(tools, calls, now) {
                     Some(key) => {
-                        self.state = State::SearchBefore(search);
+                        self.state = ToolCallState::SearchBefore(search);
                         return Step::Wait(key);
                     }
-                    None => State::New { has_searched: true, has_drained: false },
+                    None => ToolCallState::New { has_searched: true, has_drained: false },
                 },
-                State::Waiting(ticket) => {
-                    self.state = State::Waiting(ticket);
+                ToolCallState::Waiting(ticket) => {
+                    self.state = ToolCallState::Waiting(ticket);
                     return Step::Wait(ticket.key());
                 }
-                State::Failed(error) if tools.needs_search_after_error(self.tool, &error) => {
-                    State::SearchAfter(PagedSearch::begin(self.tool, tools, calls, now), error)
+                ToolCallState::Failed(error) if tools.needs_search_after_error(self.tool, &error) => {
+                    ToolCallState::SearchAfter(PagedSearch::begin(self.tool, tools, calls, now), error)
                 }
-                State::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
-                State::SearchAfter(mut search, error) => match search.poll(tools, calls, now) {
+                ToolCallState::Failed(error) => return Step::Done(Err(tools.explain(self.tool, error).into())),
+                ToolCallState::SearchAfter(mut search, error) => match search.poll(tools, calls, now) {
                     Some(key) => {
-                        self.state = State::SearchAfter(search, error);
+                        self.state = ToolCallState::SearchAfter(search, error);
                         return Step::Wait(key);
                     }
                     None => return Step::Done(Err(tools.explain(self.tool, error).into())),
                 },
-                State::Ended(result) => {
+                ToolCallState::Ended(result) => {
                     let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
                     return Step::Done(result.unwrap_or_else(lost));
                 }
@@ -132,28 +132,28 @@ impl<'t, M: Method> ToolCall<'t, M> {
     /// Decodes the reply that [`Self::poll`] waits for.
     pub fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
-            State::Waiting(ticket) => {
+            ToolCallState::Waiting(ticket) => {
                 self.state = match ticket.decode_mut(reply) {
-                    Ok(result) => State::Ended(Some(Ok(result))),
-                    Err(error) => State::Failed(error),
+                    Ok(result) => ToolCallState::Ended(Some(Ok(result))),
+                    Err(error) => ToolCallState::Failed(error),
                 };
             }
-            State::SearchBefore(search) | State::SearchAfter(search, _) => search.receive(reply),
-            State::New { .. } | State::Failed(_) | State::Ended(_) => {}
+            ToolCallState::SearchBefore(search) | ToolCallState::SearchAfter(search, _) => search.receive(reply),
+            ToolCallState::New { .. } | ToolCallState::Failed(_) | ToolCallState::Ended(_) => {}
         }
     }
 
     /// Takes the result without another step, if the call has succeeded.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
-            State::Ended(result) if matches!(result, Some(Ok(_))) => result.take().and_then(Result::ok),
+            ToolCallState::Ended(result) if matches!(result, Some(Ok(_))) => result.take().and_then(Result::ok),
             _ => None,
         }
     }
 
     /// Returns whether the pending request is the call itself, and not a search. Then its progress concerns the caller.
     pub fn is_sent(&self) -> bool {
-        matches!(self.state, State::Waiting(_))
+        matches!(self.state, ToolCallState::Waiting(_))
     }
 }
 
