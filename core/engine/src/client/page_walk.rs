@@ -46,10 +46,10 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     has_cached: bool,
     /// Whether the adapter has read what had arrived before the first request. Needed only if pages may come from the cache.
     has_drained: bool,
-    state: State<M>,
+    state: PageWalkState<M>,
 }
 
-enum State<M: Method<Result: PagedList>> {
+enum PageWalkState<M: Method<Result: PagedList>> {
     /// The request for the page at this cursor is not sent yet.
     Next(Option<String>),
     /// The request for a page is pending.
@@ -71,7 +71,7 @@ where
             pages: Pages::default(),
             has_cached: false,
             has_drained: false,
-            state: State::Next(None),
+            state: PageWalkState::Next(None),
         }
     }
 
@@ -79,22 +79,22 @@ where
     pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<ItemList<Item<M>>, RequestError>> {
         match &mut self.state {
             // A change that the server has reported may not be read yet. It makes cached pages stale.
-            State::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
+            PageWalkState::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
                 self.has_drained = true;
                 Step::Drain
             }
-            State::Next(cursor) => {
+            PageWalkState::Next(cursor) => {
                 let params = ListParams { cursor: cursor.as_deref() };
                 match calls.request::<M>(&params, &self.time.options(&self.options, now), now) {
                     Ok(ticket) => {
-                        self.state = State::Waiting(ticket);
+                        self.state = PageWalkState::Waiting(ticket);
                         Step::Wait(ticket.key())
                     }
                     Err(error) => Step::Done(Err(error.into())),
                 }
             }
-            State::Waiting(ticket) => Step::Wait(ticket.key()),
-            State::Ended(result) => {
+            PageWalkState::Waiting(ticket) => Step::Wait(ticket.key()),
+            PageWalkState::Ended(result) => {
                 let result = core::mem::replace(result, Ok(()));
                 let pages = core::mem::take(&mut self.pages);
                 Step::Done(result.map(|()| pages.into_list()))
@@ -109,24 +109,24 @@ where
 
     /// Decodes the reply, and calls `receive_page` with the page before the page is added to the list.
     pub(super) fn receive_with(&mut self, reply: &mut Reply, receive_page: impl FnOnce(&M::Result)) {
-        let State::Waiting(ticket) = &self.state else { return };
+        let PageWalkState::Waiting(ticket) = &self.state else { return };
         self.has_cached |= reply.is_cached();
         self.state = match ticket.decode_mut(reply) {
             Ok(page) => {
                 receive_page(&page);
                 match self.pages.add(page) {
-                    Some(cursor) => State::Next(Some(cursor.into())),
-                    None => State::Ended(Ok(())),
+                    Some(cursor) => PageWalkState::Next(Some(cursor.into())),
+                    None => PageWalkState::Ended(Ok(())),
                 }
             }
             Err(CallError::Server { .. }) if self.has_cached && !self.options.fresh => {
                 self.options.fresh = true;
                 self.pages = Pages::default();
-                State::Next(None)
+                PageWalkState::Next(None)
             }
             Err(mut error) => {
                 self.time.explain(&mut error);
-                State::Ended(Err(error.into()))
+                PageWalkState::Ended(Err(error.into()))
             }
         };
     }
