@@ -1,4 +1,4 @@
-//! [`Sorted`]: a small map with a small code size.
+//! [`VecMap`]: a small map with a small code size.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
@@ -8,15 +8,15 @@ use core::borrow::Borrow;
 /// Inserting moves all entries behind the new one, so the map suits a few hundred entries or ascending keys. A
 /// `BTreeMap` needs 20 times the code for each key and value type.
 #[derive(Debug)]
-pub(crate) struct Sorted<K, V>(Vec<(K, V)>);
+pub(crate) struct VecMap<K, V>(Vec<(K, V)>);
 
-impl<K, V> Default for Sorted<K, V> {
+impl<K, V> Default for VecMap<K, V> {
     fn default() -> Self {
-        Sorted(Vec::new())
+        VecMap(Vec::new())
     }
 }
 
-impl<K: Ord, V> Sorted<K, V> {
+impl<K: Ord, V> VecMap<K, V> {
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn entries_lie_in_the_order_of_their_keys() {
-        let mut map = Sorted::default();
+        let mut map = VecMap::default();
         for key in [3, 1, 2] {
             map.insert(key, key * 10);
         }

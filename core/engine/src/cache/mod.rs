@@ -11,7 +11,7 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::sorted::Sorted;
+use crate::sorted::VecMap;
 use crate::time::Timestamp;
 use hints::Hints;
 pub(crate) use key::CacheKey;
@@ -66,7 +66,7 @@ pub(crate) struct CachedAnswer {
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
-    entries: Sorted<EntryKey, Entry>,
+    entries: VecMap<EntryKey, Entry>,
     bytes: usize,
     uses: u64,
 }
@@ -85,7 +85,7 @@ struct Entry {
 impl Cache {
     /// Creates an empty cache.
     pub(crate) fn new(limits: CacheLimits) -> Self {
-        Cache { limits, entries: Sorted::default(), bytes: 0, uses: 0 }
+        Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
     }
 
     /// Returns the cached result for a request if it is fresh.

@@ -7,7 +7,7 @@ use super::tool_list::ToolList;
 use super::tool_search::{MAX_FOUND, ToolPresence, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
-use crate::sorted::Sorted;
+use crate::sorted::VecMap;
 use crate::types::{TaskSupport, Tool};
 
 /// The tools of a server, as far as a client knows them: the last list, and the results of searches ([`ToolSearch`]).
@@ -15,7 +15,7 @@ use crate::types::{TaskSupport, Tool};
 pub struct KnownTools {
     list: Arc<ToolList>,
     /// The results of the searches since the list was last replaced or invalidated. At most [`MAX_FOUND`].
-    found: Sorted<String, ToolPresence>,
+    found: VecMap<String, ToolPresence>,
     /// The number of `notifications/tools/list_changed`.
     changes: u64,
 }
@@ -34,14 +34,14 @@ impl KnownTools {
     /// Replaces the list, and discards the results of searches.
     pub fn replace(&mut self, list: Arc<ToolList>) {
         self.list = list;
-        self.found = Sorted::default();
+        self.found = VecMap::default();
     }
 
     /// Handles that the server has reported a change of its tools.
     pub fn invalidate(&mut self) {
         self.changes += 1;
         self.list.invalidate();
-        self.found = Sorted::default();
+        self.found = VecMap::default();
     }
 
     /// Stores the results of a search.
@@ -50,7 +50,7 @@ impl KnownTools {
     /// exist now, so its absence is not stored.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
-            self.found = Sorted::default();
+            self.found = VecMap::default();
         }
         if search.lacks && !changed {
             self.found.insert(search.tool.into(), ToolPresence::Absent);

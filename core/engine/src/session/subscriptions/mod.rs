@@ -59,7 +59,7 @@ use subscription::{Stage, Subscription, Via};
 /// The subscriptions of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// Sorted by key.
+    /// VecMap by key.
     table: Vec<Subscription>,
     next_key: u64,
     /// Unused in the modern era.

@@ -12,13 +12,13 @@ use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
-use crate::sorted::Sorted;
+use crate::sorted::VecMap;
 use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 
 /// The watched resources. Several subscriptions to a resource share one entry.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
-    by_uri: Sorted<String, Watch>,
+    by_uri: VecMap<String, Watch>,
     /// The list changes among the server's capabilities.
     declared: SubscriptionFilter,
     /// Whether the server's capabilities include `resources/subscribe`.
@@ -55,7 +55,7 @@ impl Resources {
             capabilities.is_none_or(|capabilities| declared(capabilities) == Some(true))
         };
         Resources {
-            by_uri: Sorted::default(),
+            by_uri: VecMap::default(),
             declared: SubscriptionFilter {
                 tools_list_changed: has(|all| Some(all.tools.as_ref()?.list_changed)),
                 prompts_list_changed: has(|all| Some(all.prompts.as_ref()?.list_changed)),

@@ -28,7 +28,7 @@ use super::server_info::ServerInfo;
 use super::server_requests::ServerRequests;
 use crate::json::Json;
 use crate::rpc::decode::{self, Answer};
-use crate::sorted::Sorted;
+use crate::sorted::VecMap;
 use crate::time::Timestamp;
 use crate::types::{CreateTaskResult, Era, Task, TaskForm, TaskHandle};
 use call::{Response, TaskCall};
@@ -39,7 +39,7 @@ use polling::{Source, StatusUpdate, TaskEnd};
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// By the key of the call.
-    calls: Sorted<RequestKey, Box<TaskCall>>,
+    calls: VecMap<RequestKey, Box<TaskCall>>,
     /// The earliest [`TaskCall::wake`]. Every method of this part that changes a call updates it before it returns.
     wake: Option<Timestamp>,
     /// Whether `tools/call` may request a task (2025-11-25).
