@@ -108,7 +108,6 @@ mod request_check;
 mod rpc;
 mod session;
 pub mod shutdown;
-mod sorted;
 pub mod stdio;
 mod structured;
 mod text;
@@ -117,6 +116,7 @@ mod time;
 mod transport_error;
 mod types;
 mod url;
+mod vec_map;
 
 /// Parts of the engine that the crates of this workspace and their tests use. Not part of the public API: they change in any release.
 ///

@@ -11,8 +11,8 @@ mod tests;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::sorted::VecMap;
 use crate::time::Timestamp;
+use crate::vec_map::VecMap;
 use hints::Hints;
 pub(crate) use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};

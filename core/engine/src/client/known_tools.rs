@@ -7,8 +7,8 @@ use super::tool_list::ToolList;
 use super::tool_search::{MAX_FOUND, ToolPresence, ToolSearch};
 use crate::rpc::RpcError;
 use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, TaskMode};
-use crate::sorted::VecMap;
 use crate::types::{TaskSupport, Tool};
+use crate::vec_map::VecMap;
 
 /// The tools of a server, as far as a client knows them: the last list, and the results of searches ([`ToolSearch`]).
 #[derive(Debug, Default)]

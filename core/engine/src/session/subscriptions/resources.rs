@@ -12,8 +12,8 @@ use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
 use crate::session::prepared::send_error;
 use crate::session::requests::Owner;
-use crate::sorted::VecMap;
 use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
+use crate::vec_map::VecMap;
 
 /// The watched resources. Several subscriptions to a resource share one entry.
 #[derive(Debug, Default)]
