@@ -44,7 +44,7 @@ const MAX_ATTEMPTS: u32 = 10;
 /// The delays double from 1 s to 1 min. Each is a random value between half of that and the whole, so that clients that lost
 /// a server at the same moment do not return at the same moment.
 #[derive(Clone, Debug)]
-pub(crate) struct Relisten {
+pub(crate) struct ResubscribeBackoff {
     reopen: Reopen,
     random: SplitMix64,
     /// The number of attempts since the subscription was last open for [`STEADY`].
@@ -62,10 +62,10 @@ enum State {
     Interrupted,
 }
 
-impl Relisten {
+impl ResubscribeBackoff {
     /// Creates the backoff of a subscription without an acknowledgment. Each client should use another seed.
     pub(crate) fn new(reopen: Reopen, seed: u64) -> Self {
-        Relisten { reopen, random: SplitMix64::new(seed), attempts: 0, state: State::New }
+        ResubscribeBackoff { reopen, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
     /// Handles that the server has acknowledged the subscription.
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_delays_double_and_end() {
         for seed in 0..100 {
-            let mut relisten = Relisten::new(Reopen::AfterDrop, seed);
+            let mut relisten = ResubscribeBackoff::new(Reopen::AfterDrop, seed);
             relisten.acknowledged(at(0));
             let mut now = at(1);
             let mut waits = Vec::new();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_subscription_that_was_open_for_long_resets_the_delays() {
-        let mut relisten = Relisten::new(Reopen::AfterDrop, 7);
+        let mut relisten = ResubscribeBackoff::new(Reopen::AfterDrop, 7);
         for round in 0..100 {
             relisten.acknowledged(at(round * 1000));
             let ended = at(round * 1000 + 60);
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn reopen_decides_which_ends_are_final() {
         let tries = |reopen, end: &SubscriptionEnd| {
-            let mut relisten = Relisten::new(reopen, 7);
+            let mut relisten = ResubscribeBackoff::new(reopen, 7);
             relisten.acknowledged(at(0));
             relisten.ended(end, at(1)).is_some()
         };
@@ -170,7 +170,7 @@ mod tests {
         assert!(tries(Reopen::AfterDrop, &lost()));
         assert!(tries(Reopen::Always, &SubscriptionEnd::ByServer));
         assert!(!tries(Reopen::Always, &SubscriptionEnd::ByClient));
-        let mut never_open = Relisten::new(Reopen::Always, 7);
+        let mut never_open = ResubscribeBackoff::new(Reopen::Always, 7);
         assert_eq!(never_open.ended(&lost(), at(1)), None);
     }
 }

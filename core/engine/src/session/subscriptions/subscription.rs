@@ -3,7 +3,7 @@
 use core::mem;
 use core::time::Duration;
 
-use super::backoff::Relisten;
+use super::backoff::ResubscribeBackoff;
 use super::event_queue::{EventQueue, SubscriptionEnd, SubscriptionEvent};
 use super::options::SubscribeOptions;
 use crate::cache::is_within;
@@ -22,7 +22,7 @@ pub(super) struct Subscription {
     pub(super) stage: Stage,
     /// Time limit for the acknowledgment.
     pub(super) timeout: Duration,
-    backoff: Relisten,
+    backoff: ResubscribeBackoff,
     queue: EventQueue,
     /// Whether the embedder knows that `queue` has events: an [`Event::Subscription`] was added since the queue was last empty.
     is_reported: bool,
@@ -80,7 +80,7 @@ impl Subscription {
             wanted,
             stage,
             timeout,
-            backoff: Relisten::new(options.reopen, options.seed.unwrap_or(key.0)),
+            backoff: ResubscribeBackoff::new(options.reopen, options.seed.unwrap_or(key.0)),
             queue: EventQueue::default(),
             is_reported: false,
         }
