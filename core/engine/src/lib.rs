@@ -157,7 +157,7 @@ pub use method::{
 };
 pub use session::{
     CallError, Calls, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
-    Reopen, Reply, RequestKey, RequestOptions, SendError, ServerInfo, ServerRequest, ServerRequestId,
+    Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, ServerInfo, ServerRequest, ServerRequestId,
     ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
     TaskFault, TaskMode, Ticket,
 };

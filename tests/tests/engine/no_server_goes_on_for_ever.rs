@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use mcpwire_driver::core::{
-    CallError, Config, Deadline, Json, ListResources, Reopen, RequestOptions, SubscribeOptions, SubscriptionEvent,
-    SubscriptionFilter, TaskFault,
+    CallError, Config, Deadline, Json, ListResources, RequestOptions, ResubscribePolicy, SubscribeOptions,
+    SubscriptionEvent, SubscriptionFilter, TaskFault,
 };
 use mcpwire_driver::process::Error;
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit, duplex};
@@ -169,7 +169,7 @@ fn subscriptions_that_end_again_and_again_are_rare_requests() {
         }
     });
     let mut pair = Pair::open(Config::default(), server);
-    let options = SubscribeOptions::new().reopen(Reopen::Always);
+    let options = SubscribeOptions::new().reopen(ResubscribePolicy::Always);
     let key =
         pair.engine.calls().subscribe(&SubscriptionFilter::new().tools(), &options, pair.now).expect("it is sent");
     pair.pass(secs(24 * 3600));

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use mcpwire_core::{
-    CacheLimits, Config, Event, Phase, Reopen, SubscribeOptions, SubscriptionEvent, SubscriptionFilter, SubscriptionKey,
+    CacheLimits, Config, Event, Phase, ResubscribePolicy, SubscribeOptions, SubscriptionEvent, SubscriptionFilter,
+    SubscriptionKey,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 
@@ -103,7 +104,8 @@ fn play(seed: u64, modern: bool) {
                 for _ in 0..random.below(3) {
                     wanted = wanted.resource(format!("a:{}", random.below(4)));
                 }
-                let reopen = [Reopen::Never, Reopen::AfterDrop, Reopen::Always][random.index(3)];
+                let reopen = [ResubscribePolicy::Never, ResubscribePolicy::AfterDrop, ResubscribePolicy::Always]
+                    [random.index(3)];
                 let now = pair.now;
                 let options = SubscribeOptions::new().reopen(reopen);
                 match pair.engine.calls().subscribe(&wanted, &options, now) {

@@ -63,5 +63,5 @@ pub use router::Session;
 pub use server_info::ServerInfo;
 pub use server_request_kind::ServerRequestKind;
 pub use stats::Stats;
-pub use subscriptions::{Reopen, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
+pub use subscriptions::{ResubscribePolicy, SubscribeOptions, SubscriptionEnd, SubscriptionEvent};
 pub use ticket::{Reply, Ticket};

@@ -5,8 +5,8 @@ use core::time::Duration;
 use mcpwire_core::internal::GetTaskResult;
 use mcpwire_core::{
     CallTool, CallToolAsTask, CallToolParams, CancelTask, GetTask, Json, ListParams, ListTasks, ListTools,
-    LoggingLevel, Ping, ReadResource, ReadResourceParams, Reopen, RequestOptions, SubscribeOptions, SubscriptionFilter,
-    TaskForm, TaskHandle, TaskMode, TaskParams, UpdateTask, UpdateTaskParams,
+    LoggingLevel, Ping, ReadResource, ReadResourceParams, RequestOptions, ResubscribePolicy, SubscribeOptions,
+    SubscriptionFilter, TaskForm, TaskHandle, TaskMode, TaskParams, UpdateTask, UpdateTaskParams,
 };
 
 use super::model::Model;
@@ -186,7 +186,8 @@ pub(super) fn subscribe(model: &mut Model, input: &mut Bytes<'_>) {
         wanted = wanted.task(model.task(0)).task("none");
     }
     let mut options = SubscribeOptions::new();
-    options.reopen = [Reopen::AfterDrop, Reopen::Always, Reopen::Never][usize::from(how % 3)];
+    options.reopen =
+        [ResubscribePolicy::AfterDrop, ResubscribePolicy::Always, ResubscribePolicy::Never][usize::from(how % 3)];
     options.seed = (how & 16 != 0).then_some(how.into());
     if how & 32 != 0 {
         options = options.timeout(Duration::from_millis(u64::from(how) * 4));

@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// A subscription that was never acknowledged, or that the client has ended, is never opened again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reopen {
+pub enum ResubscribePolicy {
     /// Never open the subscription again.
     Never,
     /// Open the subscription again after an error or a broken stream, but not after the server ended it gracefully
@@ -45,7 +45,7 @@ const MAX_ATTEMPTS: u32 = 10;
 /// a server at the same moment do not return at the same moment.
 #[derive(Clone, Debug)]
 pub(crate) struct ResubscribeBackoff {
-    reopen: Reopen,
+    reopen: ResubscribePolicy,
     random: SplitMix64,
     /// The number of attempts since the subscription was last open for [`STEADY`].
     attempts: u32,
@@ -64,7 +64,7 @@ enum State {
 
 impl ResubscribeBackoff {
     /// Creates the backoff of a subscription without an acknowledgment. Each client should use another seed.
-    pub(crate) fn new(reopen: Reopen, seed: u64) -> Self {
+    pub(crate) fn new(reopen: ResubscribePolicy, seed: u64) -> Self {
         ResubscribeBackoff { reopen, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
@@ -83,8 +83,8 @@ impl ResubscribeBackoff {
     /// Returns when to try again, or `None` if the subscription stays ended.
     pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
         let is_final = match (end, self.reopen) {
-            (SubscriptionEnd::ByClient, _) | (_, Reopen::Never) => true,
-            (SubscriptionEnd::ByServer, reopen) => reopen != Reopen::Always,
+            (SubscriptionEnd::ByClient, _) | (_, ResubscribePolicy::Never) => true,
+            (SubscriptionEnd::ByServer, reopen) => reopen != ResubscribePolicy::Always,
             _ => false,
         };
         match self.state {
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_delays_double_and_end() {
         for seed in 0..100 {
-            let mut relisten = ResubscribeBackoff::new(Reopen::AfterDrop, seed);
+            let mut relisten = ResubscribeBackoff::new(ResubscribePolicy::AfterDrop, seed);
             relisten.acknowledged(at(0));
             let mut now = at(1);
             let mut waits = Vec::new();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_subscription_that_was_open_for_long_resets_the_delays() {
-        let mut relisten = ResubscribeBackoff::new(Reopen::AfterDrop, 7);
+        let mut relisten = ResubscribeBackoff::new(ResubscribePolicy::AfterDrop, 7);
         for round in 0..100 {
             relisten.acknowledged(at(round * 1000));
             let ended = at(round * 1000 + 60);
@@ -165,12 +165,12 @@ mod tests {
             relisten.acknowledged(at(0));
             relisten.ended(end, at(1)).is_some()
         };
-        assert!(!tries(Reopen::Never, &lost()));
-        assert!(!tries(Reopen::AfterDrop, &SubscriptionEnd::ByServer));
-        assert!(tries(Reopen::AfterDrop, &lost()));
-        assert!(tries(Reopen::Always, &SubscriptionEnd::ByServer));
-        assert!(!tries(Reopen::Always, &SubscriptionEnd::ByClient));
-        let mut never_open = ResubscribeBackoff::new(Reopen::Always, 7);
+        assert!(!tries(ResubscribePolicy::Never, &lost()));
+        assert!(!tries(ResubscribePolicy::AfterDrop, &SubscriptionEnd::ByServer));
+        assert!(tries(ResubscribePolicy::AfterDrop, &lost()));
+        assert!(tries(ResubscribePolicy::Always, &SubscriptionEnd::ByServer));
+        assert!(!tries(ResubscribePolicy::Always, &SubscriptionEnd::ByClient));
+        let mut never_open = ResubscribeBackoff::new(ResubscribePolicy::Always, 7);
         assert_eq!(never_open.ended(&lost(), at(1)), None);
     }
 }

@@ -33,7 +33,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-pub use backoff::Reopen;
+pub use backoff::ResubscribePolicy;
 pub use event_queue::{SubscriptionEnd, SubscriptionEvent};
 pub use options::SubscribeOptions;
 

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::Reopen;
+use super::ResubscribePolicy;
 
 /// The options of one subscription.
 ///
@@ -13,7 +13,7 @@ pub struct SubscribeOptions {
     /// Time limit for the acknowledgment, instead of [`Config::request_timeout`](crate::Config::request_timeout).
     pub timeout: Option<Duration>,
     /// When to open the subscription again after it has ended.
-    pub reopen: Reopen,
+    pub reopen: ResubscribePolicy,
     /// Seed of the random part of the backoff. Adapters set it; `None` stands for a fixed seed.
     pub seed: Option<u64>,
 }
@@ -31,7 +31,7 @@ impl SubscribeOptions {
     }
 
     /// Sets when to open the subscription again after it has ended.
-    pub fn reopen(mut self, reopen: Reopen) -> Self {
+    pub fn reopen(mut self, reopen: ResubscribePolicy) -> Self {
         self.reopen = reopen;
         self
     }
