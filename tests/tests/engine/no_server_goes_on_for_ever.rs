@@ -169,7 +169,7 @@ fn subscriptions_that_end_again_and_again_are_rare_requests() {
         }
     });
     let mut pair = Pair::open(Config::default(), server);
-    let options = SubscribeOptions::new().reopen(ResubscribePolicy::Always);
+    let options = SubscribeOptions::new().resubscribe(ResubscribePolicy::Always);
     let key =
         pair.engine.calls().subscribe(&SubscriptionFilter::new().tools(), &options, pair.now).expect("it is sent");
     pair.pass(secs(24 * 3600));

@@ -117,7 +117,7 @@ fn it_has_no_deadline_once_it_is_acknowledged() {
 #[test]
 fn one_that_is_not_acknowledged_in_time_fails() {
     let mut pair = pair(|_, _| {});
-    let options = SubscribeOptions::new().timeout(Duration::from_secs(3)).reopen(ResubscribePolicy::Always);
+    let options = SubscribeOptions::new().timeout(Duration::from_secs(3)).resubscribe(ResubscribePolicy::Always);
     let key = pair.subscribe(&everything(), &options);
     pair.pass(Duration::from_millis(2999));
     assert_eq!(pair.taken(key), []);
@@ -251,7 +251,7 @@ fn a_server_that_ends_each_of_them_at_once_does_not_make_us_spin() {
         acknowledge(sent, peer);
         peer.answer(sent, r#"{"resultType":"complete"}"#);
     });
-    let key = pair.subscribe(&everything(), &SubscribeOptions::new().reopen(ResubscribePolicy::Always));
+    let key = pair.subscribe(&everything(), &SubscribeOptions::new().resubscribe(ResubscribePolicy::Always));
     let first = pair.taken(key);
     assert_eq!(first, [SubscriptionEvent::Acknowledged(everything())]);
     pair.pass(Duration::from_millis(499));

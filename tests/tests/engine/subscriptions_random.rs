@@ -104,10 +104,10 @@ fn play(seed: u64, modern: bool) {
                 for _ in 0..random.below(3) {
                     wanted = wanted.resource(format!("a:{}", random.below(4)));
                 }
-                let reopen = [ResubscribePolicy::Never, ResubscribePolicy::AfterDrop, ResubscribePolicy::Always]
+                let resubscribe = [ResubscribePolicy::Never, ResubscribePolicy::AfterDrop, ResubscribePolicy::Always]
                     [random.index(3)];
                 let now = pair.now;
-                let options = SubscribeOptions::new().reopen(reopen);
+                let options = SubscribeOptions::new().resubscribe(resubscribe);
                 match pair.engine.calls().subscribe(&wanted, &options, now) {
                     Ok(key) => assert!(live.insert(key, Heard::default()).is_none()),
                     Err(_) => assert!(live.len() >= 8 || pair.engine.session().phase() == Phase::Closed),

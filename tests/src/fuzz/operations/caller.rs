@@ -186,7 +186,7 @@ pub(super) fn subscribe(model: &mut Model, input: &mut Bytes<'_>) {
         wanted = wanted.task(model.task(0)).task("none");
     }
     let mut options = SubscribeOptions::new();
-    options.reopen =
+    options.resubscribe =
         [ResubscribePolicy::AfterDrop, ResubscribePolicy::Always, ResubscribePolicy::Never][usize::from(how % 3)];
     options.seed = (how & 16 != 0).then_some(how.into());
     if how & 32 != 0 {

@@ -45,7 +45,7 @@ const MAX_ATTEMPTS: u32 = 10;
 /// a server at the same moment do not return at the same moment.
 #[derive(Clone, Debug)]
 pub(crate) struct ResubscribeBackoff {
-    reopen: ResubscribePolicy,
+    resubscribe: ResubscribePolicy,
     random: SplitMix64,
     /// The number of attempts since the subscription was last open for [`STEADY`].
     attempts: u32,
@@ -64,8 +64,8 @@ enum State {
 
 impl ResubscribeBackoff {
     /// Creates the backoff of a subscription without an acknowledgment. Each client should use another seed.
-    pub(crate) fn new(reopen: ResubscribePolicy, seed: u64) -> Self {
-        ResubscribeBackoff { reopen, random: SplitMix64::new(seed), attempts: 0, state: State::New }
+    pub(crate) fn new(resubscribe: ResubscribePolicy, seed: u64) -> Self {
+        ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
     /// Handles that the server has acknowledged the subscription.
@@ -82,9 +82,9 @@ impl ResubscribeBackoff {
     ///
     /// Returns when to try again, or `None` if the subscription stays ended.
     pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
-        let is_final = match (end, self.reopen) {
+        let is_final = match (end, self.resubscribe) {
             (SubscriptionEnd::ByClient, _) | (_, ResubscribePolicy::Never) => true,
-            (SubscriptionEnd::ByServer, reopen) => reopen != ResubscribePolicy::Always,
+            (SubscriptionEnd::ByServer, resubscribe) => resubscribe != ResubscribePolicy::Always,
             _ => false,
         };
         match self.state {
@@ -160,8 +160,8 @@ mod tests {
 
     #[test]
     fn reopen_decides_which_ends_are_final() {
-        let tries = |reopen, end: &SubscriptionEnd| {
-            let mut relisten = ResubscribeBackoff::new(reopen, 7);
+        let tries = |resubscribe, end: &SubscriptionEnd| {
+            let mut relisten = ResubscribeBackoff::new(resubscribe, 7);
             relisten.acknowledged(at(0));
             relisten.ended(end, at(1)).is_some()
         };

@@ -20,7 +20,7 @@
 //! | `options` | the options of one subscription |
 //! | `resources` | the resources that a legacy server watches |
 //! | `filters` | the intersection of filters |
-//! | `backoff` | when to reopen a subscription |
+//! | `backoff` | when to resubscribe a subscription |
 
 mod backoff;
 mod event_queue;
@@ -139,7 +139,7 @@ impl Subscriptions {
         event
     }
 
-    /// Handles the deadlines that have expired: acknowledgments that are missing, and subscriptions to reopen.
+    /// Handles the deadlines that have expired: acknowledgments that are missing, and subscriptions to resubscribe.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         if self.wake.is_none_or(|at| now < at) {
@@ -148,7 +148,7 @@ impl Subscriptions {
         for at in 0..self.table.len() {
             match self.table[at].stage {
                 Stage::Opening { via, by } if by <= now => self.acknowledgment_missed(at, via, context),
-                Stage::Waiting(again) if again <= now => self.reopen(at, context),
+                Stage::Waiting(again) if again <= now => self.resubscribe(at, context),
                 _ => {}
             }
         }
@@ -176,7 +176,7 @@ impl Subscriptions {
         self.table[at].interrupt(SubscriptionEnd::Failed(error), context);
     }
 
-    fn reopen(&mut self, at: usize, context: &mut Context<'_>) {
+    fn resubscribe(&mut self, at: usize, context: &mut Context<'_>) {
         let Subscription { key, ref wanted, timeout, .. } = self.table[at];
         let wanted = wanted.clone();
         let sent =

@@ -13,7 +13,7 @@ pub struct SubscribeOptions {
     /// Time limit for the acknowledgment, instead of [`Config::request_timeout`](crate::Config::request_timeout).
     pub timeout: Option<Duration>,
     /// When to open the subscription again after it has ended.
-    pub reopen: ResubscribePolicy,
+    pub resubscribe: ResubscribePolicy,
     /// Seed of the random part of the backoff. Adapters set it; `None` stands for a fixed seed.
     pub seed: Option<u64>,
 }
@@ -31,8 +31,8 @@ impl SubscribeOptions {
     }
 
     /// Sets when to open the subscription again after it has ended.
-    pub fn reopen(mut self, reopen: ResubscribePolicy) -> Self {
-        self.reopen = reopen;
+    pub fn resubscribe(mut self, resubscribe: ResubscribePolicy) -> Self {
+        self.resubscribe = resubscribe;
         self
     }
 }

@@ -80,7 +80,7 @@ impl Subscription {
             wanted,
             stage,
             timeout,
-            backoff: ResubscribeBackoff::new(options.reopen, options.seed.unwrap_or(key.0)),
+            backoff: ResubscribeBackoff::new(options.resubscribe, options.seed.unwrap_or(key.0)),
             queue: EventQueue::default(),
             is_reported: false,
         }
