@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use mcpwire_core::{CallError, ConnectError, SendError, TaskFault};
+use mcpwire_core::{CallError, ConnectError, SendError, TaskError};
 
 use crate::{Exit, SpawnError};
 
@@ -185,9 +185,9 @@ fn kind_of_call(error: &CallError) -> ErrorKind {
         CallError::Cancelled { .. } => ErrorKind::Cancelled,
         CallError::Closed { .. } => ErrorKind::Closed,
         CallError::Input { .. } => ErrorKind::Input,
-        CallError::WrongTicket { .. } | CallError::Task { fault: TaskFault::TooMany { .. }, .. } => ErrorKind::Usage,
-        CallError::Task { fault: TaskFault::Lost { error }, .. } => kind_of_call(error),
-        CallError::Task { fault: TaskFault::NoResult { .. }, .. } => ErrorKind::Protocol,
+        CallError::WrongTicket { .. } | CallError::Task { fault: TaskError::TooMany { .. }, .. } => ErrorKind::Usage,
+        CallError::Task { fault: TaskError::Lost { error }, .. } => kind_of_call(error),
+        CallError::Task { fault: TaskError::NoResult { .. }, .. } => ErrorKind::Protocol,
         CallError::Task { .. } => ErrorKind::Server,
         error if error.is_of_network() => ErrorKind::Network,
         _ => ErrorKind::Protocol,

@@ -159,7 +159,7 @@ pub use session::{
     CallError, Calls, CloseReason, Config, ConnectError, Deadline, Event, InputError, Negotiate, Notification, Phase,
     Reply, RequestKey, RequestOptions, ResubscribePolicy, SendError, ServerInfo, ServerRequest, ServerRequestId,
     ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
-    TaskFault, TaskMode, Ticket,
+    TaskError, TaskMode, Ticket,
 };
 pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
 pub use text::printable;

@@ -9,7 +9,7 @@ use mcpwire_core::http::{FailureKind, HttpError};
 use mcpwire_core::{
     CallError, CloseReason, ConnectError, Deadline, Era, Event, InputError, ItemList, Notification, PeerError,
     PeerErrorKind, Phase, Reply, RequestKey, RpcError, SendError, ServerInfo, ServerRequestId, Stats, SubscriptionEnd,
-    SubscriptionEvent, SubscriptionKey, TaskFault,
+    SubscriptionEvent, SubscriptionKey, TaskError,
 };
 use serde::Serialize;
 
@@ -236,15 +236,15 @@ pub(crate) fn call_error(error: &CallError) -> String {
     }
 }
 
-fn task_fault(fault: &TaskFault) -> String {
+fn task_fault(fault: &TaskError) -> String {
     match fault {
-        TaskFault::Cancelled { message } => format!("cancelled by the server, {}", json(message)),
-        TaskFault::Failed { message } => format!("failed, {}", json(message)),
-        TaskFault::NoResult { message } => format!("no result, {}", json(message)),
-        TaskFault::Unknown { error } => format!("unknown, {}", rpc_error(error)),
-        TaskFault::AnswersRefused { error } => format!("answers refused, {}", rpc_error(error)),
-        TaskFault::Lost { error } => format!("lost, {}", call_error(error)),
-        TaskFault::TooMany { limit } => format!("more than {limit}"),
+        TaskError::Cancelled { message } => format!("cancelled by the server, {}", json(message)),
+        TaskError::Failed { message } => format!("failed, {}", json(message)),
+        TaskError::NoResult { message } => format!("no result, {}", json(message)),
+        TaskError::Unknown { error } => format!("unknown, {}", rpc_error(error)),
+        TaskError::AnswersRefused { error } => format!("answers refused, {}", rpc_error(error)),
+        TaskError::Lost { error } => format!("lost, {}", call_error(error)),
+        TaskError::TooMany { limit } => format!("more than {limit}"),
         _ => "another fault".into(),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mcpwire_driver::core::{
     CallError, Config, Deadline, Json, ListResources, RequestOptions, ResubscribePolicy, SubscribeOptions,
-    SubscriptionEvent, SubscriptionFilter, TaskFault,
+    SubscriptionEvent, SubscriptionFilter, TaskError,
 };
 use mcpwire_driver::process::Error;
 use mcpwire_testkit::{Answer, ScriptedServer, Testkit, duplex};
@@ -112,7 +112,7 @@ fn a_task_that_is_never_heard_of_again_is_lost() {
     let mut pair = Pair::open(with_tasks(), modern(forgetful));
     let ticket = pair.call("slow", &RequestOptions::new().timeout(secs(10))).expect("it is sent");
     pair.pass(secs(3600));
-    let CallError::Task { fault: TaskFault::Lost { error }, .. } = pair.error(ticket) else { panic!("another error") };
+    let CallError::Task { fault: TaskError::Lost { error }, .. } = pair.error(ticket) else { panic!("another error") };
     assert!(matches!(*error, CallError::Timeout { .. }), "{error}");
     assert_eq!(pair.methods().iter().filter(|method| **method == "tasks/get").count(), 6);
     assert_nothing_is_left(&mut pair);

@@ -54,7 +54,7 @@ pub use config::{Config, Negotiate, RequestOptions, TaskMode};
 pub use connection::Phase;
 #[cfg(feature = "http")]
 pub(crate) use error::RequestFault;
-pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskFault};
+pub use error::{CallError, CloseReason, ConnectError, Deadline, InputError, SendError, TaskError};
 pub(crate) use event::Message;
 pub use event::{Event, Notification, ServerRequest};
 pub use prepared::{Prepared, PreparedRequest};

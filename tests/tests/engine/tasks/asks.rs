@@ -1,7 +1,7 @@
 //! What tasks ask, and what is answered.
 
 use mcpwire_core::{
-    CallError, Config, Event, InputError, Notification, RequestOptions, RpcError, ServerRequestId, TaskFault,
+    CallError, Config, Event, InputError, Notification, RequestOptions, RpcError, ServerRequestId, TaskError,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ fn answers_that_the_server_does_not_take_end_the_call() {
         if gone_on {
             assert_eq!(pair.text(ticket), "hello", "it was too late for the answer, and there is a result");
         } else {
-            let TaskFault::AnswersRefused { error } = fault(&mut pair, ticket) else { panic!("another fault") };
+            let TaskError::AnswersRefused { error } = fault(&mut pair, ticket) else { panic!("another fault") };
             assert_eq!((&*error.message, pair.methods().last()), ("not like this", Some(&"tasks/cancel")));
         }
     }
@@ -241,7 +241,7 @@ fn a_task_cannot_ask_without_end() {
     let mut pair = Pair::open(offering(), extension(move |_, sent, peer| peer.answer(sent, &bad)));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(1_000));
-    let TaskFault::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
+    let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
     assert!(error.to_string().contains("inputRequests"), "{error}");
 }
 

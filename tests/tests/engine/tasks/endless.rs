@@ -1,7 +1,7 @@
 //! Tasks that are given up, and servers that never come to an end.
 
 use mcpwire_core::{
-    CallError, CloseReason, Config, Deadline, RequestOptions, SendError, TaskFault, TaskForm, TaskHandle, TaskStatus,
+    CallError, CloseReason, Config, Deadline, RequestOptions, SendError, TaskError, TaskForm, TaskHandle, TaskStatus,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 
@@ -169,7 +169,7 @@ fn errors_are_met_with_patience_and_an_end() {
     let mut pair = Pair::open(declared(), extension(|_, sent, peer| peer.refuse(sent, -32603, "for ever and a day")));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3600));
-    let TaskFault::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
+    let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
     assert!(error.to_string().contains("for ever and a day"), "{error}");
     assert_eq!(sent(&pair, "tasks/get").len(), 6);
 }
@@ -180,7 +180,7 @@ fn an_answer_about_another_task_is_none() {
     let mut pair = Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &other)));
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3600));
-    let TaskFault::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
+    let TaskError::Lost { error } = fault(&mut pair, ticket) else { panic!("another fault") };
     assert!(error.to_string().contains("another task") && error.to_string().contains("t2"), "{error}");
     assert_eq!(sent(&pair, "tasks/get").len(), 6);
 }
@@ -262,7 +262,7 @@ fn more_tasks_than_may_be_are_cancelled() {
     let mut pair = Pair::open(config, extension(|_, sent, peer| peer.answer(sent, &stands("working", ""))));
     let tickets = [(); 3].map(|()| pair.call("slow", &RequestOptions::new()).expect("it is sent"));
     pair.drive();
-    assert_eq!(fault(&mut pair, tickets[2]), TaskFault::TooMany { limit: 2 });
+    assert_eq!(fault(&mut pair, tickets[2]), TaskError::TooMany { limit: 2 });
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"));
     let handle = TaskHandle::new("t1", TaskForm::Extension);
     let refused = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now);

@@ -2,7 +2,7 @@
 
 use mcpwire_core::{
     CallError, CallToolAsTask, CallToolOutcome, CallToolParams, Config, Event, GetTask, Json, RequestOptions,
-    SendError, Task, TaskFault, TaskForm, TaskHandle, TaskMode, TaskParams, TaskStatus, Ticket,
+    SendError, Task, TaskError, TaskForm, TaskHandle, TaskMode, TaskParams, TaskStatus, Ticket,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy, modern};
 use serde_json::json;
@@ -73,12 +73,12 @@ fn ends_without_a_result_are_told_apart() {
     for (answer, expected) in [
         (
             stands("cancelled", r#","statusMessage":"too dear""#),
-            TaskFault::Cancelled { message: Some("too dear".into()) },
+            TaskError::Cancelled { message: Some("too dear".into()) },
         ),
-        (stands("completed", ""), TaskFault::NoResult { message: None }),
+        (stands("completed", ""), TaskError::NoResult { message: None }),
         (
             stands("failed", r#","statusMessage":"alas","error":null"#),
-            TaskFault::Failed { message: Some("alas".into()) },
+            TaskError::Failed { message: Some("alas".into()) },
         ),
     ] {
         let mut pair = Pair::open(declared(), extension(move |_, sent, peer| peer.answer(sent, &answer)));
@@ -94,7 +94,7 @@ fn ends_without_a_result_are_told_apart() {
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let error = pair.error(ticket);
-    assert!(matches!(&error, CallError::Task { fault: TaskFault::Unknown { error }, .. } if error.code == -32602));
+    assert!(matches!(&error, CallError::Task { fault: TaskError::Unknown { error }, .. } if error.code == -32602));
     assert!(error.to_string().contains("\"t1\"") && error.to_string().contains("has expired"), "{error}");
 }
 
@@ -208,7 +208,7 @@ fn a_failed_task_of_2025_11_25_says_why_in_its_result() {
         match pair.take(ticket).expect("it has ended") {
             Ok(result) => assert!(result.is_error && result.text().to_string() == "no"),
             Err(CallError::Server { error, .. }) => assert_eq!((error.code, &*error.message), (-32099, "no")),
-            Err(CallError::Task { fault: TaskFault::Cancelled { .. }, .. }) => assert_eq!(status, "cancelled"),
+            Err(CallError::Task { fault: TaskError::Cancelled { .. }, .. }) => assert_eq!(status, "cancelled"),
             Err(other) => panic!("{other}"),
         }
     }

@@ -8,7 +8,7 @@ mod ends;
 use core::time::Duration;
 
 use mcpwire_core::{
-    CallError, CallTool, Config, Event, Notification, RequestOptions, TaskFault, TaskMode, TaskStatus, Ticket,
+    CallError, CallTool, Config, Event, Notification, RequestOptions, TaskError, TaskMode, TaskStatus, Ticket,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy, modern};
 use serde_json::Value;
@@ -102,7 +102,7 @@ fn statuses(pair: &Pair) -> Vec<(Option<u64>, TaskStatus)> {
 }
 
 #[track_caller]
-fn fault(pair: &mut Pair, ticket: Ticket<CallTool>) -> TaskFault {
+fn fault(pair: &mut Pair, ticket: Ticket<CallTool>) -> TaskError {
     match pair.error(ticket) {
         CallError::Task { task, fault, .. } if task == "t1" => fault,
         other => panic!("{other:?}"),

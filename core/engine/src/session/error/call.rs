@@ -1,4 +1,4 @@
-//! [`CallError`]: why a request ended without a result. [`TaskFault`]: why its task did.
+//! [`CallError`]: why a request ended without a result. [`TaskError`]: why its task did.
 //!
 //! The two are in one file because each contains the other.
 
@@ -96,7 +96,7 @@ pub enum CallError {
         /// The id of the task. A handle made from it may still reach the task.
         task: String,
         /// Why there is no result.
-        fault: TaskFault,
+        fault: TaskError,
     },
     /// A reply was decoded with the ticket of another request.
     #[error("wrong ticket: a ticket of `{method}` cannot decode the reply to another request")]
@@ -193,7 +193,7 @@ impl Deadline {
 /// sentence about the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TaskFault {
+pub enum TaskError {
     /// The task was cancelled, but not by this client.
     #[error("was cancelled by the server{}", detail(message.as_deref()))]
     Cancelled {

@@ -6,7 +6,7 @@
 //! | [`ConnectError`] | the server, the network or the time, while the connection is opened |
 //! | [`CallError`] | the server, the network or the time, after the request is sent |
 //! | [`InputError`] | the client, which did not answer a request of the server |
-//! | [`TaskFault`] | the server, while a call runs as a task |
+//! | [`TaskError`] | the server, while a call runs as a task |
 //! | [`PeerError`](crate::PeerError) | the server, which sent an invalid message |
 
 mod call;
@@ -15,7 +15,7 @@ mod input;
 mod request;
 mod send;
 
-pub use call::{CallError, Deadline, TaskFault};
+pub use call::{CallError, Deadline, TaskError};
 pub use connect::{CloseReason, ConnectError};
 pub use input::InputError;
 pub(crate) use request::RequestFault;

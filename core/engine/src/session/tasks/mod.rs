@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 
 use super::config::RequestOptions;
 use super::context::Context;
-use super::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskFault};
+use super::error::{CallError, CloseReason, Deadline, InputError, SendError, TaskError};
 use super::event::{Event, Notification};
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
@@ -134,7 +134,7 @@ impl Tasks {
         let is_too_many = self.calls.len() >= limit;
         self.calls.insert(key, Box::new(call));
         if is_too_many {
-            self.end(key, TaskEnd::Fault(TaskFault::TooMany { limit }), server_requests, context);
+            self.end(key, TaskEnd::Fault(TaskError::TooMany { limit }), server_requests, context);
         } else {
             self.status(key, task, Source::Call, server_requests, context);
         }
@@ -325,7 +325,7 @@ impl Tasks {
             TaskEnd::Result(json) => response_with("result", &json),
             TaskEnd::Error(json) => response_with("error", &json),
             TaskEnd::Fault(fault) => {
-                if matches!(fault, TaskFault::TooMany { .. } | TaskFault::AnswersRefused { .. }) {
+                if matches!(fault, TaskError::TooMany { .. } | TaskError::AnswersRefused { .. }) {
                     self.send_cancel(key, context);
                 }
                 let Some(call) = self.remove(key, server_requests, context) else { return };

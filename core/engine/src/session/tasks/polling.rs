@@ -19,7 +19,7 @@ use core::time::Duration;
 
 use crate::json::Json;
 use crate::rpc::{PeerErrorKind, RpcError};
-use crate::session::error::{CallError, TaskFault};
+use crate::session::error::{CallError, TaskError};
 use crate::session::requests::TaskRequest;
 use crate::time::Timestamp;
 use crate::types::{Task, TaskForm, TaskStatus};
@@ -72,7 +72,7 @@ pub(super) enum TaskEnd {
     /// The task contains the JSON-RPC error of the call.
     Error(Json),
     /// The task contains neither.
-    Fault(TaskFault),
+    Fault(TaskError),
 }
 
 /// The state of one task.
@@ -187,7 +187,7 @@ impl TaskPoller {
             && let Some(error) = self.update_refused.take()
             && self.status == TaskStatus::InputRequired
         {
-            let end = Some(TaskEnd::Fault(TaskFault::AnswersRefused { error }));
+            let end = Some(TaskEnd::Fault(TaskError::AnswersRefused { error }));
             return Some(StatusUpdate { has_changed, end });
         }
         let end = match self.form {
@@ -202,12 +202,12 @@ impl TaskPoller {
         match (&self.status, &task.result, &task.error) {
             (TaskStatus::Completed, Some(result), _) => Some(TaskEnd::Result(result.clone())),
             (TaskStatus::Failed, _, Some(error)) => Some(TaskEnd::Error(error.clone())),
-            (TaskStatus::Cancelled, ..) => Some(self.fault(|message| TaskFault::Cancelled { message })),
+            (TaskStatus::Cancelled, ..) => Some(self.fault(|message| TaskError::Cancelled { message })),
             (TaskStatus::Completed, ..) if source == Source::Get => {
-                Some(self.fault(|message| TaskFault::NoResult { message }))
+                Some(self.fault(|message| TaskError::NoResult { message }))
             }
             (TaskStatus::Failed, ..) if source == Source::Get => {
-                Some(self.fault(|message| TaskFault::Failed { message }))
+                Some(self.fault(|message| TaskError::Failed { message }))
             }
             (TaskStatus::Completed | TaskStatus::Failed, ..) => {
                 // A notification may omit the result.
@@ -223,7 +223,7 @@ impl TaskPoller {
     /// Returns how a task of 2025-11-25 ended, or schedules `tasks/result`, whose response ends the task.
     fn end_of_experimental(&mut self, now: Timestamp) -> Option<TaskEnd> {
         match self.status {
-            TaskStatus::Cancelled => return Some(self.fault(|message| TaskFault::Cancelled { message })),
+            TaskStatus::Cancelled => return Some(self.fault(|message| TaskError::Cancelled { message })),
             TaskStatus::Completed | TaskStatus::Failed => {
                 if self.get != Schedule::Sent {
                     self.get = Schedule::Never;
@@ -249,7 +249,7 @@ impl TaskPoller {
         if let CallError::Server { error, .. } = &error {
             match request {
                 TaskRequest::Get if error.code == RpcError::INVALID_PARAMS => {
-                    return Some(TaskEnd::Fault(TaskFault::Unknown { error: error.clone() }));
+                    return Some(TaskEnd::Fault(TaskError::Unknown { error: error.clone() }));
                 }
                 TaskRequest::Get | TaskRequest::Update
                     if matches!(
@@ -257,7 +257,7 @@ impl TaskPoller {
                         RpcError::METHOD_NOT_FOUND | RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY
                     ) =>
                 {
-                    return Some(TaskEnd::Fault(TaskFault::Lost { error: Box::new(error_of(error, request)) }));
+                    return Some(TaskEnd::Fault(TaskError::Lost { error: Box::new(error_of(error, request)) }));
                 }
                 TaskRequest::Update => {
                     self.update_refused = Some(error.clone());
@@ -284,7 +284,7 @@ impl TaskPoller {
             matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         self.failures += 1;
         if self.failures > MAX_FAILURES || is_too_long {
-            return Some(TaskEnd::Fault(TaskFault::Lost { error: Box::new(error) }));
+            return Some(TaskEnd::Fault(TaskError::Lost { error: Box::new(error) }));
         }
         let later = self.interval.saturating_mul(1 << self.failures.min(16)).min(MAX_INTERVAL);
         self.reschedule(request, now + later);
@@ -322,7 +322,7 @@ impl TaskPoller {
         self.sent = 0;
     }
 
-    fn fault(&self, fault: impl FnOnce(Option<String>) -> TaskFault) -> TaskEnd {
+    fn fault(&self, fault: impl FnOnce(Option<String>) -> TaskError) -> TaskEnd {
         TaskEnd::Fault(fault(self.message.clone()))
     }
 }
