@@ -51,11 +51,11 @@ impl<'c> Started<'c> {
 /// its [`TaskHandle`] can come back for it, in this connection or another one.
 ///
 /// ```no_run
-/// use mcpwire_blocking::core::{TaskForm, TaskHandle};
+/// use mcpwire_blocking::core::{TaskProtocol, TaskHandle};
 /// use mcpwire_blocking::{McpClient, McpServerDef};
 ///
 /// let mut client = McpClient::connect_and_initialize(&McpServerDef::new("my-server"))?;
-/// let stored = TaskHandle::new("786512e2", TaskForm::Extension);
+/// let stored = TaskHandle::new("786512e2", TaskProtocol::Extension);
 /// let mut task = client.task(stored);
 /// println!("{}", task.status()?.status);
 /// let result = task.wait()?;

@@ -177,8 +177,8 @@ pub use types::{
     NumberSchema, PagedList, Progress, Prompt, PromptArgument, PromptMessage, ProtocolVersion, ReadResourceParams,
     ReadResourceResult, Resource, ResourceContents, ResourceLink, ResourceTemplate, ResourceUi, ResourceUpdated,
     ResourcesCapability, Role, Root, SamplingContent, SamplingContents, SamplingMessage, ServerCapabilities,
-    SetLevelParams, StopReason, StringFormat, StringSchema, SubscriptionFilter, TASKS_EXTENSION, Task, TaskForm,
-    TaskHandle, TaskParams, TaskStatus, TaskSupport, TasksCapability, TextContent, Tool, ToolAnnotations, ToolChoice,
+    SetLevelParams, StopReason, StringFormat, StringSchema, SubscriptionFilter, TASKS_EXTENSION, Task, TaskHandle,
+    TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, TextContent, Tool, ToolAnnotations, ToolChoice,
     ToolChoiceMode, ToolExecution, ToolResultContent, ToolUi, ToolUseContent, TraceContext, TraceContextError,
     UI_EXTENSION, UI_MIME_TYPE, UiCsp, UnknownContent, UnknownVersion, UpdateTaskParams,
 };

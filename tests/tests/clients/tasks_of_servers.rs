@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcpwire_blocking::ErrorKind;
-use mcpwire_blocking::core::{Config, TaskForm, TaskHandle, TaskStatus};
+use mcpwire_blocking::core::{Config, TaskHandle, TaskProtocol, TaskStatus};
 use mcpwire_tests::{Adapter, Call, Server, Statuses, on_every_adapter, server};
 use serde_json::json;
 
@@ -77,7 +77,7 @@ fn a_tool_that_is_called_as_a_task_only_is_not_called_otherwise<A: Adapter>() {
 }
 
 fn a_task_is_taken_up_by_another_client<A: Adapter>() {
-    for (server, form) in servers().into_iter().zip([TaskForm::Extension, TaskForm::Experimental]) {
+    for (server, form) in servers().into_iter().zip([TaskProtocol::Extension, TaskProtocol::Experimental]) {
         let mut client = server.open::<A>();
         let handle = client.begin_task(job("later")).expect("it is sent").expect("it is a task");
         assert_eq!((handle.task_id.as_str(), handle.form, handle.ttl_ms), ("ends-later", form, Some(60_000)));

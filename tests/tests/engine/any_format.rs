@@ -112,7 +112,7 @@ types! {
     CreateTaskResult: r#"{"task":{"taskId":"a","status":"working","ttl":5},"_meta":{"b":1},"x":2}"#,
     ListTasksResult: r#"{"tasks":[{"taskId":"a","status":"odd"}]}"#,
     Task: r#"{"taskId":"a","status":"completed","result":{"content":[]}}"#,
-    TaskForm: "\"experimental\"",
+    TaskProtocol: "\"experimental\"",
     TaskHandle: r#"{"taskId":"a","form":"extension","status":"working","createdAt":"2025-01-12T15:00:58Z","ttlMs":5,"pollIntervalMs":7}"#,
     TaskStatus: "\"input_required\"",
     TaskSupport: "\"optional\"",

@@ -1,6 +1,6 @@
 //! `mcpwire task`: looking after a task that a call has become.
 
-use mcpwire_blocking::core::{Task, TaskForm, TaskHandle};
+use mcpwire_blocking::core::{Task, TaskHandle, TaskProtocol};
 use serde::Serialize;
 
 use crate::args::TaskAction;
@@ -14,7 +14,7 @@ use crate::text;
 /// The task that is meant: by its id, or by the handle that `call --task --detach` has printed.
 pub(super) fn handle(meant: &str) -> Result<TaskHandle, Failure> {
     if !meant.starts_with(['{', '@']) && meant != "-" {
-        return Ok(TaskHandle::new(meant, TaskForm::Extension));
+        return Ok(TaskHandle::new(meant, TaskProtocol::Extension));
     }
     let stored = arguments::read(Some(meant))?;
     stored.decode().map_err(|error| Failure::usage("TASK", format!("this is no handle of a task: {error}")))

@@ -88,8 +88,8 @@ pub use subscriptions::{
     SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsListenParams, SubscriptionsListenResult,
 };
 pub use tasks::{
-    CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskForm, TaskHandle,
-    TaskParams, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
+    CallToolOutcome, CancelTaskResult, CreateTaskResult, ListTasksResult, TASKS_EXTENSION, Task, TaskHandle,
+    TaskParams, TaskProtocol, TaskStatus, TaskSupport, TasksCapability, ToolExecution, UpdateTaskParams,
 };
 pub use tools::{CallToolParams, ListParams, ListToolsResult, NameIssue, Tool, ToolAnnotations};
 pub use trace_context::{TraceContext, TraceContextError};

@@ -6,7 +6,7 @@ use mcpwire_core::internal::GetTaskResult;
 use mcpwire_core::{
     CallTool, CallToolAsTask, CallToolParams, CancelTask, GetTask, Json, ListParams, ListTasks, ListTools,
     LoggingLevel, Ping, ReadResource, ReadResourceParams, RequestOptions, ResubscribePolicy, SubscribeOptions,
-    SubscriptionFilter, TaskForm, TaskHandle, TaskMode, TaskParams, UpdateTask, UpdateTaskParams,
+    SubscriptionFilter, TaskHandle, TaskMode, TaskParams, TaskProtocol, UpdateTask, UpdateTaskParams,
 };
 
 use super::model::Model;
@@ -65,7 +65,7 @@ pub(super) fn follow(model: &mut Model, input: &mut Bytes<'_>) {
     let which = input.byte();
     let name = if which >= 128 { format!("f{which}\"") } else { model.task(which) };
     model.remember_task(&name);
-    let form = if which & 64 == 0 { model.form() } else { TaskForm::Extension };
+    let form = if which & 64 == 0 { model.form() } else { TaskProtocol::Extension };
     model.follow(&TaskHandle::new(name, form), &options);
 }
 

@@ -1,6 +1,6 @@
 //! What a server answers that understands the request: well in most cases, and badly in many ways.
 
-use mcpwire_core::TaskForm;
+use mcpwire_core::TaskProtocol;
 
 use super::model::Model;
 use super::server::line;
@@ -106,10 +106,10 @@ fn kept(members: &str, how: u8) -> Answer {
 }
 
 /// What a call is answered with: a task in most cases.
-fn called(model: &mut Model, id: u64, form: TaskForm, how: u8) -> Answer {
+fn called(model: &mut Model, id: u64, form: TaskProtocol, how: u8) -> Answer {
     let name = if how & 64 == 0 { format!("t{id}") } else { model.task(0) };
     let created = |status: &str, more: &str| match form {
-        TaskForm::Extension => task(form, &name, status, more).replacen("\"complete\"", "\"task\"", 1),
+        TaskProtocol::Extension => task(form, &name, status, more).replacen("\"complete\"", "\"task\"", 1),
         _ => format!(r#"{{"task":{}}}"#, task(form, &name, status, more)),
     };
     let answer = match how % 8 {
@@ -125,7 +125,7 @@ fn called(model: &mut Model, id: u64, form: TaskForm, how: u8) -> Answer {
 }
 
 /// What `tasks/get` is answered with.
-fn got(form: TaskForm, name: &str, how: u8) -> Answer {
+fn got(form: TaskProtocol, name: &str, how: u8) -> Answer {
     let result = format!(r#","result":{CONTENT}"#);
     let task = |status, more: &str| Answer::Result(task(form, name, status, more));
     match how % 16 {
@@ -148,7 +148,7 @@ fn got(form: TaskForm, name: &str, how: u8) -> Answer {
 }
 
 /// How a task stands, in one of the ways that the answer to `tasks/get` says it.
-pub(super) fn status(form: TaskForm, name: &str, how: u8) -> String {
+pub(super) fn status(form: TaskProtocol, name: &str, how: u8) -> String {
     match got(form, name, how % 12) {
         Answer::Result(task) => task,
         _ => String::new(),
@@ -156,11 +156,11 @@ pub(super) fn status(form: TaskForm, name: &str, how: u8) -> String {
 }
 
 /// How a task stands.
-fn task(form: TaskForm, name: &str, status: &str, more: &str) -> String {
+fn task(form: TaskProtocol, name: &str, status: &str, more: &str) -> String {
     let name = serde_json::Value::from(name);
     let times = r#""createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z""#;
     match form {
-        TaskForm::Extension => format!(
+        TaskProtocol::Extension => format!(
             r#"{{"resultType":"complete","taskId":{name},"status":"{status}",{times},"ttlMs":60000,"pollIntervalMs":200{more}}}"#
         ),
         _ => format!(r#"{{"taskId":{name},"status":"{status}",{times},"ttl":60000,"pollInterval":200{more}}}"#),

@@ -1,6 +1,6 @@
 //! What a server may send.
 
-use mcpwire_core::TaskForm;
+use mcpwire_core::TaskProtocol;
 
 use super::caller::ADDRESSES;
 use super::model::Model;
@@ -143,7 +143,7 @@ pub(super) fn overlong(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
 /// How a task stands, unasked.
 pub(super) fn task_notice(model: &Model, input: &mut Bytes<'_>) -> Vec<u8> {
     let (which, how) = (input.byte(), input.byte());
-    let method = if (model.form() == TaskForm::Extension) == (how < 240) { "tasks" } else { "tasks/status" };
+    let method = if (model.form() == TaskProtocol::Extension) == (how < 240) { "tasks" } else { "tasks/status" };
     let task = status(model.form(), &model.task(which), how);
     line(format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{task}}}"#))
 }

@@ -1,7 +1,8 @@
 //! Tasks that are given up, and servers that never come to an end.
 
 use mcpwire_core::{
-    CallError, CloseReason, Config, Deadline, RequestOptions, SendError, TaskError, TaskForm, TaskHandle, TaskStatus,
+    CallError, CloseReason, Config, Deadline, RequestOptions, SendError, TaskError, TaskHandle, TaskProtocol,
+    TaskStatus,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, modern};
 
@@ -14,7 +15,7 @@ fn a_call_given_up_ends_the_task() {
     let working = |_: u64, sent: &Sent, peer: &mut Peer| peer.answer(sent, &stands("working", ""));
     // One that is followed by its handle goes on without us.
     let mut pair = Pair::open(declared(), extension(working));
-    let handle = TaskHandle::new("t1", TaskForm::Extension);
+    let handle = TaskHandle::new("t1", TaskProtocol::Extension);
     let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.pass(secs(3));
     assert!(pair.engine.calls().cancel(ticket.key(), None, pair.now));
@@ -140,7 +141,7 @@ fn a_server_that_does_not_say_how_often_is_asked_each_second() {
         Config::default(),
         modern(|sent, peer| peer.answer(sent, r#"{"taskId":"t1","status":"thinking","pollIntervalMs":-5}"#)),
     );
-    let handle = TaskHandle::new("t1", TaskForm::Extension);
+    let handle = TaskHandle::new("t1", TaskProtocol::Extension);
     let ticket = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
     pair.pass(millis(9_500));
     assert_eq!(pair.sent.len(), 10, "a status that is not known is one of a task that goes on");
@@ -264,7 +265,7 @@ fn more_tasks_than_may_be_are_cancelled() {
     pair.drive();
     assert_eq!(fault(&mut pair, tickets[2]), TaskError::TooMany { limit: 2 });
     assert_eq!(pair.methods().last(), Some(&"tasks/cancel"));
-    let handle = TaskHandle::new("t1", TaskForm::Extension);
+    let handle = TaskHandle::new("t1", TaskProtocol::Extension);
     let refused = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now);
     assert!(matches!(refused, Err(SendError::TooManyInFlight { limit: 2 })));
     assert_eq!(pair.engine.session().in_flight(), 2);

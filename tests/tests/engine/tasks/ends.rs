@@ -2,7 +2,7 @@
 
 use mcpwire_core::{
     CallError, CallToolAsTask, CallToolOutcome, CallToolParams, Config, Event, GetTask, Json, RequestOptions,
-    SendError, Task, TaskError, TaskForm, TaskHandle, TaskMode, TaskParams, TaskStatus, Ticket,
+    SendError, Task, TaskError, TaskHandle, TaskMode, TaskParams, TaskProtocol, TaskStatus, Ticket,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent, legacy, modern};
 use serde_json::json;
@@ -135,7 +135,7 @@ fn a_handle_is_kept_and_taken_up_again() {
     };
     let mut pair = Pair::open(Config::default(), extension(get));
     let handle = handle(&mut pair);
-    assert_eq!((&*handle.task_id, handle.form, handle.ttl_ms), ("t1", TaskForm::Extension, Some(60_000)));
+    assert_eq!((&*handle.task_id, handle.form, handle.ttl_ms), ("t1", TaskProtocol::Extension, Some(60_000)));
     pair.pass(secs(100));
     assert_eq!(pair.methods(), ["tools/call"], "nobody asks for it");
     assert!(pair.sent[0].text.contains(EXTENSION) && pair.sent[0].params()["task"].is_null());
@@ -291,7 +291,7 @@ fn a_task_is_not_followed_where_there_are_none() {
         "server/discover" => peer.refuse(sent, -32601, "Method not found"),
         other => panic!("{other} is sent"),
     });
-    let handle = TaskHandle::new("t1", TaskForm::Experimental);
+    let handle = TaskHandle::new("t1", TaskProtocol::Experimental);
     let refused = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now);
     assert!(matches!(refused, Err(SendError::NotInRevision { method: "tasks/get", .. })), "{refused:?}");
     pair.drive();

@@ -5,7 +5,8 @@ use core::time::Duration;
 use mcpwire_core::internal::GetTaskResult;
 use mcpwire_core::{
     CallTool, CallToolAsTask, CallToolParams, CancelTask, Config, GetTask, Json, ListParams, ListTasks,
-    ProtocolVersion, RequestOptions, TaskForm, TaskHandle, TaskMode, TaskParams, Ticket, UpdateTask, UpdateTaskParams,
+    ProtocolVersion, RequestOptions, TaskHandle, TaskMode, TaskParams, TaskProtocol, Ticket, UpdateTask,
+    UpdateTaskParams,
 };
 use mcpwire_tests::sim::{Pair, Peer, Sent};
 use proptest::prelude::*;
@@ -128,7 +129,7 @@ proptest! {
         let mut pair = open(version, config, "", extension(id.clone(), &talk));
         call(&mut pair, &words, |pair| assert!(talk.answer_all(pair, version) > 0));
         let of = TaskParams { task_id: &id };
-        let handle = TaskHandle::new(id.clone(), TaskForm::Extension);
+        let handle = TaskHandle::new(id.clone(), TaskProtocol::Extension);
         let again = pair.engine.calls().follow_task(&handle, &RequestOptions::new(), pair.now).expect("it is sent");
         pair.drive();
         prop_assert!(pair.take(again).expect("it has ended").is_ok());

@@ -17,7 +17,7 @@ use crate::session::request_keys::RequestKey;
 use crate::session::requests::{CallerRequest, Deadlines, Owner, TaskRequest};
 use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
-use crate::types::{InputRequest, Task, TaskForm};
+use crate::types::{InputRequest, Task, TaskProtocol};
 
 /// A call that the server has answered with a task, or a caller that follows an earlier task.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) enum Response {
 
 impl TaskCall {
     /// Creates the call of a caller that follows an earlier task.
-    pub(super) fn followed(task: String, form: TaskForm, deadlines: Deadlines, now: Timestamp) -> Self {
+    pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
             method: Cow::Borrowed(CallTool::NAME),
@@ -68,7 +68,7 @@ impl TaskCall {
     }
 
     /// Creates the call of a request whose response, which had this wire id, is a task.
-    pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskForm, now: Timestamp) -> Self {
+    pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
             method: caller.method,

@@ -7,7 +7,7 @@ use crate::session::context::Context;
 use crate::session::error::InputError;
 use crate::session::request_keys::RequestKey;
 use crate::session::server_requests::{InputOwner, ServerRequests};
-use crate::types::{InputRequest, InputRequiredResult, Task, TaskForm, TaskStatus};
+use crate::types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
 
 /// Maximum number of inputs of a task in its life. 1,000: no person answers more questions about one task.
 const MAX_INPUTS: u32 = 1_000;
@@ -16,10 +16,10 @@ const MAX_INPUTS: u32 = 1_000;
 ///
 /// # Errors
 /// What is wrong with the inputs in the status.
-pub(super) fn needed_inputs(task: &Task, form: TaskForm) -> Result<Option<Vec<InputRequest>>, String> {
+pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Vec<InputRequest>>, String> {
     match (&task.status, &task.input_requests) {
         // In 2025-11-25, servers send requests instead.
-        _ if form == TaskForm::Experimental => Ok(None),
+        _ if form == TaskProtocol::Experimental => Ok(None),
         (TaskStatus::InputRequired, None) => Ok(None),
         (TaskStatus::InputRequired, Some(inputs)) => InputRequiredResult::inputs(inputs).map(Some),
         _ => Ok(Some(Vec::new())),

@@ -29,7 +29,7 @@ use super::server_requests::ServerRequests;
 use crate::json::Json;
 use crate::rpc::decode::{self, Answer};
 use crate::time::Timestamp;
-use crate::types::{CreateTaskResult, Era, Task, TaskForm, TaskHandle};
+use crate::types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 use crate::vec_map::VecMap;
 use call::{Response, TaskCall};
 pub(super) use params::{TaskParam, push_task_param};
@@ -313,7 +313,7 @@ impl Tasks {
     fn send_cancel(&mut self, key: RequestKey, context: &mut Context<'_>) {
         if let Some(call) = self.calls.get_mut(&key)
             && call.owns_task()
-            && (form(context) == TaskForm::Extension || self.can_cancel)
+            && (form(context) == TaskProtocol::Extension || self.can_cancel)
         {
             call.send(key, TaskRequest::Cancel, context);
         }
@@ -381,8 +381,8 @@ impl Tasks {
 }
 
 /// Returns the form of tasks in the era of the connection.
-fn form(context: &Context<'_>) -> TaskForm {
-    if context.connection.is_era(Era::Modern) { TaskForm::Extension } else { TaskForm::Experimental }
+fn form(context: &Context<'_>) -> TaskProtocol {
+    if context.connection.is_era(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
 }
 
 fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>) {

@@ -11,7 +11,7 @@ use crate::session::config::{RequestOptions, TaskMode};
 use crate::session::context::Context;
 use crate::session::requests::{TaskRequest, TaskUse};
 use crate::types::tasks::form_of;
-use crate::types::{Era, TaskForm};
+use crate::types::{Era, TaskProtocol};
 
 /// Whether a request has the parameter `task`, by which it requests a task (2025-11-25, "Task Parameters").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,12 +61,12 @@ pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOp
 }
 
 /// Returns whether the response to a call is a task of this form.
-pub(super) fn is_task(message: &[u8], form: TaskForm) -> bool {
+pub(super) fn is_task(message: &[u8], form: TaskProtocol) -> bool {
     match form {
-        TaskForm::Extension => result_type(message) == ResultType::Task,
-        TaskForm::Experimental => {
+        TaskProtocol::Extension => result_type(message) == ResultType::Task,
+        TaskProtocol::Experimental => {
             let result = scan::members(message).find(|member| member.is("result"));
-            result.and_then(|result| form_of(result.value)) == Some(TaskForm::Experimental)
+            result.and_then(|result| form_of(result.value)) == Some(TaskProtocol::Experimental)
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::rpc::{PeerErrorKind, RpcError};
 use crate::session::error::{CallError, TaskError};
 use crate::session::requests::TaskRequest;
 use crate::time::Timestamp;
-use crate::types::{Task, TaskForm, TaskStatus};
+use crate::types::{Task, TaskProtocol, TaskStatus};
 
 /// Minimum interval between two polls. 100 ms: a server that asks for an interval of zero must not keep both sides busy.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
@@ -79,7 +79,7 @@ pub(super) enum TaskEnd {
 #[derive(Debug)]
 pub(super) struct TaskPoller {
     id: String,
-    form: TaskForm,
+    form: TaskProtocol,
     status: TaskStatus,
     message: Option<String>,
     interval: Duration,
@@ -101,7 +101,7 @@ pub(super) struct TaskPoller {
 
 impl TaskPoller {
     /// Creates the state of a task that is polled for the first time now.
-    pub(super) fn new(id: String, form: TaskForm, now: Timestamp) -> Self {
+    pub(super) fn new(id: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskPoller {
             id,
             form,
@@ -126,7 +126,7 @@ impl TaskPoller {
         self.id
     }
 
-    pub(super) fn form(&self) -> TaskForm {
+    pub(super) fn form(&self) -> TaskProtocol {
         self.form
     }
 
@@ -191,8 +191,8 @@ impl TaskPoller {
             return Some(StatusUpdate { has_changed, end });
         }
         let end = match self.form {
-            TaskForm::Extension => self.end_of_extension(task, source, now),
-            TaskForm::Experimental => self.end_of_experimental(now),
+            TaskProtocol::Extension => self.end_of_extension(task, source, now),
+            TaskProtocol::Experimental => self.end_of_experimental(now),
         };
         Some(StatusUpdate { has_changed, end })
     }

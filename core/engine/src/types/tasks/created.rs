@@ -6,7 +6,7 @@ use alloc::string::String;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Task, TaskForm, TaskHandle};
+use super::{Task, TaskHandle, TaskProtocol};
 use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
@@ -20,7 +20,7 @@ pub struct CreateTaskResult {
     /// State of the task at its creation.
     pub task: Task,
     /// Form of the task in the server's result.
-    pub form: TaskForm,
+    pub form: TaskProtocol,
     /// Additional metadata of the result (`_meta`; revision 2025-11-25).
     ///
     /// In the tasks extension, the result is the task itself, so the metadata is in [`Task::meta`].
@@ -45,12 +45,12 @@ impl CreateTaskResult {
         handle
     }
 
-    fn read(text: &str, form: TaskForm) -> Option<Self> {
+    fn read(text: &str, form: TaskProtocol) -> Option<Self> {
         Some(match form {
-            TaskForm::Extension => {
+            TaskProtocol::Extension => {
                 CreateTaskResult { task: from_json::from_str(text)?, form, ..CreateTaskResult::default() }
             }
-            TaskForm::Experimental => {
+            TaskProtocol::Experimental => {
                 let (mut task, mut meta, mut extra) = (None, None, Extra::default());
                 let members = Reader::new(text).members(&mut |name, reader| match name {
                     "task" => from_json::optional_member(&mut task, reader),
@@ -67,14 +67,14 @@ impl CreateTaskResult {
 /// Returns the form of the task that a result contains, or `None` if the result is not a task.
 ///
 /// Stops at the first member that determines the form.
-pub(crate) fn form_of(result: &[u8]) -> Option<TaskForm> {
+pub(crate) fn form_of(result: &[u8]) -> Option<TaskProtocol> {
     for member in scan::members(result) {
         if member.is("resultType") {
-            return (member.value == b"\"task\"").then_some(TaskForm::Extension);
+            return (member.value == b"\"task\"").then_some(TaskProtocol::Extension);
         } else if member.is("content") {
             return None;
         } else if member.is("task") && member.value.starts_with(b"{") {
-            return Some(TaskForm::Experimental);
+            return Some(TaskProtocol::Experimental);
         }
     }
     None
@@ -95,8 +95,8 @@ from_json::impl_deserialize!(CreateTaskResult);
 impl Serialize for CreateTaskResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.form {
-            TaskForm::Extension => self.task.serialize(serializer),
-            TaskForm::Experimental => {
+            TaskProtocol::Extension => self.task.serialize(serializer),
+            TaskProtocol::Experimental => {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("task", &self.task)?;
                 if let Some(meta) = &self.meta {
@@ -158,12 +158,12 @@ mod tests {
     fn both_forms_are_recognised() {
         let flat: CallToolOutcome = read(r#"{"resultType":"task","taskId":"t","status":"working","ttlMs":null}"#);
         let CallToolOutcome::Task(flat) = flat else { panic!("{flat:?}") };
-        assert_eq!((flat.form, &*flat.task.task_id, flat.task.ttl()), (TaskForm::Extension, "t", None));
+        assert_eq!((flat.form, &*flat.task.task_id, flat.task.ttl()), (TaskProtocol::Extension, "t", None));
         let wrapped: CallToolOutcome = read(
             r#"{"_meta":{"io.modelcontextprotocol/model-immediate-response":"wait"},"task":{"taskId":"t","status":"new","ttl":5,"pollInterval":7}}"#,
         );
         let CallToolOutcome::Task(wrapped) = wrapped else { panic!("{wrapped:?}") };
-        assert_eq!((wrapped.form, wrapped.immediate_response().as_deref()), (TaskForm::Experimental, Some("wait")));
+        assert_eq!((wrapped.form, wrapped.immediate_response().as_deref()), (TaskProtocol::Experimental, Some("wait")));
         assert_eq!(wrapped.task.status, TaskStatus::Other("new".into()));
         assert_eq!(wrapped.handle().poll_interval_ms, Some(7));
     }

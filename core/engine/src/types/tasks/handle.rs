@@ -4,16 +4,16 @@ use alloc::string::String;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Task, TaskForm, TaskStatus};
+use super::{Task, TaskProtocol, TaskStatus};
 
 /// Stored data of a task, to follow the task from another connection, program, or after a restart.
 ///
 /// Serde can serialize it in any format:
 ///
 /// ```
-/// use mcpwire_core::{TaskForm, TaskHandle};
+/// use mcpwire_core::{TaskProtocol, TaskHandle};
 ///
-/// let handle = TaskHandle::new("786512e2", TaskForm::Extension);
+/// let handle = TaskHandle::new("786512e2", TaskProtocol::Extension);
 /// let stored = serde_json::to_string(&handle)?;
 /// assert_eq!(serde_json::from_str::<TaskHandle>(&stored)?, handle);
 /// # Ok::<(), serde_json::Error>(())
@@ -26,7 +26,7 @@ pub struct TaskHandle {
     pub task_id: String,
     /// Form in which the server created the task.
     #[serde(default)]
-    pub form: TaskForm,
+    pub form: TaskProtocol,
     /// Status of the task when the handle was last updated.
     #[serde(default)]
     pub status: TaskStatus,
@@ -44,7 +44,7 @@ pub struct TaskHandle {
 
 impl TaskHandle {
     /// Creates a handle from the id of a task. Its status is [`TaskStatus::Working`].
-    pub fn new(task_id: impl Into<String>, form: TaskForm) -> Self {
+    pub fn new(task_id: impl Into<String>, form: TaskProtocol) -> Self {
         TaskHandle {
             task_id: task_id.into(),
             form,
@@ -71,6 +71,6 @@ mod tests {
     #[test]
     fn a_handle_of_a_later_version_can_be_read() {
         let handle: TaskHandle = serde_json::from_str(r#"{"taskId":"t","status":"paused","more":1}"#).unwrap();
-        assert_eq!((handle.form, handle.status), (TaskForm::Extension, TaskStatus::Other("paused".into())));
+        assert_eq!((handle.form, handle.status), (TaskProtocol::Extension, TaskStatus::Other("paused".into())));
     }
 }

@@ -22,4 +22,4 @@ pub use created::{CallToolOutcome, CreateTaskResult};
 pub use declared::{TASKS_EXTENSION, TaskSupport, TasksCapability, ToolExecution};
 pub use handle::TaskHandle;
 pub use requests::{CancelTaskResult, ListTasksResult, TaskParams, UpdateTaskParams};
-pub use task::{Task, TaskForm, TaskStatus};
+pub use task::{Task, TaskProtocol, TaskStatus};

@@ -81,7 +81,7 @@ impl Task {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum TaskForm {
+pub enum TaskProtocol {
     /// The experimental tasks of revision 2025-11-25.
     Experimental,
     /// The tasks extension, from revision 2026-07-28 on.

@@ -1,6 +1,6 @@
 //! Calls that become tasks, and tasks that are followed by their handles.
 
-use mcpwire_core::{Era, RequestKey, RequestOptions, SendError, Task, TaskForm, TaskHandle};
+use mcpwire_core::{Era, RequestKey, RequestOptions, SendError, Task, TaskHandle, TaskProtocol};
 use serde_json::Value;
 
 use super::waiting::Waiting;
@@ -128,7 +128,7 @@ impl Model {
 
     /// Whether the server is to be asked to end a task that nobody waits for any more.
     pub(super) fn is_to_be_ended(&self, ours: bool) -> bool {
-        ours && (self.form() == TaskForm::Extension || self.takes_cancels())
+        ours && (self.form() == TaskProtocol::Extension || self.takes_cancels())
     }
 
     fn takes_cancels(&self) -> bool {
@@ -137,7 +137,7 @@ impl Model {
     }
 
     /// The form that tasks have here.
-    pub(in crate::fuzz::operations) fn form(&self) -> TaskForm {
-        if self.wire.era() == Some(Era::Modern) { TaskForm::Extension } else { TaskForm::Experimental }
+    pub(in crate::fuzz::operations) fn form(&self) -> TaskProtocol {
+        if self.wire.era() == Some(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
     }
 }

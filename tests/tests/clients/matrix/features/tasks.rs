@@ -1,7 +1,7 @@
 //! Tasks.
 
 use mcpwire_driver::core::{
-    CancelTask, Era, GetTask, Json, TaskForm, TaskHandle, TaskParams, UpdateTask, UpdateTaskParams,
+    CancelTask, Era, GetTask, Json, TaskHandle, TaskParams, TaskProtocol, UpdateTask, UpdateTaskParams,
 };
 
 use super::Outcome::{Without, Works};
@@ -63,5 +63,5 @@ pub(crate) fn update<C: Client>(on: &mut On<C>) -> Tried {
 /// A handle of the one task that the server has, whether it has it or not.
 fn handle<C>(on: &On<C>) -> TaskHandle {
     let modern = on.version.era() == Era::Modern;
-    TaskHandle::new("t1", if modern { TaskForm::Extension } else { TaskForm::Experimental })
+    TaskHandle::new("t1", if modern { TaskProtocol::Extension } else { TaskProtocol::Experimental })
 }

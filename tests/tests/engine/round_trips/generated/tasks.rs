@@ -1,7 +1,7 @@
 //! Tasks, in both forms.
 
 use mcpwire_core::{
-    CancelTaskResult, CreateTaskResult, ListTasksResult, Task, TaskForm, TaskStatus, TaskSupport, TasksCapability,
+    CancelTaskResult, CreateTaskResult, ListTasksResult, Task, TaskProtocol, TaskStatus, TaskSupport, TasksCapability,
     ToolExecution,
 };
 use proptest::option;
@@ -39,11 +39,11 @@ pub(crate) fn create_task_result() -> impl Strategy<Value = CreateTaskResult> {
     let extension = task().prop_map(|mut task| {
         task.result_type = Some("task".into());
         let mut result = CreateTaskResult::default();
-        (result.task, result.form) = (task, TaskForm::Extension);
+        (result.task, result.form) = (task, TaskProtocol::Extension);
         result
     });
     let experimental =
-        made!(CreateTaskResult { task: task(), form: Just(TaskForm::Experimental), meta: meta(), extra: extra() });
+        made!(CreateTaskResult { task: task(), form: Just(TaskProtocol::Experimental), meta: meta(), extra: extra() });
     prop_oneof![extension, experimental]
 }
 
