@@ -26,7 +26,7 @@ use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
 use super::response_cache::{Lookup, ResponseCache};
 use super::server_info::ServerInfo;
-use super::server_requests::{Answered, InputOwner, ServerRequests};
+use super::server_requests::{AnswerOutcome, InputOwner, ServerRequests};
 use super::tasks::{TaskParam, Tasks, push_task_param};
 use super::ticket::Reply;
 use crate::cache::PendingEntry;
@@ -260,24 +260,26 @@ impl CallerRequests {
     /// Hands the answer to an input to the request or task that requires it. Returns `false` if nobody requires it any more.
     pub(super) fn input_answered(
         &mut self,
-        answered: Answered,
+        answered: AnswerOutcome,
         server_requests: &mut ServerRequests,
         context: &mut Context<'_>,
     ) -> bool {
         use InputOwner::{Request, Task};
         match answered {
-            Answered::Unknown => return false,
-            Answered::Done => {}
-            Answered::Complete(Request(key), answers) => {
+            AnswerOutcome::Unknown => return false,
+            AnswerOutcome::Done => {}
+            AnswerOutcome::Complete(Request(key), answers) => {
                 self.input_required.answered(key, &answers, server_requests, context);
             }
-            Answered::Complete(Task(key, _), answer) => {
+            AnswerOutcome::Complete(Task(key, _), answer) => {
                 self.tasks.input_answered(key, &answer, server_requests, context);
             }
-            Answered::Refused(Request(key), error) => {
+            AnswerOutcome::Refused(Request(key), error) => {
                 self.input_required.refused(key, error, server_requests, context);
             }
-            Answered::Refused(Task(key, _), error) => self.tasks.input_refused(key, error, server_requests, context),
+            AnswerOutcome::Refused(Task(key, _), error) => {
+                self.tasks.input_refused(key, error, server_requests, context)
+            }
         }
         true
     }

@@ -17,7 +17,7 @@ use super::prepared::{self, Caching, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::requests::TaskUse;
 use super::router::Session;
-use super::server_requests::{Answered, Refusal};
+use super::server_requests::{AnswerOutcome, Refusal};
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use crate::json::Json;
@@ -311,7 +311,7 @@ impl<'e> Calls<'e> {
     }
 
     /// Passes an answer on to the client's request that needs it.
-    fn input_answered(&mut self, answered: Answered) -> bool {
+    fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
         callers.input_answered(answered, server_requests, &mut context)
     }

@@ -60,7 +60,7 @@ struct CollectedInputs {
 
 /// The effect of an answer.
 #[derive(Debug)]
-pub(super) enum Answered {
+pub(super) enum AnswerOutcome {
     /// No request with this key is pending.
     Unknown,
     /// The answer was written, or other inputs are missing.
@@ -159,9 +159,9 @@ impl ServerRequests {
         key: ServerRequestId,
         result: Push<'_>,
         context: &mut Context<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<AnswerOutcome, SendError> {
         let Some((_, origin)) = self.pending.iter().find(|(pending, _)| *pending == key) else {
-            return Ok(Answered::Unknown);
+            return Ok(AnswerOutcome::Unknown);
         };
         let mut input = Vec::new();
         let written = match origin {
@@ -174,11 +174,11 @@ impl ServerRequests {
         written.map_err(|error| send_error("an answer", error))?;
         let Some(Origin::Input { owner, name, .. }) = self.take(key) else {
             self.update_pause(context);
-            return Ok(Answered::Done);
+            return Ok(AnswerOutcome::Done);
         };
         Ok(match self.collect(owner, &name, &input) {
-            Some(answers) => Answered::Complete(owner, answers),
-            None => Answered::Done,
+            Some(answers) => AnswerOutcome::Complete(owner, answers),
+            None => AnswerOutcome::Done,
         })
     }
 
@@ -188,7 +188,7 @@ impl ServerRequests {
         key: ServerRequestId,
         refusal: &Refusal<'_>,
         context: &mut Context<'_>,
-    ) -> Answered {
+    ) -> AnswerOutcome {
         match self.take(key) {
             Some(Origin::Request { id, .. }) => {
                 match refusal {
@@ -201,7 +201,7 @@ impl ServerRequests {
                     }
                 }
                 self.update_pause(context);
-                Answered::Done
+                AnswerOutcome::Done
             }
             Some(Origin::Input { owner, name, method }) => {
                 if matches!(owner, InputOwner::Task(..)) {
@@ -213,9 +213,9 @@ impl ServerRequests {
                         InputError::Panicked { name, asked: method, message: (*message).to_string() }
                     }
                 };
-                Answered::Refused(owner, error)
+                AnswerOutcome::Refused(owner, error)
             }
-            None => Answered::Unknown,
+            None => AnswerOutcome::Unknown,
         }
     }
 
