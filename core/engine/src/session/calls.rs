@@ -17,7 +17,7 @@ use super::prepared::{self, Caching, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::requests::TaskUse;
 use super::router::Session;
-use super::server_requests::{AnswerOutcome, Refusal};
+use super::server_requests::{AnswerOutcome, RefusalReason};
 use super::subscriptions::{SubscribeOptions, SubscriptionEvent};
 use super::ticket::Ticket;
 use crate::json::Json;
@@ -293,7 +293,7 @@ impl<'e> Calls<'e> {
 
     /// Refuses a request of the server. Returns `false` as [`Self::answer`] does.
     pub fn refuse(&mut self, key: ServerRequestId, error: &RpcError, now: Timestamp) -> bool {
-        self.refuse_with(key, &Refusal::Error(error), now)
+        self.refuse_with(key, &RefusalReason::Error(error), now)
     }
 
     /// Refuses a request of the server because the program's handler panicked. Returns `false` as [`Self::answer`] does.
@@ -301,10 +301,10 @@ impl<'e> Calls<'e> {
     /// A legacy server gets an internal error, without the message of the panic. In the modern era, the client's request that
     /// needs the input fails with [`InputError::Panicked`](crate::InputError::Panicked), and nothing is sent.
     pub fn handler_panicked(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
-        self.refuse_with(key, &Refusal::Panicked(message), now)
+        self.refuse_with(key, &RefusalReason::Panicked(message), now)
     }
 
-    fn refuse_with(&mut self, key: ServerRequestId, refusal: &Refusal<'_>, now: Timestamp) -> bool {
+    fn refuse_with(&mut self, key: ServerRequestId, refusal: &RefusalReason<'_>, now: Timestamp) -> bool {
         let Parts { server_requests, mut context, .. } = self.parts(now);
         let answered = server_requests.refuse(key, refusal, &mut context);
         self.input_answered(answered)

@@ -72,7 +72,7 @@ pub(super) enum AnswerOutcome {
 }
 
 /// Why the embedder refuses a request.
-pub(super) enum Refusal<'a> {
+pub(super) enum RefusalReason<'a> {
     /// The handler returned this error.
     Error(&'a RpcError),
     /// The handler panicked with this message.
@@ -186,17 +186,17 @@ impl ServerRequests {
     pub(super) fn refuse(
         &mut self,
         key: ServerRequestId,
-        refusal: &Refusal<'_>,
+        refusal: &RefusalReason<'_>,
         context: &mut Context<'_>,
     ) -> AnswerOutcome {
         match self.take(key) {
             Some(Origin::Request { id, .. }) => {
                 match refusal {
-                    Refusal::Error(error) => {
+                    RefusalReason::Error(error) => {
                         write::error(context.out, &id, error.code, &error.message, error.data.as_ref());
                     }
                     // The message of a panic may contain secrets.
-                    Refusal::Panicked(_) => {
+                    RefusalReason::Panicked(_) => {
                         write::error(context.out, &id, RpcError::INTERNAL_ERROR, "Internal error", None);
                     }
                 }
@@ -208,8 +208,8 @@ impl ServerRequests {
                     self.collected.retain(|collected| collected.owner != owner);
                 }
                 let error = match refusal {
-                    Refusal::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
-                    Refusal::Panicked(message) => {
+                    RefusalReason::Error(error) => InputError::Refused { name, asked: method, error: (*error).clone() },
+                    RefusalReason::Panicked(message) => {
                         InputError::Panicked { name, asked: method, message: (*message).to_string() }
                     }
                 };
