@@ -32,11 +32,11 @@ enum Watch {
     Requested(u64),
     Granted,
     /// The server refused. The entry remains while a subscription with this resource opens; a later subscription asks again.
-    Refused(Refusal),
+    Refused(WatchError),
 }
 
 /// Why the server does not watch a resource.
-type Refusal = alloc::boxed::Box<CallError>;
+type WatchError = alloc::boxed::Box<CallError>;
 
 /// The result of a legacy subscription, from the responses for its resources.
 pub(super) enum Settled {
@@ -105,15 +105,15 @@ impl Resources {
         let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
             Ok(Answer::Result(())) => Watch::Granted,
-            Ok(Answer::Error(error)) => Watch::Refused(Refusal::new(CallError::Server { method: method(), error })),
-            Err(error) => Watch::Refused(Refusal::new(CallError::Invalid { method: method(), error })),
+            Ok(Answer::Error(error)) => Watch::Refused(WatchError::new(CallError::Server { method: method(), error })),
+            Err(error) => Watch::Refused(WatchError::new(CallError::Invalid { method: method(), error })),
         };
         self.set(id, watch);
     }
 
     /// Handles that `resources/subscribe` ended without a response.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
-        self.set(id, Watch::Refused(Refusal::new(error)));
+        self.set(id, Watch::Refused(WatchError::new(error)));
     }
 
     /// Sends `resources/subscribe` again for each resource that the server watched.
