@@ -53,7 +53,7 @@ use crate::types::{
     SubscriptionsListenResult,
 };
 use filters::intersection;
-use resources::{Resources, Settled};
+use resources::{Resources, WatchOutcome};
 use subscription::{Stage, Subscription, Via};
 
 /// The subscriptions of a session.
@@ -326,9 +326,9 @@ impl Subscriptions {
                 continue;
             }
             match self.resources.settled(&self.table[at].wanted) {
-                Settled::NotYet => {}
-                Settled::Acknowledged(filter) => self.table[at].acknowledged(Via::Resources, filter, context),
-                Settled::Refused(error) => self.table[at].interrupt(SubscriptionEnd::Failed(error), context),
+                WatchOutcome::NotYet => {}
+                WatchOutcome::Acknowledged(filter) => self.table[at].acknowledged(Via::Resources, filter, context),
+                WatchOutcome::Refused(error) => self.table[at].interrupt(SubscriptionEnd::Failed(error), context),
             }
         }
         let table = &self.table;

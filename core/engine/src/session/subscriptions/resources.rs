@@ -39,7 +39,7 @@ enum Watch {
 type WatchError = alloc::boxed::Box<CallError>;
 
 /// The result of a legacy subscription, from the responses for its resources.
-pub(super) enum Settled {
+pub(super) enum WatchOutcome {
     /// Some responses are missing.
     NotYet,
     /// The server accepted this part of the subscription.
@@ -129,10 +129,10 @@ impl Resources {
     }
 
     /// Returns the result of a subscription.
-    pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> Settled {
+    pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
         let uris = &wanted.resource_subscriptions;
         if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(Watch::Requested(_)))) {
-            return Settled::NotYet;
+            return WatchOutcome::NotYet;
         }
         let granted =
             uris.iter().filter(|uri| matches!(self.by_uri.get(*uri), Some(Watch::Granted))).cloned().collect();
@@ -143,8 +143,8 @@ impl Resources {
         let lists = lists_in_both(wanted, &self.declared);
         let acknowledged = SubscriptionFilter { resource_subscriptions: granted, ..lists };
         match refusal.filter(|_| acknowledged.is_empty()) {
-            Some(error) => Settled::Refused(error),
-            None => Settled::Acknowledged(acknowledged),
+            Some(error) => WatchOutcome::Refused(error),
+            None => WatchOutcome::Acknowledged(acknowledged),
         }
     }
 
