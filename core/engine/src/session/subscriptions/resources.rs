@@ -18,7 +18,7 @@ use crate::vec_map::VecMap;
 /// The watched resources. Several subscriptions to a resource share one entry.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
-    by_uri: VecMap<String, Watch>,
+    by_uri: VecMap<String, ResourceWatch>,
     /// The list changes among the server's capabilities.
     declared: SubscriptionFilter,
     /// Whether the server's capabilities include `resources/subscribe`.
@@ -27,7 +27,7 @@ pub(super) struct Resources {
 
 /// Whether the server watches a resource.
 #[derive(Debug)]
-enum Watch {
+enum ResourceWatch {
     /// The `resources/subscribe` with this id is pending.
     Requested(u64),
     Granted,
@@ -76,7 +76,7 @@ impl Resources {
                 continue;
             }
             let id = send_subscribe(uri, context)?;
-            self.by_uri.insert(uri.clone(), Watch::Requested(id));
+            self.by_uri.insert(uri.clone(), ResourceWatch::Requested(id));
         }
         Ok(())
     }
@@ -88,10 +88,10 @@ impl Resources {
                 continue;
             }
             let Some(watch) = self.by_uri.remove(uri) else { continue };
-            if let Watch::Requested(id) = watch {
+            if let ResourceWatch::Requested(id) = watch {
                 context.requests.disown(id);
             }
-            if matches!(watch, Watch::Refused(_)) || context.is_transmit_full() {
+            if matches!(watch, ResourceWatch::Refused(_)) || context.is_transmit_full() {
                 continue;
             }
             let params = |out: &mut Vec<u8>| write::push_object(out, &UnsubscribeParams { uri });
@@ -104,26 +104,28 @@ impl Resources {
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
-            Ok(Answer::Result(())) => Watch::Granted,
-            Ok(Answer::Error(error)) => Watch::Refused(WatchError::new(CallError::Server { method: method(), error })),
-            Err(error) => Watch::Refused(WatchError::new(CallError::Invalid { method: method(), error })),
+            Ok(Answer::Result(())) => ResourceWatch::Granted,
+            Ok(Answer::Error(error)) => {
+                ResourceWatch::Refused(WatchError::new(CallError::Server { method: method(), error }))
+            }
+            Err(error) => ResourceWatch::Refused(WatchError::new(CallError::Invalid { method: method(), error })),
         };
         self.set(id, watch);
     }
 
     /// Handles that `resources/subscribe` ended without a response.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
-        self.set(id, Watch::Refused(WatchError::new(error)));
+        self.set(id, ResourceWatch::Refused(WatchError::new(error)));
     }
 
     /// Sends `resources/subscribe` again for each resource that the server watched.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         for (uri, watch) in self.by_uri.iter_mut() {
-            if matches!(watch, Watch::Granted)
+            if matches!(watch, ResourceWatch::Granted)
                 && let Ok(id) = send_subscribe(uri, context)
             {
-                *watch = Watch::Requested(id);
+                *watch = ResourceWatch::Requested(id);
             }
         }
     }
@@ -131,13 +133,13 @@ impl Resources {
     /// Returns the result of a subscription.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
         let uris = &wanted.resource_subscriptions;
-        if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(Watch::Requested(_)))) {
+        if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(ResourceWatch::Requested(_)))) {
             return WatchOutcome::NotYet;
         }
         let granted =
-            uris.iter().filter(|uri| matches!(self.by_uri.get(*uri), Some(Watch::Granted))).cloned().collect();
+            uris.iter().filter(|uri| matches!(self.by_uri.get(*uri), Some(ResourceWatch::Granted))).cloned().collect();
         let refusal = uris.iter().find_map(|uri| match self.by_uri.get(uri) {
-            Some(Watch::Refused(error)) => Some((**error).clone()),
+            Some(ResourceWatch::Refused(error)) => Some((**error).clone()),
             _ => None,
         });
         let lists = lists_in_both(wanted, &self.declared);
@@ -150,13 +152,14 @@ impl Resources {
 
     /// Removes the refused resources, except those that an opening subscription waits for.
     pub(super) fn forget_refusals(&mut self, is_awaited: &dyn Fn(&str) -> bool) {
-        if self.by_uri.iter().any(|(_, watch)| matches!(watch, Watch::Refused(_))) {
-            self.by_uri.retain(|uri, watch| !matches!(watch, Watch::Refused(_)) || is_awaited(uri));
+        if self.by_uri.iter().any(|(_, watch)| matches!(watch, ResourceWatch::Refused(_))) {
+            self.by_uri.retain(|uri, watch| !matches!(watch, ResourceWatch::Refused(_)) || is_awaited(uri));
         }
     }
 
-    fn set(&mut self, id: u64, to: Watch) {
-        let requested = |watch: &&mut Watch| matches!(watch, Watch::Requested(requested) if *requested == id);
+    fn set(&mut self, id: u64, to: ResourceWatch) {
+        let requested =
+            |watch: &&mut ResourceWatch| matches!(watch, ResourceWatch::Requested(requested) if *requested == id);
         if let Some(watch) = self.by_uri.iter_mut().map(|(_, watch)| watch).find(requested) {
             *watch = to;
         }
