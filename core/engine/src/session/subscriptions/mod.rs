@@ -54,7 +54,7 @@ use crate::types::{
 };
 use filters::intersection;
 use resources::{Resources, WatchOutcome};
-use subscription::{Stage, Subscription, Via};
+use subscription::{Subscription, SubscriptionStage, Via};
 
 /// The subscriptions of a session.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ pub(super) struct Subscriptions {
     next_key: u64,
     /// Unused in the modern era.
     resources: Resources,
-    /// The earliest [`Stage::wake`]. Every method that changes a stage updates it before it returns.
+    /// The earliest [`SubscriptionStage::wake`]. Every method that changes a stage updates it before it returns.
     wake: Option<Timestamp>,
 }
 
@@ -126,7 +126,7 @@ impl Subscriptions {
             None => {}
         }
         self.update_wake();
-        subscription.stage != Stage::Over
+        subscription.stage != SubscriptionStage::Over
     }
 
     /// Returns the next event of a subscription. [`SubscriptionEvent::Ended`] removes the subscription.
@@ -147,8 +147,8 @@ impl Subscriptions {
         }
         for at in 0..self.table.len() {
             match self.table[at].stage {
-                Stage::Opening { via, by } if by <= now => self.acknowledgment_missed(at, via, context),
-                Stage::Waiting(again) if again <= now => self.resubscribe(at, context),
+                SubscriptionStage::Opening { via, by } if by <= now => self.acknowledgment_missed(at, via, context),
+                SubscriptionStage::Waiting(again) if again <= now => self.resubscribe(at, context),
                 _ => {}
             }
         }
@@ -165,7 +165,7 @@ impl Subscriptions {
             Via::Resources => {
                 let wanted = core::mem::take(&mut self.table[at].wanted);
                 // Unless other subscriptions want its resources too, the server stops watching them.
-                self.table[at].stage = Stage::Waiting(context.now);
+                self.table[at].stage = SubscriptionStage::Waiting(context.now);
                 self.unwatch(&wanted, context);
                 self.table[at].wanted = wanted;
                 Subscribe::NAME
@@ -182,7 +182,7 @@ impl Subscriptions {
         let sent =
             if context.is_transmit_full() { None } else { self.send_subscribe(key, &wanted, timeout, context).ok() };
         // A server that does not read gets the time of an acknowledgment before the next attempt.
-        let later = Stage::Waiting(context.now + timeout.max(Duration::from_millis(1)));
+        let later = SubscriptionStage::Waiting(context.now + timeout.max(Duration::from_millis(1)));
         self.table[at].stage = sent.unwrap_or(later);
     }
 
@@ -271,7 +271,7 @@ impl Subscriptions {
         let Some(at) = subscription_id(message).and_then(|id| self.position_of_id(id)) else { return };
         let Some(Ok(params)) = decode::params::<SubscriptionsAcknowledged>(message) else { return };
         let subscription = &mut self.table[at];
-        if let Stage::Opening { via, .. } = subscription.stage {
+        if let SubscriptionStage::Opening { via, .. } = subscription.stage {
             let filter = intersection(&subscription.wanted, &params.notifications);
             subscription.acknowledged(via, filter, context);
             self.update_wake();
@@ -280,7 +280,7 @@ impl Subscriptions {
 
     /// Ends all subscriptions because the connection has ended.
     pub(super) fn close(&mut self, reason: &CloseReason, context: &mut Context<'_>) {
-        for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != Stage::Over) {
+        for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
             let end = match reason {
                 CloseReason::ByClient => SubscriptionEnd::ByClient,
                 reason => SubscriptionEnd::Dropped(reason.clone()),
@@ -291,25 +291,25 @@ impl Subscriptions {
         self.wake = None;
     }
 
-    /// Sends the requests that open a subscription. Returns the stage [`Stage::Opening`].
+    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`].
     fn send_subscribe(
         &mut self,
         key: SubscriptionKey,
         wanted: &SubscriptionFilter,
         timeout: Duration,
         context: &mut Context<'_>,
-    ) -> Result<Stage, SendError> {
+    ) -> Result<SubscriptionStage, SendError> {
         let by = context.now + timeout;
         if context.connection.is_era(Era::Legacy) {
             self.resources.watch(&wanted.resource_subscriptions, context)?;
-            return Ok(Stage::Opening { via: Via::Resources, by });
+            return Ok(SubscriptionStage::Opening { via: Via::Resources, by });
         }
         let params = SubscriptionsListenParams { notifications: wanted };
         let params = |out: &mut Vec<u8>| write::push_object(out, &params);
         let id = context
             .send(SubscriptionsListen::NAME, &params, Owner::Subscription(key))
             .map_err(|error| send_error(SubscriptionsListen::NAME, error))?;
-        Ok(Stage::Opening { via: Via::Listen(id), by })
+        Ok(SubscriptionStage::Opening { via: Via::Listen(id), by })
     }
 
     /// Asks the server to stop watching the resources of `wanted`, except those that other subscriptions watch.

@@ -19,7 +19,7 @@ pub(super) struct Subscription {
     pub(super) key: SubscriptionKey,
     /// The changes that the embedder subscribed to.
     pub(super) wanted: SubscriptionFilter,
-    pub(super) stage: Stage,
+    pub(super) stage: SubscriptionStage,
     /// Time limit for the acknowledgment.
     pub(super) timeout: Duration,
     backoff: ResubscribeBackoff,
@@ -30,7 +30,7 @@ pub(super) struct Subscription {
 
 /// The stage of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Stage {
+pub(super) enum SubscriptionStage {
     /// The server has not acknowledged the subscription yet.
     Opening { via: Via, by: Timestamp },
     /// The server has acknowledged the subscription.
@@ -50,19 +50,19 @@ pub(super) enum Via {
     Resources,
 }
 
-impl Stage {
+impl SubscriptionStage {
     pub(super) fn via(self) -> Option<Via> {
         match self {
-            Stage::Opening { via, .. } | Stage::Open { via } => Some(via),
-            Stage::Waiting(_) | Stage::Over => None,
+            SubscriptionStage::Opening { via, .. } | SubscriptionStage::Open { via } => Some(via),
+            SubscriptionStage::Waiting(_) | SubscriptionStage::Over => None,
         }
     }
 
     /// Returns the next time at which the stage needs attention.
     pub(super) fn wake(self) -> Option<Timestamp> {
         match self {
-            Stage::Opening { by: at, .. } | Stage::Waiting(at) => Some(at),
-            Stage::Open { .. } | Stage::Over => None,
+            SubscriptionStage::Opening { by: at, .. } | SubscriptionStage::Waiting(at) => Some(at),
+            SubscriptionStage::Open { .. } | SubscriptionStage::Over => None,
         }
     }
 }
@@ -71,7 +71,7 @@ impl Subscription {
     pub(super) fn new(
         key: SubscriptionKey,
         wanted: SubscriptionFilter,
-        stage: Stage,
+        stage: SubscriptionStage,
         timeout: Duration,
         options: &SubscribeOptions,
     ) -> Self {
@@ -96,7 +96,7 @@ impl Subscription {
 
     /// Returns whether the subscription waits for responses to `resources/subscribe`.
     pub(super) fn is_opening_in_legacy_era(&self) -> bool {
-        matches!(self.stage, Stage::Opening { via: Via::Resources, .. })
+        matches!(self.stage, SubscriptionStage::Opening { via: Via::Resources, .. })
     }
 
     /// Returns whether the server was asked to watch a resource for this subscription.
@@ -111,7 +111,7 @@ impl Subscription {
 
     /// Handles the acknowledgment of the server.
     pub(super) fn acknowledged(&mut self, via: Via, filter: SubscriptionFilter, context: &mut Context<'_>) {
-        self.stage = Stage::Open { via };
+        self.stage = SubscriptionStage::Open { via };
         self.backoff.acknowledged(context.now);
         self.report(SubscriptionEvent::Acknowledged(filter), context);
     }
@@ -119,7 +119,7 @@ impl Subscription {
     /// Ends the subscription, or the attempt to open it, unless another attempt follows later.
     pub(super) fn interrupt(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
         match self.backoff.ended(&end, context.now) {
-            Some(again) => self.stage = Stage::Waiting(again),
+            Some(again) => self.stage = SubscriptionStage::Waiting(again),
             None => self.end(end, context),
         }
     }
@@ -129,7 +129,7 @@ impl Subscription {
         if self.holds_back_events() {
             self.queue = EventQueue::default();
         }
-        self.stage = Stage::Over;
+        self.stage = SubscriptionStage::Over;
         self.report(SubscriptionEvent::Ended(end), context);
     }
 
@@ -156,7 +156,7 @@ impl Subscription {
     /// Returns whether events stay in the queue because the server has never acknowledged the subscription: the
     /// acknowledgment must come first ("Acknowledgment").
     fn holds_back_events(&self) -> bool {
-        self.stage != Stage::Over && !self.backoff.was_open()
+        self.stage != SubscriptionStage::Over && !self.backoff.was_open()
     }
 
     /// Returns whether the embedder subscribed to this change. A server must not report others.
