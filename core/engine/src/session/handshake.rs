@@ -54,7 +54,7 @@ use crate::rpc::RpcError;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
 /// The outcome of `server/discover` or `initialize`.
-pub(super) type Outcome<R> = Result<R, RequestFault>;
+pub(super) type HandshakeReply<R> = Result<R, RequestFault>;
 
 /// What the session has to do next.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Handshake {
     }
 
     /// Handles the response to `server/discover`.
-    pub(super) fn discovered(&mut self, outcome: Outcome<DiscoverResult>) -> Action {
+    pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> Action {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
             if self.state == State::Probing {
@@ -170,7 +170,7 @@ impl Handshake {
     }
 
     /// Handles the response to `initialize`.
-    pub(super) fn initialized(&mut self, outcome: Outcome<InitializeResult>) -> Action {
+    pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> Action {
         if !matches!(self.state, State::Racing | State::Initializing) {
             return Action::Nothing;
         }
@@ -265,7 +265,7 @@ impl Handshake {
     /// Returns the modern version to send `server/discover` with again, if the server refused the version of the first.
     ///
     /// It may be the same version (basic/versioning, "Protocol Version Negotiation").
-    fn suggested_version(&self, outcome: &Outcome<DiscoverResult>) -> Option<ProtocolVersion> {
+    fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
         match outcome {
             Err(RequestFault::Server(error))

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::config::Config;
 use super::error::{CloseReason, ConnectError, RequestFault};
-use super::handshake::{Action, Handshake, Outcome};
+use super::handshake::{Action, Handshake, HandshakeReply};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
@@ -197,7 +197,7 @@ impl OpeningContext<'_> {
 }
 
 /// Decodes the response to a request of the opening.
-fn read_response<R: FromJson>(message: &[u8], id: u64) -> Outcome<R> {
+fn read_response<R: FromJson>(message: &[u8], id: u64) -> HandshakeReply<R> {
     match decode::answer::<R>(message, id) {
         Ok(Answer::Result(result)) => Ok(result),
         Ok(Answer::Error(error)) => Err(RequestFault::Server(error)),

@@ -12,8 +12,8 @@ use ProtocolVersion as V;
 enum Input {
     Start,
     Silence,
-    Discovered(Outcome<DiscoverResult>),
-    Initialized(Outcome<InitializeResult>),
+    Discovered(HandshakeReply<DiscoverResult>),
+    Initialized(HandshakeReply<InitializeResult>),
     End,
     Cancel,
 }
