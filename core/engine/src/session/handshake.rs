@@ -58,7 +58,7 @@ pub(super) type HandshakeReply<R> = Result<R, RequestFault>;
 
 /// What the session has to do next.
 #[derive(Debug)]
-pub(super) enum Action {
+pub(super) enum HandshakeAction {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
@@ -85,7 +85,7 @@ enum State {
     Done,
 }
 
-/// The state of a handshake. It sends nothing: each input returns an [`Action`].
+/// The state of a handshake. It sends nothing: each input returns an [`HandshakeAction`].
 #[derive(Debug)]
 pub(super) struct Handshake {
     negotiate: Negotiate,
@@ -112,12 +112,12 @@ impl Handshake {
     }
 
     /// Starts the handshake.
-    pub(super) fn start(&mut self) -> Action {
+    pub(super) fn start(&mut self) -> HandshakeAction {
         match self.negotiate {
             Negotiate::Auto => {
                 self.state = State::Probing;
                 self.probed = true;
-                Action::SendDiscover(ProtocolVersion::LATEST)
+                HandshakeAction::SendDiscover(ProtocolVersion::LATEST)
             }
             Negotiate::Modern => self.discover(ProtocolVersion::LATEST),
             Negotiate::Version(version) if version.era() == Era::Modern => self.discover(version),
@@ -127,22 +127,22 @@ impl Handshake {
     }
 
     /// Handles a probe that got no answer within the probe timeout.
-    pub(super) fn silence(&mut self) -> Action {
+    pub(super) fn silence(&mut self) -> HandshakeAction {
         if self.state != State::Probing {
-            return Action::Nothing;
+            return HandshakeAction::Nothing;
         }
         self.state = State::Racing;
-        Action::SendInitialize(ProtocolVersion::LATEST_LEGACY)
+        HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
     /// Handles the response to `server/discover`.
-    pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> Action {
+    pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
             if self.state == State::Probing {
                 self.state = State::Discovering;
             }
-            return Action::SendDiscover(version);
+            return HandshakeAction::SendDiscover(version);
         }
         match (self.state, outcome) {
             (State::Probing | State::Racing | State::Discovering, Ok(result)) => self.choose(result),
@@ -156,7 +156,7 @@ impl Handshake {
             (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(fault.into_connect_error(DISCOVER)),
             (State::Racing, Err(_)) => {
                 self.state = State::Initializing;
-                Action::Nothing
+                HandshakeAction::Nothing
             }
             (State::Discovering, Err(fault)) => {
                 let error = match self.refused.take() {
@@ -165,20 +165,20 @@ impl Handshake {
                 };
                 self.fail(error)
             }
-            (State::New | State::Initializing | State::Done, _) => Action::Nothing,
+            (State::New | State::Initializing | State::Done, _) => HandshakeAction::Nothing,
         }
     }
 
     /// Handles the response to `initialize`.
-    pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> Action {
+    pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
         if !matches!(self.state, State::Racing | State::Initializing) {
-            return Action::Nothing;
+            return HandshakeAction::Nothing;
         }
         let error = match outcome {
             Ok(result) => match self.accept(result.protocol_version.as_deref()) {
                 Ok(version) => {
                     self.state = State::Done;
-                    return Action::OpenLegacy(version, result);
+                    return HandshakeAction::OpenLegacy(version, result);
                 }
                 Err(error) => error,
             },
@@ -187,51 +187,51 @@ impl Handshake {
         if self.state == State::Racing {
             self.state = State::Discovering;
             self.refused = Some(error);
-            return Action::Nothing;
+            return HandshakeAction::Nothing;
         }
         self.fail(error)
     }
 
     /// Handles the end of the stream.
-    pub(super) fn ended(&mut self) -> Action {
+    pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
-            State::Done => Action::Nothing,
+            State::Done => HandshakeAction::Nothing,
             State::Probing | State::Racing | State::Initializing if self.probed => {
                 self.state = State::Done;
-                Action::Restart
+                HandshakeAction::Restart
             }
             _ => self.fail(ConnectError::Closed),
         }
     }
 
     /// Ends the handshake with an error of this client.
-    pub(super) fn fail(&mut self, error: ConnectError) -> Action {
+    pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
         self.state = State::Done;
-        Action::Fail(error)
+        HandshakeAction::Fail(error)
     }
 
-    fn discover(&mut self, version: ProtocolVersion) -> Action {
+    fn discover(&mut self, version: ProtocolVersion) -> HandshakeAction {
         self.state = State::Discovering;
-        Action::SendDiscover(version)
+        HandshakeAction::SendDiscover(version)
     }
 
-    fn initialize(&mut self, version: ProtocolVersion) -> Action {
+    fn initialize(&mut self, version: ProtocolVersion) -> HandshakeAction {
         self.state = State::Initializing;
-        Action::SendInitialize(version)
+        HandshakeAction::SendInitialize(version)
     }
 
     /// Selects a version from those of a server that supports `server/discover`.
-    fn choose(&mut self, result: DiscoverResult) -> Action {
+    fn choose(&mut self, result: DiscoverResult) -> HandshakeAction {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
             self.state = State::Done;
-            return Action::OpenModern(version, result);
+            return HandshakeAction::OpenModern(version, result);
         }
         match common(Era::Legacy) {
             // In a race `initialize` has been sent already.
             Some(_) if self.state == State::Racing => {
                 self.state = State::Initializing;
-                Action::Nothing
+                HandshakeAction::Nothing
             }
             Some(version) => self.initialize(version),
             None => {
@@ -242,7 +242,7 @@ impl Handshake {
     }
 
     /// Handles an error as the answer to the probe. Errors that are not defined for modern servers mean a legacy server.
-    fn probe_refused(&mut self, error: RpcError) -> Action {
+    fn probe_refused(&mut self, error: RpcError) -> HandshakeAction {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
                 Some(versions) => {

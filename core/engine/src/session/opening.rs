@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::config::Config;
 use super::error::{CloseReason, ConnectError, RequestFault};
-use super::handshake::{Action, Handshake, HandshakeReply};
+use super::handshake::{Handshake, HandshakeAction, HandshakeReply};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
@@ -74,7 +74,7 @@ impl Opening {
             self.probe_by = None;
             self.handshake.silence()
         } else {
-            Action::Nothing
+            HandshakeAction::Nothing
         };
         self.perform(action, context)
     }
@@ -123,8 +123,8 @@ impl Opening {
     pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
             CloseReason::ByServer => match self.handshake.ended() {
-                Action::Restart => return Some(OpeningEnd::Restart),
-                Action::Fail(error) => error,
+                HandshakeAction::Restart => return Some(OpeningEnd::Restart),
+                HandshakeAction::Fail(error) => error,
                 _ => ConnectError::Closed,
             },
             CloseReason::ByClient => ConnectError::Cancelled,
@@ -134,20 +134,20 @@ impl Opening {
     }
 
     /// Carries out an action of the handshake.
-    fn perform(&mut self, action: Action, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
-        if !matches!(action, Action::Nothing) {
+    fn perform(&mut self, action: HandshakeAction, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
+        if !matches!(action, HandshakeAction::Nothing) {
             self.probe_by = None;
         }
         match action {
-            Action::Nothing => None,
-            Action::SendDiscover(version) => {
+            HandshakeAction::Nothing => None,
+            HandshakeAction::SendDiscover(version) => {
                 self.probe_by = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
                 let fields = protocol_fields(context.config, version);
                 let no_params: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
                 context.send(OpeningRequest::Discover, Discover::NAME, no_params, &fields);
                 None
             }
-            Action::SendInitialize(version) => {
+            HandshakeAction::SendInitialize(version) => {
                 let config = context.config;
                 let params = |out: &mut Vec<u8>| {
                     push_initialize(out, config, version);
@@ -156,7 +156,7 @@ impl Opening {
                 context.send(OpeningRequest::Initialize, Initialize::NAME, &params, "");
                 None
             }
-            Action::OpenModern(version, result) => {
+            HandshakeAction::OpenModern(version, result) => {
                 let implementation = result.implementation_in_meta();
                 let DiscoverResult { capabilities, instructions, server_info, .. } = result;
                 Some(OpeningEnd::Connected(Box::new(ServerInfo {
@@ -167,7 +167,7 @@ impl Opening {
                     instructions,
                 })))
             }
-            Action::OpenLegacy(version, result) => {
+            HandshakeAction::OpenLegacy(version, result) => {
                 // Empty parameters cannot fail to serialize.
                 let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
                     write::push_object(out, &())
@@ -181,8 +181,8 @@ impl Opening {
                     instructions,
                 })))
             }
-            Action::Fail(error) => Some(OpeningEnd::Failed(error)),
-            Action::Restart => Some(OpeningEnd::Restart),
+            HandshakeAction::Fail(error) => Some(OpeningEnd::Failed(error)),
+            HandshakeAction::Restart => Some(OpeningEnd::Restart),
         }
     }
 }

@@ -49,7 +49,7 @@ fn not_initialized() -> Input {
 /// Plays the inputs, and returns the state and the last action in words.
 fn play(negotiate: Negotiate, inputs: Vec<Input>) -> (State, String) {
     let mut handshake = Handshake::new(negotiate);
-    let mut last = Action::Nothing;
+    let mut last = HandshakeAction::Nothing;
     for input in inputs {
         last = match input {
             Start => handshake.start(),
@@ -61,13 +61,13 @@ fn play(negotiate: Negotiate, inputs: Vec<Input>) -> (State, String) {
         };
     }
     let action = match last {
-        Action::Nothing => "nothing".into(),
-        Action::SendDiscover(version) => alloc::format!("discover {version}"),
-        Action::SendInitialize(version) => alloc::format!("initialize {version}"),
-        Action::OpenModern(version, _) => alloc::format!("modern {version}"),
-        Action::OpenLegacy(version, _) => alloc::format!("legacy {version}"),
-        Action::Fail(error) => error.to_string(),
-        Action::Restart => "restart".into(),
+        HandshakeAction::Nothing => "nothing".into(),
+        HandshakeAction::SendDiscover(version) => alloc::format!("discover {version}"),
+        HandshakeAction::SendInitialize(version) => alloc::format!("initialize {version}"),
+        HandshakeAction::OpenModern(version, _) => alloc::format!("modern {version}"),
+        HandshakeAction::OpenLegacy(version, _) => alloc::format!("legacy {version}"),
+        HandshakeAction::Fail(error) => error.to_string(),
+        HandshakeAction::Restart => "restart".into(),
     };
     (handshake.state, action)
 }
