@@ -71,7 +71,7 @@ pub(super) enum HandshakeAction {
 
 /// The state of the handshake, as in the table above. `Done` stands for Ready and Failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum HandshakeState {
     New,
     /// `server/discover` was sent, to a server of either era.
     Probing,
@@ -89,7 +89,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Handshake {
     negotiate: Negotiate,
-    state: State,
+    state: HandshakeState,
     /// Whether `server/discover` was sent to a server that may be legacy.
     probed: bool,
     /// Whether `server/discover` was sent again with a version that the server named.
@@ -103,19 +103,19 @@ const INITIALIZE: &str = "initialize";
 
 impl Handshake {
     pub(super) fn new(negotiate: Negotiate) -> Self {
-        Handshake { negotiate, state: State::New, probed: false, retried: false, refused: None }
+        Handshake { negotiate, state: HandshakeState::New, probed: false, retried: false, refused: None }
     }
 
     /// Returns whether the probe is the only pending request.
     pub(super) fn is_probing(&self) -> bool {
-        self.state == State::Probing
+        self.state == HandshakeState::Probing
     }
 
     /// Starts the handshake.
     pub(super) fn start(&mut self) -> HandshakeAction {
         match self.negotiate {
             Negotiate::Auto => {
-                self.state = State::Probing;
+                self.state = HandshakeState::Probing;
                 self.probed = true;
                 HandshakeAction::SendDiscover(ProtocolVersion::LATEST)
             }
@@ -128,10 +128,10 @@ impl Handshake {
 
     /// Handles a probe that got no answer within the probe timeout.
     pub(super) fn silence(&mut self) -> HandshakeAction {
-        if self.state != State::Probing {
+        if self.state != HandshakeState::Probing {
             return HandshakeAction::Nothing;
         }
-        self.state = State::Racing;
+        self.state = HandshakeState::Racing;
         HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
@@ -139,53 +139,57 @@ impl Handshake {
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
-            if self.state == State::Probing {
-                self.state = State::Discovering;
+            if self.state == HandshakeState::Probing {
+                self.state = HandshakeState::Discovering;
             }
             return HandshakeAction::SendDiscover(version);
         }
         match (self.state, outcome) {
-            (State::Probing | State::Racing | State::Discovering, Ok(result)) => self.choose(result),
-            (State::Probing, Err(RequestFault::Server(error))) => self.probe_refused(error),
-            (State::Probing, Err(RequestFault::Invalid(_))) => self.initialize(ProtocolVersion::LATEST_LEGACY),
+            (HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Discovering, Ok(result)) => {
+                self.choose(result)
+            }
+            (HandshakeState::Probing, Err(RequestFault::Server(error))) => self.probe_refused(error),
+            (HandshakeState::Probing, Err(RequestFault::Invalid(_))) => self.initialize(ProtocolVersion::LATEST_LEGACY),
             #[cfg(feature = "http")]
-            (State::Probing, Err(RequestFault::Http(error))) if !error.is_final() => {
+            (HandshakeState::Probing, Err(RequestFault::Http(error))) if !error.is_final() => {
                 self.initialize(ProtocolVersion::LATEST_LEGACY)
             }
             #[cfg(feature = "http")]
-            (State::Probing, Err(fault @ RequestFault::Http(_))) => self.fail(fault.into_connect_error(DISCOVER)),
-            (State::Racing, Err(_)) => {
-                self.state = State::Initializing;
+            (HandshakeState::Probing, Err(fault @ RequestFault::Http(_))) => {
+                self.fail(fault.into_connect_error(DISCOVER))
+            }
+            (HandshakeState::Racing, Err(_)) => {
+                self.state = HandshakeState::Initializing;
                 HandshakeAction::Nothing
             }
-            (State::Discovering, Err(fault)) => {
+            (HandshakeState::Discovering, Err(fault)) => {
                 let error = match self.refused.take() {
                     Some(error) => error,
                     None => self.discover_refused(fault),
                 };
                 self.fail(error)
             }
-            (State::New | State::Initializing | State::Done, _) => HandshakeAction::Nothing,
+            (HandshakeState::New | HandshakeState::Initializing | HandshakeState::Done, _) => HandshakeAction::Nothing,
         }
     }
 
     /// Handles the response to `initialize`.
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
-        if !matches!(self.state, State::Racing | State::Initializing) {
+        if !matches!(self.state, HandshakeState::Racing | HandshakeState::Initializing) {
             return HandshakeAction::Nothing;
         }
         let error = match outcome {
             Ok(result) => match self.accept(result.protocol_version.as_deref()) {
                 Ok(version) => {
-                    self.state = State::Done;
+                    self.state = HandshakeState::Done;
                     return HandshakeAction::OpenLegacy(version, result);
                 }
                 Err(error) => error,
             },
             Err(fault) => fault.into_connect_error(INITIALIZE),
         };
-        if self.state == State::Racing {
-            self.state = State::Discovering;
+        if self.state == HandshakeState::Racing {
+            self.state = HandshakeState::Discovering;
             self.refused = Some(error);
             return HandshakeAction::Nothing;
         }
@@ -195,9 +199,9 @@ impl Handshake {
     /// Handles the end of the stream.
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
-            State::Done => HandshakeAction::Nothing,
-            State::Probing | State::Racing | State::Initializing if self.probed => {
-                self.state = State::Done;
+            HandshakeState::Done => HandshakeAction::Nothing,
+            HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Initializing if self.probed => {
+                self.state = HandshakeState::Done;
                 HandshakeAction::Restart
             }
             _ => self.fail(ConnectError::Closed),
@@ -206,17 +210,17 @@ impl Handshake {
 
     /// Ends the handshake with an error of this client.
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
-        self.state = State::Done;
+        self.state = HandshakeState::Done;
         HandshakeAction::Fail(error)
     }
 
     fn discover(&mut self, version: ProtocolVersion) -> HandshakeAction {
-        self.state = State::Discovering;
+        self.state = HandshakeState::Discovering;
         HandshakeAction::SendDiscover(version)
     }
 
     fn initialize(&mut self, version: ProtocolVersion) -> HandshakeAction {
-        self.state = State::Initializing;
+        self.state = HandshakeState::Initializing;
         HandshakeAction::SendInitialize(version)
     }
 
@@ -224,13 +228,13 @@ impl Handshake {
     fn choose(&mut self, result: DiscoverResult) -> HandshakeAction {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
-            self.state = State::Done;
+            self.state = HandshakeState::Done;
             return HandshakeAction::OpenModern(version, result);
         }
         match common(Era::Legacy) {
             // In a race `initialize` has been sent already.
-            Some(_) if self.state == State::Racing => {
-                self.state = State::Initializing;
+            Some(_) if self.state == HandshakeState::Racing => {
+                self.state = HandshakeState::Initializing;
                 HandshakeAction::Nothing
             }
             Some(version) => self.initialize(version),
@@ -266,7 +270,8 @@ impl Handshake {
     ///
     /// It may be the same version (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
-        let asking = matches!(self.state, State::Probing | State::Racing | State::Discovering);
+        let asking =
+            matches!(self.state, HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Discovering);
         match outcome {
             Err(RequestFault::Server(error))
                 if asking && !self.retried && error.code == RpcError::UNSUPPORTED_PROTOCOL_VERSION =>

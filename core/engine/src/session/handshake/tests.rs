@@ -47,7 +47,7 @@ fn not_initialized() -> Input {
 }
 
 /// Plays the inputs, and returns the state and the last action in words.
-fn play(negotiate: Negotiate, inputs: Vec<Input>) -> (State, String) {
+fn play(negotiate: Negotiate, inputs: Vec<Input>) -> (HandshakeState, String) {
     let mut handshake = Handshake::new(negotiate);
     let mut last = HandshakeAction::Nothing;
     for input in inputs {
@@ -73,7 +73,7 @@ fn play(negotiate: Negotiate, inputs: Vec<Input>) -> (State, String) {
 }
 
 #[track_caller]
-fn row(negotiate: Negotiate, inputs: impl Into<Vec<Input>>, state: State, action: &str) {
+fn row(negotiate: Negotiate, inputs: impl Into<Vec<Input>>, state: HandshakeState, action: &str) {
     assert_eq!(play(negotiate, inputs.into()), (state, action.into()));
 }
 
@@ -90,34 +90,34 @@ const UNSUPPORTED: i64 = RpcError::UNSUPPORTED_PROTOCOL_VERSION;
 
 #[test]
 fn the_start() {
-    row(Auto, [Start], State::Probing, "discover 2026-07-28");
-    row(Modern, [Start], State::Discovering, "discover 2026-07-28");
-    row(Version(V::V2026_07_28), [Start], State::Discovering, "discover 2026-07-28");
-    row(Legacy, [Start], State::Initializing, "initialize 2025-11-25");
-    row(Version(V::V2024_11_05), [Start], State::Initializing, "initialize 2024-11-05");
+    row(Auto, [Start], HandshakeState::Probing, "discover 2026-07-28");
+    row(Modern, [Start], HandshakeState::Discovering, "discover 2026-07-28");
+    row(Version(V::V2026_07_28), [Start], HandshakeState::Discovering, "discover 2026-07-28");
+    row(Legacy, [Start], HandshakeState::Initializing, "initialize 2025-11-25");
+    row(Version(V::V2024_11_05), [Start], HandshakeState::Initializing, "initialize 2024-11-05");
 }
 
 #[test]
 fn answers_to_the_probe() {
-    row(Auto, [Start, versions(MODERN)], State::Done, "modern 2026-07-28");
-    row(Auto, [Start, versions(ONLY_LEGACY)], State::Initializing, "initialize 2025-03-26");
-    row(Auto, [Start, versions(NONE)], State::Done, NO_VERSION);
-    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_NONE)], State::Done, NO_VERSION);
-    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_LEGACY)], State::Initializing, "initialize 2025-06-18");
-    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN)], State::Discovering, "discover 2026-07-28");
+    row(Auto, [Start, versions(MODERN)], HandshakeState::Done, "modern 2026-07-28");
+    row(Auto, [Start, versions(ONLY_LEGACY)], HandshakeState::Initializing, "initialize 2025-03-26");
+    row(Auto, [Start, versions(NONE)], HandshakeState::Done, NO_VERSION);
+    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_NONE)], HandshakeState::Done, NO_VERSION);
+    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_LEGACY)], HandshakeState::Initializing, "initialize 2025-06-18");
+    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN)], HandshakeState::Discovering, "discover 2026-07-28");
     for code in [RpcError::HEADER_MISMATCH, RpcError::MISSING_REQUIRED_CLIENT_CAPABILITY] {
         let says = alloc::format!("the server refused `server/discover`: no (code {code}): {{}}");
-        row(Auto, [Start, refused(code, "{}")], State::Done, &says);
-        row(Auto, [Start, refused(code, "")], State::Initializing, "initialize 2025-11-25");
+        row(Auto, [Start, refused(code, "{}")], HandshakeState::Done, &says);
+        row(Auto, [Start, refused(code, "")], HandshakeState::Initializing, "initialize 2025-11-25");
     }
     for other in [
         refused(UNSUPPORTED, ""),
         refused(RpcError::METHOD_NOT_FOUND, SUPPORTS_MODERN),
         Input::Discovered(Err(RequestFault::Invalid(crate::rpc::PeerError::too_long(1, b"x")))),
     ] {
-        row(Auto, [Start, other], State::Initializing, "initialize 2025-11-25");
+        row(Auto, [Start, other], HandshakeState::Initializing, "initialize 2025-11-25");
     }
-    row(Auto, [Start, Silence], State::Racing, "initialize 2025-11-25");
+    row(Auto, [Start, Silence], HandshakeState::Racing, "initialize 2025-11-25");
 }
 
 #[cfg(feature = "http")]
@@ -127,37 +127,42 @@ fn http_errors_as_answers_to_the_probe() {
 
     let answer =
         |status| Input::Discovered(Err(RequestFault::Http(HttpError::Status { status, excerpt: String::new() })));
-    row(Auto, [Start, answer(404)], State::Initializing, "initialize 2025-11-25");
-    row(Auto, [Start, answer(307)], State::Done, "`server/discover` got no answer: the server answered with HTTP 307");
+    row(Auto, [Start, answer(404)], HandshakeState::Initializing, "initialize 2025-11-25");
+    row(
+        Auto,
+        [Start, answer(307)],
+        HandshakeState::Done,
+        "`server/discover` got no answer: the server answered with HTTP 307",
+    );
 }
 
 #[test]
 fn a_race() {
-    row(Auto, [Start, Silence, versions(MODERN)], State::Done, "modern 2026-07-28");
-    row(Auto, [Start, Silence, versions(ONLY_LEGACY)], State::Initializing, "nothing");
-    row(Auto, [Start, Silence, versions(NONE)], State::Done, NO_VERSION);
-    row(Auto, [Start, Silence, refused(UNSUPPORTED, SUPPORTS_MODERN)], State::Racing, "discover 2026-07-28");
-    row(Auto, [Start, Silence, refused(UNSUPPORTED, SUPPORTS_LEGACY)], State::Initializing, "nothing");
-    row(Auto, [Start, Silence, refused(RpcError::METHOD_NOT_FOUND, "")], State::Initializing, "nothing");
-    row(Auto, [Start, Silence, initialized("{}")], State::Done, "legacy 2025-11-25");
-    row(Auto, [Start, Silence, initialized("{}"), versions(MODERN)], State::Done, "nothing");
-    row(Auto, [Start, Silence, versions(MODERN), initialized("{}")], State::Done, "nothing");
-    row(Auto, [Start, Silence, not_initialized()], State::Discovering, "nothing");
+    row(Auto, [Start, Silence, versions(MODERN)], HandshakeState::Done, "modern 2026-07-28");
+    row(Auto, [Start, Silence, versions(ONLY_LEGACY)], HandshakeState::Initializing, "nothing");
+    row(Auto, [Start, Silence, versions(NONE)], HandshakeState::Done, NO_VERSION);
+    row(Auto, [Start, Silence, refused(UNSUPPORTED, SUPPORTS_MODERN)], HandshakeState::Racing, "discover 2026-07-28");
+    row(Auto, [Start, Silence, refused(UNSUPPORTED, SUPPORTS_LEGACY)], HandshakeState::Initializing, "nothing");
+    row(Auto, [Start, Silence, refused(RpcError::METHOD_NOT_FOUND, "")], HandshakeState::Initializing, "nothing");
+    row(Auto, [Start, Silence, initialized("{}")], HandshakeState::Done, "legacy 2025-11-25");
+    row(Auto, [Start, Silence, initialized("{}"), versions(MODERN)], HandshakeState::Done, "nothing");
+    row(Auto, [Start, Silence, versions(MODERN), initialized("{}")], HandshakeState::Done, "nothing");
+    row(Auto, [Start, Silence, not_initialized()], HandshakeState::Discovering, "nothing");
     let unknown = initialized(r#"{"protocolVersion":"1999-01-01"}"#);
-    row(Auto, [Start, Silence, unknown], State::Discovering, "nothing");
+    row(Auto, [Start, Silence, unknown], HandshakeState::Discovering, "nothing");
 }
 
 #[test]
 fn discovering() {
-    row(Modern, [Start, versions(MODERN)], State::Done, "modern 2026-07-28");
-    row(Modern, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN)], State::Discovering, "discover 2026-07-28");
+    row(Modern, [Start, versions(MODERN)], HandshakeState::Done, "modern 2026-07-28");
+    row(Modern, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN)], HandshakeState::Discovering, "discover 2026-07-28");
     let only_modern = "unsupported protocol version: the server speaks 2025-06-18; this side accepts 2026-07-28";
-    row(Modern, [Start, versions(r#"["2025-06-18"]"#)], State::Done, only_modern);
-    row(Modern, [Start, refused(UNSUPPORTED, SUPPORTS_LEGACY)], State::Done, only_modern);
+    row(Modern, [Start, versions(r#"["2025-06-18"]"#)], HandshakeState::Done, only_modern);
+    row(Modern, [Start, refused(UNSUPPORTED, SUPPORTS_LEGACY)], HandshakeState::Done, only_modern);
     row(
         Modern,
         [Start, refused(RpcError::METHOD_NOT_FOUND, "")],
-        State::Done,
+        HandshakeState::Done,
         "the server refused `server/discover`: no (code -32601)",
     );
 }
@@ -165,34 +170,39 @@ fn discovering() {
 #[test]
 fn a_legacy_version_is_discovered_after_a_modern_one_was_refused() {
     let again = || [Start, refused(UNSUPPORTED, SUPPORTS_MODERN)].into_iter();
-    row(Auto, again().chain([versions(ONLY_LEGACY)]).collect::<Vec<_>>(), State::Initializing, "initialize 2025-03-26");
-    row(Auto, again().chain([versions(NONE)]).collect::<Vec<_>>(), State::Done, NO_VERSION);
+    row(
+        Auto,
+        again().chain([versions(ONLY_LEGACY)]).collect::<Vec<_>>(),
+        HandshakeState::Initializing,
+        "initialize 2025-03-26",
+    );
+    row(Auto, again().chain([versions(NONE)]).collect::<Vec<_>>(), HandshakeState::Done, NO_VERSION);
     let says = "unsupported protocol version: the server speaks 2025-11-25, 2026-07-28; this side accepts 2024-11-05, \
                 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
     let twice = again().chain([refused(UNSUPPORTED, SUPPORTS_MODERN)]);
-    row(Auto, twice.collect::<Vec<_>>(), State::Done, says);
+    row(Auto, twice.collect::<Vec<_>>(), HandshakeState::Done, says);
 }
 
 #[test]
 fn a_legacy_version_is_discovered_after_initialize_was_refused() {
     let refused_first = || [Start, Silence, not_initialized()].into_iter();
     let legacy = refused_first().chain([versions(ONLY_LEGACY)]);
-    row(Auto, legacy.collect::<Vec<_>>(), State::Initializing, "initialize 2025-03-26");
+    row(Auto, legacy.collect::<Vec<_>>(), HandshakeState::Initializing, "initialize 2025-03-26");
     let refused_twice = refused_first().chain([versions(ONLY_LEGACY), not_initialized()]);
-    row(Auto, refused_twice.collect::<Vec<_>>(), State::Done, REFUSED);
+    row(Auto, refused_twice.collect::<Vec<_>>(), HandshakeState::Done, REFUSED);
     let neither = refused_first().chain([refused(RpcError::METHOD_NOT_FOUND, "")]);
-    row(Auto, neither.collect::<Vec<_>>(), State::Done, REFUSED);
+    row(Auto, neither.collect::<Vec<_>>(), HandshakeState::Done, REFUSED);
 }
 
 #[test]
 fn initializing() {
-    row(Legacy, [Start, initialized("{}")], State::Done, "legacy 2025-11-25");
-    row(Legacy, [Start, initialized(r#"{"protocolVersion":"2024-11-05"}"#)], State::Done, "legacy 2024-11-05");
-    row(Legacy, [Start, not_initialized()], State::Done, REFUSED);
+    row(Legacy, [Start, initialized("{}")], HandshakeState::Done, "legacy 2025-11-25");
+    row(Legacy, [Start, initialized(r#"{"protocolVersion":"2024-11-05"}"#)], HandshakeState::Done, "legacy 2024-11-05");
+    row(Legacy, [Start, not_initialized()], HandshakeState::Done, REFUSED);
     row(
         Legacy,
         [Start, initialized(r#"{"protocolVersion":"2026-07-28"}"#)],
-        State::Done,
+        HandshakeState::Done,
         "unsupported protocol version: the server speaks 2026-07-28; this side accepts 2024-11-05, 2025-03-26, 2025-06-18, \
          2025-11-25",
     );
@@ -201,19 +211,19 @@ fn initializing() {
 #[test]
 fn the_end_of_the_stream() {
     const ENDED: &str = "the connection ended before the server answered";
-    row(Auto, [Start, End], State::Done, "restart");
-    row(Auto, [Start, Silence, End], State::Done, "restart");
-    row(Auto, [Start, versions(ONLY_LEGACY), End], State::Done, "restart");
-    row(Auto, [Start, Silence, not_initialized(), End], State::Done, ENDED);
-    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN), End], State::Done, ENDED);
-    row(Modern, [Start, End], State::Done, ENDED);
-    row(Legacy, [Start, End], State::Done, ENDED);
-    row(Auto, [Start, versions(MODERN), End], State::Done, "nothing");
+    row(Auto, [Start, End], HandshakeState::Done, "restart");
+    row(Auto, [Start, Silence, End], HandshakeState::Done, "restart");
+    row(Auto, [Start, versions(ONLY_LEGACY), End], HandshakeState::Done, "restart");
+    row(Auto, [Start, Silence, not_initialized(), End], HandshakeState::Done, ENDED);
+    row(Auto, [Start, refused(UNSUPPORTED, SUPPORTS_MODERN), End], HandshakeState::Done, ENDED);
+    row(Modern, [Start, End], HandshakeState::Done, ENDED);
+    row(Legacy, [Start, End], HandshakeState::Done, ENDED);
+    row(Auto, [Start, versions(MODERN), End], HandshakeState::Done, "nothing");
 }
 
 #[test]
 fn a_cancel() {
     for inputs in [alloc::vec![Start, Cancel], alloc::vec![Start, Silence, Cancel]] {
-        row(Auto, inputs, State::Done, "the opening of the connection was cancelled");
+        row(Auto, inputs, HandshakeState::Done, "the opening of the connection was cancelled");
     }
 }
