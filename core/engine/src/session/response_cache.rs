@@ -12,7 +12,7 @@ use super::error::{CallError, SendError};
 use super::event::Notification;
 use super::prepared::{Caching, send_error};
 use super::requests::Requests;
-use super::ticket::{Outcome, Reply};
+use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
 use crate::json::scan;
 use crate::rpc::write::Push;
@@ -91,7 +91,7 @@ impl ResponseCache {
     /// Stores the response to a request that was not in the cache. Returns the reply for the caller.
     #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
-        let Outcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
+        let ReplyOutcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
         if is_error(message) {
             // After an invalid cursor, all cached pages of the list are invalid ("Interaction with Pagination").
             if entry.key().has_cursor() {
@@ -112,7 +112,7 @@ impl ResponseCache {
         }
         match self.store.stale(entry.key(), self.context) {
             Some(CachedAnswer { message, id }) => {
-                Reply { outcome: Outcome::Answered { message: message.clone(), id: *id }, ..reply }
+                Reply { outcome: ReplyOutcome::Answered { message: message.clone(), id: *id }, ..reply }
             }
             None => reply,
         }

@@ -48,7 +48,7 @@ impl<M: Method> Ticket<M> {
     /// As [`Ticket::decode`].
     pub fn decode_mut(self, reply: &mut Reply) -> Result<M::Result, CallError> {
         match &reply.outcome {
-            Outcome::Answered { message, id } if reply.key == self.key => {
+            ReplyOutcome::Answered { message, id } if reply.key == self.key => {
                 match decode::answer_with(message, *id, M::read) {
                     Ok(Answer::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
                     Ok(Answer::Result(result)) => Ok(result),
@@ -80,7 +80,7 @@ impl<M> fmt::Debug for Ticket<M> {
 pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: ReplyOutcome,
     /// Whether the response came over HTTP in the modern era, where tools must follow additional rules for header parameters.
     pub(crate) mirrored: bool,
     /// Whether the response came from the cache.
@@ -88,7 +88,7 @@ pub struct Reply {
 }
 
 #[derive(Clone, PartialEq)]
-pub(crate) enum Outcome {
+pub(crate) enum ReplyOutcome {
     /// The complete response, not decoded yet, and the id in it.
     Answered { message: Vec<u8>, id: u64 },
     /// The request ended without a response.
@@ -128,20 +128,20 @@ extern "C" fn free(failure: &mut Failure) {
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
-        let outcome = Outcome::Failed(Failure::new(error));
+        let outcome = ReplyOutcome::Failed(Failure::new(error));
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
     /// Creates a reply with the response to the request with this wire id.
     pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
-        Reply { key, method, outcome: Outcome::Answered { message, id }, mirrored: false, cached: false }
+        Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, mirrored: false, cached: false }
     }
 
     /// Takes the error of the request with this key.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
-            Outcome::Failed(error) if self.key == key => error.0.take().map(|error| *error),
+            ReplyOutcome::Failed(error) if self.key == key => error.0.take().map(|error| *error),
             _ => None,
         }
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
@@ -165,23 +165,23 @@ impl Reply {
     /// Returns the complete response of the server, or `None` if the request failed.
     pub fn message(&self) -> Option<&[u8]> {
         match &self.outcome {
-            Outcome::Answered { message, .. } => Some(message),
-            Outcome::Failed(_) => None,
+            ReplyOutcome::Answered { message, .. } => Some(message),
+            ReplyOutcome::Failed(_) => None,
         }
     }
 
     pub(crate) fn into_message(self) -> Option<Vec<u8>> {
         match self.outcome {
-            Outcome::Answered { message, .. } => Some(message),
-            Outcome::Failed(_) => None,
+            ReplyOutcome::Answered { message, .. } => Some(message),
+            ReplyOutcome::Failed(_) => None,
         }
     }
 
     /// Returns the error of a failed request.
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
-            Outcome::Answered { .. } => None,
-            Outcome::Failed(failure) => failure.error(),
+            ReplyOutcome::Answered { .. } => None,
+            ReplyOutcome::Failed(failure) => failure.error(),
         }
     }
 }
@@ -192,11 +192,11 @@ impl fmt::Debug for Reply {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);
         match &self.outcome {
-            Outcome::Answered { message, .. } => {
+            ReplyOutcome::Answered { message, .. } => {
                 let shown: String = crate::text::excerpt(message);
                 s.field("message", &shown).finish_non_exhaustive()
             }
-            Outcome::Failed(_) => s.field("failed", &self.error()).finish_non_exhaustive(),
+            ReplyOutcome::Failed(_) => s.field("failed", &self.error()).finish_non_exhaustive(),
         }
     }
 }
