@@ -92,7 +92,7 @@ pub(crate) enum ReplyOutcome {
     /// The complete response, not decoded yet, and the id in it.
     Answered { message: Vec<u8>, id: u64 },
     /// The request ended without a response.
-    Failed(Failure),
+    Failed(BoxedCallError),
 }
 
 /// Why a request ended without a response. `None` after the ticket has taken the error.
@@ -100,11 +100,11 @@ pub(crate) enum ReplyOutcome {
 /// A program has many copies of the drop glue of types that contain a reply. One shared function drops the error, which keeps
 /// those copies small.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Failure(ManuallyDrop<Option<Box<CallError>>>);
+pub(crate) struct BoxedCallError(ManuallyDrop<Option<Box<CallError>>>);
 
-impl Failure {
+impl BoxedCallError {
     pub(crate) fn new(error: CallError) -> Self {
-        Failure(ManuallyDrop::new(Some(Box::new(error))))
+        BoxedCallError(ManuallyDrop::new(Some(Box::new(error))))
     }
 
     pub(crate) fn error(&self) -> Option<&CallError> {
@@ -112,7 +112,7 @@ impl Failure {
     }
 }
 
-impl Drop for Failure {
+impl Drop for BoxedCallError {
     #[inline]
     fn drop(&mut self) {
         free(self);
@@ -121,14 +121,14 @@ impl Drop for Failure {
 
 /// Drops the error. The compiler knows that an `extern "C"` function does not unwind, so callers need no cleanup code.
 #[inline(never)]
-extern "C" fn free(failure: &mut Failure) {
+extern "C" fn free(failure: &mut BoxedCallError) {
     drop(failure.0.take());
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
-        let outcome = ReplyOutcome::Failed(Failure::new(error));
+        let outcome = ReplyOutcome::Failed(BoxedCallError::new(error));
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
