@@ -21,7 +21,7 @@ use super::context::{Context, timed_out};
 use super::error::{CallError, CloseReason, SendError};
 use super::event::{Event, Message, Notification};
 use super::input_required::{self, InputRequired};
-use super::prepared::{Caching, send_error};
+use super::prepared::{CacheUse, send_error};
 use super::request_keys::RequestKey;
 use super::requests::{CallerRequest, Deadlines, Expired, Owner, Requests, TaskRequest, TaskUse};
 use super::response_cache::{Lookup, ResponseCache};
@@ -48,7 +48,7 @@ pub(super) struct CallerRequests {
 pub(super) struct NewRequest<'a> {
     pub(super) method: Cow<'static, str>,
     pub(super) params: Push<'a>,
-    pub(super) caching: Caching,
+    pub(super) caching: CacheUse,
     pub(super) tasks: TaskUse,
     pub(super) task_param: TaskParam,
 }

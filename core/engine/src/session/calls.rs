@@ -13,7 +13,7 @@ use super::context::Context;
 use super::error::SendError;
 use super::json_objects::{merged, without};
 use super::parts::Parts;
-use super::prepared::{self, Caching, Prepared, PreparedRequest, send_error};
+use super::prepared::{self, CacheUse, Prepared, PreparedRequest, send_error};
 use super::request_keys::{RequestKey, ServerRequestId, SubscriptionKey};
 use super::requests::TaskUse;
 use super::router::Session;
@@ -78,7 +78,7 @@ impl<'e> Calls<'e> {
     ) -> Result<Ticket<M>, SendError> {
         self.context().connection.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
         let params: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
-        let caching = const { Caching::of(M::NAME) };
+        let caching = const { CacheUse::of(M::NAME) };
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
     }
 
@@ -126,7 +126,7 @@ impl<'e> Calls<'e> {
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<Ticket<Raw>, SendError> {
-        let caching = Caching::of(method);
+        let caching = CacheUse::of(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
             let none: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
@@ -325,7 +325,7 @@ impl<'e> Calls<'e> {
     fn send(
         &mut self,
         method: Cow<'static, str>,
-        caching: Caching,
+        caching: CacheUse,
         params: Push<'_>,
         options: &RequestOptions,
         now: Timestamp,

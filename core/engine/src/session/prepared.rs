@@ -30,12 +30,12 @@ pub struct PreparedRequest {
     pub(super) method: &'static str,
     /// The bit of the method in the table of revisions.
     pub(super) bit: u32,
-    pub(super) caching: Caching,
+    pub(super) caching: CacheUse,
 }
 
 /// How a request uses the cache.
 #[derive(Clone, Copy)]
-pub(super) enum Caching {
+pub(super) enum CacheUse {
     /// The response may come from the cache, and is stored there.
     Yes,
     /// The request is sent, its response is not stored, and the cached responses of its method become stale.
@@ -44,10 +44,10 @@ pub(super) enum Caching {
     No,
 }
 
-impl Caching {
+impl CacheUse {
     /// Returns how requests of a method use the cache. A `const fn`, so that other methods pay nothing for the check.
     pub(super) const fn of(method: &str) -> Self {
-        if is_cacheable(method) { Caching::Yes } else { Caching::No }
+        if is_cacheable(method) { CacheUse::Yes } else { CacheUse::No }
     }
 }
 
@@ -64,7 +64,7 @@ impl<M: Method> Prepared<M> {
             text,
             method: M::NAME,
             bit: const { revisions::bit(M::NAME) },
-            caching: const { Caching::of(M::NAME) },
+            caching: const { CacheUse::of(M::NAME) },
         };
         Ok(Prepared { request, method: PhantomData })
     }
@@ -90,7 +90,7 @@ impl PreparedRequest {
             push_string(&mut text, cursor);
         }
         text.push(b'}');
-        PreparedRequest { text, method: METHOD, bit: const { revisions::bit(METHOD) }, caching: Caching::Invalidates }
+        PreparedRequest { text, method: METHOD, bit: const { revisions::bit(METHOD) }, caching: CacheUse::Invalidates }
     }
 
     pub(super) fn text(&self) -> &[u8] {

@@ -10,7 +10,7 @@ use super::config::RequestOptions;
 use super::context::Context;
 use super::error::{CallError, SendError};
 use super::event::Notification;
-use super::prepared::{Caching, send_error};
+use super::prepared::{CacheUse, send_error};
 use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
@@ -52,16 +52,16 @@ impl ResponseCache {
     #[inline]
     pub(super) fn look_up(
         &mut self,
-        caching: Caching,
+        caching: CacheUse,
         method: &str,
         params: Push<'_>,
         options: &RequestOptions,
         context: &mut Context<'_>,
     ) -> Result<Lookup, SendError> {
         match caching {
-            Caching::Yes => return self.look_up_cacheable(method, params, options, context),
-            Caching::Invalidates => self.invalidate(&[method], context.requests),
-            Caching::No => {}
+            CacheUse::Yes => return self.look_up_cacheable(method, params, options, context),
+            CacheUse::Invalidates => self.invalidate(&[method], context.requests),
+            CacheUse::No => {}
         }
         Ok(Lookup::Miss(None))
     }
