@@ -12,7 +12,7 @@ use crate::rpc::peek::{Peek, peek};
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// A notification of the server.
-pub(super) enum Incoming {
+pub(super) enum ServerNotification {
     Progress(Progress),
     /// `notifications/cancelled`, by which the server cancels its own request or a subscription.
     Cancelled,
@@ -22,11 +22,13 @@ pub(super) enum Incoming {
 }
 
 /// Reads a notification. Returns `None` if the parameters cannot be read.
-pub(super) fn read(method: &str, message: &[u8]) -> Option<Incoming> {
+pub(super) fn read(method: &str, message: &[u8]) -> Option<ServerNotification> {
     let notification = match method {
-        "notifications/progress" => return params(message).map(Incoming::Progress),
-        "notifications/cancelled" => return Some(Incoming::Cancelled),
-        "notifications/tasks/status" | "notifications/tasks" => return params(message).map(Incoming::TaskStatus),
+        "notifications/progress" => return params(message).map(ServerNotification::Progress),
+        "notifications/cancelled" => return Some(ServerNotification::Cancelled),
+        "notifications/tasks/status" | "notifications/tasks" => {
+            return params(message).map(ServerNotification::TaskStatus);
+        }
         "notifications/message" => Notification::Log(params::<LogMessage>(message)?),
         "notifications/tools/list_changed" => Notification::ToolsChanged,
         "notifications/prompts/list_changed" => Notification::PromptsChanged,
@@ -40,7 +42,7 @@ pub(super) fn read(method: &str, message: &[u8]) -> Option<Incoming> {
         },
         _ => other(method, message)?,
     };
-    Some(Incoming::Other(notification))
+    Some(ServerNotification::Other(notification))
 }
 
 #[inline(never)]

@@ -4,7 +4,7 @@ use super::caller_requests::CallerRequests;
 use super::context::Context;
 use super::error::{CloseReason, RequestFault};
 use super::event::{Event, Message, Notification};
-use super::incoming::{self, Incoming};
+use super::incoming::{self, ServerNotification};
 use super::requests::Owner;
 use super::server_requests::ServerRequests;
 use super::subscriptions::Subscriptions;
@@ -80,7 +80,7 @@ impl Parts<'_> {
         let Some(incoming) = incoming::read(method, message) else { return self.invalid_message(message) };
         let context = &mut self.context;
         match incoming {
-            Incoming::Progress(progress) => {
+            ServerNotification::Progress(progress) => {
                 let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).number());
                 match id.and_then(|id| self.callers.progress(id, context)) {
                     Some(key) => self.report(Notification::Progress { key, progress }, message),
@@ -88,13 +88,13 @@ impl Parts<'_> {
                     None => context.stats.late += 1,
                 }
             }
-            Incoming::Cancelled => {
+            ServerNotification::Cancelled => {
                 if !self.subscriptions.cancelled(message, context) {
                     self.server_requests.cancelled(message, context);
                 }
             }
-            Incoming::TaskStatus(task) => self.callers.task_status(task, self.server_requests, context),
-            Incoming::Other(notification) => self.report(notification, message),
+            ServerNotification::TaskStatus(task) => self.callers.task_status(task, self.server_requests, context),
+            ServerNotification::Other(notification) => self.report(notification, message),
         }
     }
 
