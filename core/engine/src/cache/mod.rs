@@ -66,7 +66,7 @@ pub(crate) struct CachedAnswer {
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
-    entries: VecMap<EntryKey, Entry>,
+    entries: VecMap<EntryKey, CacheEntry>,
     bytes: usize,
     uses: u64,
 }
@@ -75,7 +75,7 @@ pub(crate) struct Cache {
 type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]
-struct Entry {
+struct CacheEntry {
     answer: CachedAnswer,
     /// When the result expires; `None` if it was invalidated.
     fresh_until: Option<Timestamp>,
@@ -134,7 +134,7 @@ impl Cache {
         self.uses += 1;
         self.bytes += weight;
         let answer = CachedAnswer { message: message.into(), id };
-        let entry = Entry { answer, fresh_until: Some(now + ttl), used: self.uses };
+        let entry = CacheEntry { answer, fresh_until: Some(now + ttl), used: self.uses };
         self.entries.insert(if hints.public { public } else { private }, entry);
         true
     }
@@ -185,7 +185,12 @@ impl Cache {
         self.bytes
     }
 
-    fn find(&mut self, key: &CacheKey, context: CacheContext, good: &dyn Fn(&Entry) -> bool) -> Option<&CachedAnswer> {
+    fn find(
+        &mut self,
+        key: &CacheKey,
+        context: CacheContext,
+        good: &dyn Fn(&CacheEntry) -> bool,
+    ) -> Option<&CachedAnswer> {
         let place = [None, Some(context)]
             .into_iter()
             .map(|whose| (whose, key.clone()))
