@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::frame::{Input, Line, Receive, Transmit};
+use crate::frame::{FrameInput, Line, Receive, Transmit};
 use crate::json;
 use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
@@ -111,9 +111,9 @@ impl Engine {
                 continue;
             }
             match self.receive.next() {
-                Some(Input::Line(line)) => self.session.receive(line, now, out),
-                Some(Input::Overlong { head }) => self.session.receive_overlong(&head, now, out),
-                Some(Input::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
+                Some(FrameInput::Line(line)) => self.session.receive(line, now, out),
+                Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&head, now, out),
+                Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
                     // An unterminated last line counts only if it is complete JSON.
                     match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {

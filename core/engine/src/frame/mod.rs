@@ -6,5 +6,5 @@
 mod receive;
 mod transmit;
 
-pub(crate) use receive::{Input, Line, Receive};
+pub(crate) use receive::{FrameInput, Line, Receive};
 pub(crate) use transmit::Transmit;

@@ -33,7 +33,7 @@ const HEAD_LEN: usize = 512;
 const TAIL_LEN: usize = 128;
 
 /// The next item in the buffer.
-pub(crate) enum Input<'a> {
+pub(crate) enum FrameInput<'a> {
     Line(Line<'a>),
     /// A line exceeds the size limit and is being discarded. `head` holds its first bytes.
     Overlong {
@@ -215,7 +215,7 @@ impl Receive {
     }
 
     /// Returns the next complete line, or the start or the end of an overlong line.
-    pub(crate) fn next(&mut self) -> Option<Input<'_>> {
+    pub(crate) fn next(&mut self) -> Option<FrameInput<'_>> {
         loop {
             let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
             if self.discarding.is_some() {
@@ -241,12 +241,12 @@ impl Receive {
                 // The line has ended, so the next call returns its end.
                 self.start = newline;
                 self.scanned = newline;
-                return Some(Input::Overlong { head });
+                return Some(FrameInput::Overlong { head });
             }
             let range = self.trim(range);
             if !range.is_empty() {
                 self.expects_large &= range.len() >= LARGE_LINE;
-                return Some(Input::Line(Line { buffer: self, range }));
+                return Some(FrameInput::Line(Line { buffer: self, range }));
             }
         }
     }
@@ -274,16 +274,16 @@ impl Receive {
     }
 
     /// Discards the received part of an overlong line whose end has not been received.
-    fn begin_discarding(&mut self) -> Input<'static> {
+    fn begin_discarding(&mut self) -> FrameInput<'static> {
         let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
         self.discarding = Some(tail);
         self.release();
-        Input::Overlong { head }
+        FrameInput::Overlong { head }
     }
 
     /// Discards more bytes of an overlong line, up to `newline` if that is known. Returns the end of the line.
-    fn discard(&mut self, newline: Option<usize>) -> Option<Input<'_>> {
+    fn discard(&mut self, newline: Option<usize>) -> Option<FrameInput<'_>> {
         let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;
         let fresh = &self.data[self.start..end];
@@ -293,7 +293,7 @@ impl Receive {
         self.scanned = self.start;
         self.has_no_line = newline.is_none();
         newline?;
-        self.discarding.take().map(|tail| Input::OverlongEnd { tail })
+        self.discarding.take().map(|tail| FrameInput::OverlongEnd { tail })
     }
 }
 
@@ -322,12 +322,12 @@ mod tests {
                 piece = &piece[n..];
                 while let Some(input) = receive.next() {
                     seen.push(match input {
-                        Input::Line(line) if line.bytes().len() % 2 == 0 => {
+                        FrameInput::Line(line) if line.bytes().len() % 2 == 0 => {
                             String::from_utf8(line.into_bytes()).unwrap()
                         }
-                        Input::Line(line) => String::from_utf8(line.bytes().to_vec()).unwrap(),
-                        Input::Overlong { .. } => "<long".into(),
-                        Input::OverlongEnd { tail } => alloc::format!("{}>", String::from_utf8(tail).unwrap()),
+                        FrameInput::Line(line) => String::from_utf8(line.bytes().to_vec()).unwrap(),
+                        FrameInput::Overlong { .. } => "<long".into(),
+                        FrameInput::OverlongEnd { tail } => alloc::format!("{}>", String::from_utf8(tail).unwrap()),
                     });
                 }
             }
@@ -393,7 +393,7 @@ mod tests {
         space[..5].copy_from_slice(b"\nnext");
         receive.filled(5);
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
-        let Some(Input::Line(line)) = receive.next() else { panic!() };
+        let Some(FrameInput::Line(line)) = receive.next() else { panic!() };
         assert_eq!(line.into_bytes().len(), 4 << 20);
         assert!(receive.data.capacity() <= MIN_READ);
         assert_eq!(&receive.data[..receive.end], b"next");
@@ -407,7 +407,7 @@ mod tests {
         assert!(space.len() == 1 << 20);
         space[..2].copy_from_slice(b"x\n");
         receive.filled(2);
-        assert!(matches!(receive.next(), Some(Input::Line(_))));
+        assert!(matches!(receive.next(), Some(FrameInput::Line(_))));
         assert!(receive.next().is_none());
         assert!(receive.data.capacity() <= SMALL_SIZE);
         receive.recycle(alloc::vec![0; MAX_RECYCLED + 1]);
