@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::frame::{FrameInput, Line, Receive, Transmit};
+use crate::frame::{FrameInput, Line, ReceiveBuffer, Transmit};
 use crate::json;
 use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub struct Engine {
     session: Session,
-    receive: Receive,
+    receive: ReceiveBuffer,
     transmit: Transmit,
     now: Timestamp,
     /// Whether the stream has ended. Received lines may still be pending.
@@ -41,7 +41,7 @@ impl Engine {
 
     fn with_session(session: Session) -> Self {
         Engine {
-            receive: Receive::new(session.config().max_message),
+            receive: ReceiveBuffer::new(session.config().max_message),
             session,
             transmit: Transmit::default(),
             now: Timestamp::ORIGIN,

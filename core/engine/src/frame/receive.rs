@@ -47,7 +47,7 @@ pub(crate) enum FrameInput<'a> {
 
 /// One line without its line break. Its bytes are still in the buffer.
 pub(crate) struct Line<'a> {
-    buffer: &'a mut Receive,
+    buffer: &'a mut ReceiveBuffer,
     range: Range<usize>,
 }
 
@@ -81,7 +81,7 @@ impl Line<'_> {
 
 /// Splits received bytes into lines, and limits their length. The positions are shown at the top of this file.
 #[derive(Debug)]
-pub(crate) struct Receive {
+pub(crate) struct ReceiveBuffer {
     data: Vec<u8>,
     /// Start of the first line that has not been taken.
     start: usize,
@@ -101,9 +101,9 @@ pub(crate) struct Receive {
     has_no_line: bool,
 }
 
-impl Receive {
+impl ReceiveBuffer {
     pub(crate) fn new(max_message: usize) -> Self {
-        Receive {
+        ReceiveBuffer {
             data: Vec::new(),
             start: 0,
             scanned: 0,
@@ -118,7 +118,7 @@ impl Receive {
 
     /// Returns the space for the next read, which is never empty, or `None` if the buffer is full of waiting lines.
     ///
-    /// After [`Receive::next`] has returned `None`, there is space.
+    /// After [`ReceiveBuffer::next`] has returned `None`, there is space.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
         let space = &mut self.data[self.end..];
@@ -167,7 +167,7 @@ impl Receive {
         self.data.resize(len, 0);
     }
 
-    /// Marks the first `n` bytes of [`Receive::space`] as received.
+    /// Marks the first `n` bytes of [`ReceiveBuffer::space`] as received.
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.has_no_line = false;
@@ -311,7 +311,7 @@ mod tests {
 
     /// Feeds `bytes` in pieces of `size` and writes down what comes out.
     fn run(bytes: &[u8], size: usize, max: usize) -> Vec<String> {
-        let mut receive = Receive::new(max);
+        let mut receive = ReceiveBuffer::new(max);
         let mut seen = Vec::new();
         for mut piece in bytes.chunks(size) {
             while !piece.is_empty() {
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn a_big_message_leaves_a_small_buffer() {
-        let mut receive = Receive::new(64 << 20);
+        let mut receive = ReceiveBuffer::new(64 << 20);
         let big = alloc::vec![b'x'; 4 << 20];
         let mut rest = &big[..];
         while !rest.is_empty() {
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_large_buffer_is_kept_for_a_large_message_only() {
-        let mut receive = Receive::new(64 << 20);
+        let mut receive = ReceiveBuffer::new(64 << 20);
         receive.recycle(alloc::vec![0; 1 << 20]);
         let space = receive.space().expect("the buffer is empty");
         assert!(space.len() == 1 << 20);
@@ -416,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_does_not_take_lines_gets_no_space() {
-        let mut receive = Receive::new(1000);
+        let mut receive = ReceiveBuffer::new(1000);
         let mut total = 0;
         while let Some(space) = receive.space() {
             assert!(!space.is_empty(), "a read into no space would look like the end of the stream");
