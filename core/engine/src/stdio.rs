@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use crate::frame::{FrameInput, Line, ReceiveBuffer, Transmit};
+use crate::frame::{FrameInput, Line, ReceiveBuffer, TransmitBuffer};
 use crate::json;
 use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 pub struct Engine {
     session: Session,
     receive: ReceiveBuffer,
-    transmit: Transmit,
+    transmit: TransmitBuffer,
     now: Timestamp,
     /// Whether the stream has ended. Received lines may still be pending.
     has_ended: bool,
@@ -43,7 +43,7 @@ impl Engine {
         Engine {
             receive: ReceiveBuffer::new(session.config().max_message),
             session,
-            transmit: Transmit::default(),
+            transmit: TransmitBuffer::default(),
             now: Timestamp::ORIGIN,
             has_ended: false,
         }

@@ -7,13 +7,13 @@ const MAX_IDLE_CAPACITY: usize = 8 * 1024;
 
 /// A queue of bytes to send. All queued messages go out in one write if the pipe accepts it.
 #[derive(Debug, Default)]
-pub(crate) struct Transmit {
+pub(crate) struct TransmitBuffer {
     data: Vec<u8>,
     /// Number of bytes at the start of `data` that have been sent.
     sent: usize,
 }
 
-impl Transmit {
+impl TransmitBuffer {
     /// Returns the bytes to send next.
     pub(crate) fn pending(&self) -> &[u8] {
         &self.data[self.sent..]
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn partial_writes_lose_nothing() {
-        let mut transmit = Transmit::default();
+        let mut transmit = TransmitBuffer::default();
         let mut received = Vec::new();
         let mut expected = Vec::new();
         for round in 0..100u8 {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_big_message_leaves_a_small_buffer() {
-        let mut transmit = Transmit::default();
+        let mut transmit = TransmitBuffer::default();
         transmit.buffer().resize(1 << 20, 0);
         transmit.sent(1 << 20);
         assert!(transmit.buffer().capacity() <= MAX_IDLE_CAPACITY);

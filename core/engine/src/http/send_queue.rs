@@ -8,7 +8,7 @@ use core::mem;
 use memchr::memchr;
 
 use super::request::Request;
-use crate::frame::Transmit;
+use crate::frame::TransmitBuffer;
 
 /// The notification that completes the handshake of a legacy session.
 pub(super) const INITIALIZED: &str = "notifications/initialized";
@@ -70,7 +70,7 @@ pub(super) enum Outgoing {
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
     /// The messages as the session wrote them, one a line.
-    unsorted: Transmit,
+    unsorted: TransmitBuffer,
     initialized: Option<Vec<u8>>,
     /// Requests that are sent again. They go before all new requests.
     resend: VecDeque<Request>,
@@ -81,7 +81,7 @@ pub(super) struct SendQueue {
     notifications: VecDeque<(String, Vec<u8>)>,
     notification_bytes: usize,
     /// Answers, one a line: a server may cause many small ones, and a line costs less than an allocation.
-    answers: Transmit,
+    answers: TransmitBuffer,
 }
 
 impl SendQueue {
@@ -199,7 +199,7 @@ impl SendQueue {
     }
 }
 
-fn next_line(lines: &mut Transmit) -> Option<Vec<u8>> {
+fn next_line(lines: &mut TransmitBuffer) -> Option<Vec<u8>> {
     let pending = lines.pending();
     let end = memchr(b'\n', pending)?;
     let message = pending[..end].to_vec();
