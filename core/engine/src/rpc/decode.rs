@@ -11,7 +11,7 @@ use crate::json::{Json, numeral};
 
 /// The outcome of a request: a result, or an error of the server.
 #[derive(Debug)]
-pub(crate) enum Answer<R> {
+pub(crate) enum DecodedResponse<R> {
     Result(R),
     Error(RpcError),
 }
@@ -21,12 +21,12 @@ pub(crate) enum Answer<R> {
 type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
 /// Decodes the response to the request `id`, with its result as an `R`.
-pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<Answer<R>, PeerError> {
+pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<DecodedResponse<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
 /// Decodes the response to the request `id`, and discards the result.
-pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<Answer<()>, PeerError> {
+pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<DecodedResponse<()>, PeerError> {
     answer_with(message, id, Reader::skip)
 }
 
@@ -35,15 +35,15 @@ pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
     read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
-) -> Result<Answer<R>, PeerError> {
+) -> Result<DecodedResponse<R>, PeerError> {
     let mut result = None;
     let error = response(message, id, &mut |reader: &mut Reader<'de>| {
         result = Some(read(reader)?);
         Ok(())
     })?;
     match (error, result) {
-        (None, Some(result)) => Ok(Answer::Result(result)),
-        (error, _) => Ok(Answer::Error(error.unwrap_or_else(|| RpcError::new(0, "")))),
+        (None, Some(result)) => Ok(DecodedResponse::Result(result)),
+        (error, _) => Ok(DecodedResponse::Error(error.unwrap_or_else(|| RpcError::new(0, "")))),
     }
 }
 
@@ -227,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Answer<Json>, PeerError> {
+    fn read(text: &str) -> Result<DecodedResponse<Json>, PeerError> {
         answer_with(text.as_bytes(), 1, Json::read)
     }
 
@@ -238,8 +238,10 @@ mod tests {
 
     #[test]
     fn null_results_and_null_errors() {
-        assert!(matches!(read(r#"{"id":1,"result":{},"error":null}"#), Ok(Answer::Result(_))));
-        assert!(matches!(read(r#"{"id":1,"result":null,"error":{"code":-1}}"#), Ok(Answer::Error(e)) if e.code == -1));
+        assert!(matches!(read(r#"{"id":1,"result":{},"error":null}"#), Ok(DecodedResponse::Result(_))));
+        assert!(
+            matches!(read(r#"{"id":1,"result":null,"error":{"code":-1}}"#), Ok(DecodedResponse::Error(e)) if e.code == -1)
+        );
     }
 
     #[test]
@@ -251,7 +253,7 @@ mod tests {
             (r#"{"message":{"a":1}}"#, 0, r#"{"a":1}"#),
             (r#""went wrong""#, 0, "went wrong"),
         ] {
-            let Ok(Answer::Error(error)) = read(&alloc::format!(r#"{{"id":1,"error":{text}}}"#)) else {
+            let Ok(DecodedResponse::Error(error)) = read(&alloc::format!(r#"{{"id":1,"error":{text}}}"#)) else {
                 panic!("{text}")
             };
             assert_eq!((error.code, error.message.as_str()), (code, message));
@@ -285,7 +287,8 @@ mod tests {
 
     #[test]
     fn a_private_key_of_the_json_library_is_only_text() {
-        let Ok(Answer::Result(json)) = read(r#"{"id":1,"result":{"$serde_json::private::RawValue":"{"}}"#) else {
+        let Ok(DecodedResponse::Result(json)) = read(r#"{"id":1,"result":{"$serde_json::private::RawValue":"{"}}"#)
+        else {
             panic!()
         };
         assert_eq!(json.get(), r#"{"$serde_json::private::RawValue":"{"}"#);

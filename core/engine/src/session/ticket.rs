@@ -11,7 +11,7 @@ use core::mem::ManuallyDrop;
 use super::error::CallError;
 use super::request_keys::RequestKey;
 use crate::method::Method;
-use crate::rpc::decode::{self, Answer};
+use crate::rpc::decode::{self, DecodedResponse};
 
 /// A handle of a request, which knows the type of its result.
 #[must_use = "the reply can only be decoded with its ticket"]
@@ -50,9 +50,9 @@ impl<M: Method> Ticket<M> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, id } if reply.key == self.key => {
                 match decode::answer_with(message, *id, M::read) {
-                    Ok(Answer::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
-                    Ok(Answer::Result(result)) => Ok(result),
-                    Ok(Answer::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
+                    Ok(DecodedResponse::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
+                    Ok(DecodedResponse::Result(result)) => Ok(result),
+                    Ok(DecodedResponse::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
                     Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
                 }
             }

@@ -45,7 +45,7 @@ use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
 use crate::json::scan;
 use crate::method::{Method, Subscribe, SubscriptionsListen};
-use crate::rpc::decode::{self, Answer};
+use crate::rpc::decode::{self, DecodedResponse};
 use crate::rpc::{WireId, write};
 use crate::time::Timestamp;
 use crate::types::{
@@ -190,8 +190,8 @@ impl Subscriptions {
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
-            Ok(Answer::Result(_)) => SubscriptionEnd::ByServer,
-            Ok(Answer::Error(error)) => SubscriptionEnd::Failed(CallError::Server { method, error }),
+            Ok(DecodedResponse::Result(_)) => SubscriptionEnd::ByServer,
+            Ok(DecodedResponse::Error(error)) => SubscriptionEnd::Failed(CallError::Server { method, error }),
             Err(error) => SubscriptionEnd::Failed(CallError::Invalid { method, error }),
         };
         self.interrupt(key, end, context);

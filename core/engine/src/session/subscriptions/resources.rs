@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
 use crate::method::{Method, Subscribe, Unsubscribe};
-use crate::rpc::decode::{self, Answer};
+use crate::rpc::decode::{self, DecodedResponse};
 use crate::rpc::write;
 use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
@@ -104,8 +104,8 @@ impl Resources {
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
-            Ok(Answer::Result(())) => ResourceWatch::Granted,
-            Ok(Answer::Error(error)) => {
+            Ok(DecodedResponse::Result(())) => ResourceWatch::Granted,
+            Ok(DecodedResponse::Error(error)) => {
                 ResourceWatch::Refused(WatchError::new(CallError::Server { method: method(), error }))
             }
             Err(error) => ResourceWatch::Refused(WatchError::new(CallError::Invalid { method: method(), error })),

@@ -9,7 +9,7 @@ use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
 use crate::method::{CallTool, Method};
-use crate::rpc::decode::{self, Answer};
+use crate::rpc::decode::{self, DecodedResponse};
 use crate::rpc::{PeerError, PeerErrorKind};
 use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
@@ -144,22 +144,22 @@ impl TaskCall {
         let invalid = |error| Response::Failed(CallError::Invalid { method: method(), error });
         match request {
             TaskRequest::Get => match decode::answer::<Task>(&message, id) {
-                Ok(Answer::Result(task)) => Response::Status(task),
-                Ok(Answer::Error(error)) => server(error),
+                Ok(DecodedResponse::Result(task)) => Response::Status(task),
+                Ok(DecodedResponse::Error(error)) => server(error),
                 Err(error) => invalid(error),
             },
             TaskRequest::Result => match decode::answer_skipped(&message, id) {
-                Ok(Answer::Error(error)) if !self.poller.is_final() => server(error),
+                Ok(DecodedResponse::Error(error)) if !self.poller.is_final() => server(error),
                 // A result or an error, as the call itself would have got ("Result Retrieval").
                 Ok(_) => Response::OfCall(message),
                 Err(error) => invalid(error),
             },
             TaskRequest::Update => match decode::answer_skipped(&message, id) {
-                Ok(Answer::Result(())) => {
+                Ok(DecodedResponse::Result(())) => {
                     self.poller.updated(now);
                     Response::Accepted
                 }
-                Ok(Answer::Error(error)) => server(error),
+                Ok(DecodedResponse::Error(error)) => server(error),
                 Err(error) => invalid(error),
             },
             TaskRequest::Cancel => Response::Accepted,
