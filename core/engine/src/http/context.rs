@@ -12,7 +12,7 @@ use super::response::{BodyLimits, Received};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
 use crate::random::XorShift64;
-use crate::rpc::write::Push;
+use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 
@@ -164,7 +164,7 @@ impl Context {
     }
 
     /// Writes a request that the transport itself makes. Returns the request's id and the message.
-    pub(super) fn write_request(&mut self, method: &str, params: Push<'_>) -> (u64, Vec<u8>) {
+    pub(super) fn write_request(&mut self, method: &str, params: ParamsWriter<'_>) -> (u64, Vec<u8>) {
         let mut message = Vec::new();
         let id = self.session.write_own(method, params, &mut message);
         // The session ends each message with a newline.

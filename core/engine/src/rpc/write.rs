@@ -38,7 +38,7 @@ pub(crate) enum ParamsError {
 }
 
 /// A function that appends parameters, as the text of an object.
-pub(crate) type Push<'a> = &'a dyn Pushes;
+pub(crate) type ParamsWriter<'a> = &'a dyn Pushes;
 
 /// Implemented by closures that append parameters.
 ///
@@ -61,7 +61,7 @@ pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
     method: &str,
-    params: Push<'_>,
+    params: ParamsWriter<'_>,
     meta: Meta<'_>,
 ) -> Result<Range<usize>, ParamsError> {
     let mut draft = Draft::new(out);
@@ -74,7 +74,7 @@ pub(crate) fn request(
 }
 
 /// Appends a notification and a newline. On failure `out` is unchanged.
-pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: Push<'_>) -> Result<(), ParamsError> {
+pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: ParamsWriter<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","#);
     push_rest(draft.text(), method, params, Meta::default())?;
@@ -112,7 +112,7 @@ pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
 }
 
 /// Appends a result for a request of the server. `result` must append an object. On failure `out` is unchanged.
-pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: Push<'_>) -> Result<(), ParamsError> {
+pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
     push(draft.text(), id.as_bytes());
@@ -139,7 +139,12 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
 }
 
 /// Appends the method, the parameters and the end of a message. Returns the range of the parameters.
-fn push_rest(out: &mut Vec<u8>, method: &str, params: Push<'_>, meta: Meta<'_>) -> Result<Range<usize>, ParamsError> {
+fn push_rest(
+    out: &mut Vec<u8>,
+    method: &str,
+    params: ParamsWriter<'_>,
+    meta: Meta<'_>,
+) -> Result<Range<usize>, ParamsError> {
     out.extend_from_slice(b"\"method\":");
     push_string(out, method);
     let before = out.len();

@@ -30,7 +30,7 @@ use super::server_requests::{AnswerOutcome, InputOwner, ServerRequests};
 use super::tasks::{TaskParam, Tasks, push_task_param};
 use super::ticket::Reply;
 use crate::cache::PendingEntry;
-use crate::rpc::write::{self, Meta, Push};
+use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Task, TaskHandle};
 
@@ -47,7 +47,7 @@ pub(super) struct CallerRequests {
 /// A request of a caller that is not sent yet.
 pub(super) struct NewRequest<'a> {
     pub(super) method: Cow<'static, str>,
-    pub(super) params: Push<'a>,
+    pub(super) params: ParamsWriter<'a>,
     pub(super) caching: CacheUse,
     pub(super) tasks: TaskUse,
     pub(super) task_param: TaskParam,
@@ -358,6 +358,6 @@ fn write_request(
         push_task_param(out, options);
         Ok(())
     };
-    let params: Push<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };
+    let params: ParamsWriter<'_> = if *task_param == TaskParam::Present { &with_task_param } else { *params };
     write::request(context.out, id, method, params, meta).map_err(|error| send_error(method, error))
 }

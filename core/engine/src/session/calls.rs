@@ -24,7 +24,7 @@ use crate::json::Json;
 use crate::method::{CallTool, ClientNotification, GetTask, Method, Params, Raw, SetLevel};
 use crate::revisions::{self, Requirement};
 use crate::rpc::RpcError;
-use crate::rpc::write::{self, Push};
+use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
@@ -77,7 +77,7 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<Ticket<M>, SendError> {
         self.context().connection.check_allowed(M::NAME, const { revisions::bit(M::NAME) })?;
-        let params: Push<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
+        let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| prepared::push(out, params);
         let caching = const { CacheUse::of(M::NAME) };
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
     }
@@ -106,7 +106,7 @@ impl<'e> Calls<'e> {
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {
         self.context().connection.check_allowed(request.method, request.bit)?;
-        let params: Push<'_> = &|out: &mut Vec<u8>| {
+        let params: ParamsWriter<'_> = &|out: &mut Vec<u8>| {
             out.extend_from_slice(request.text());
             Ok(())
         };
@@ -129,14 +129,14 @@ impl<'e> Calls<'e> {
         let caching = CacheUse::of(method);
         let method = Cow::Owned(method.to_string());
         let Some(params) = params else {
-            let none: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
+            let none: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
             return self.send(method, caching, none, options, now).map(Ticket::new);
         };
         if !params.is_object() {
             return Err(SendError::NotAnObject { method: method.into_owned() });
         }
         let Some(meta) = params.member::<Json>("_meta") else {
-            let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, params);
+            let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, params);
             return self.send(method, caching, push, options, now).map(Ticket::new);
         };
         let meta = Some(match &options.meta {
@@ -145,7 +145,7 @@ impl<'e> Calls<'e> {
         });
         let options = RequestOptions { meta, ..options.clone() };
         let params = without(params, "_meta");
-        let push: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
+        let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, &params);
         self.send(method, caching, push, &options, now).map(Ticket::new)
     }
 
@@ -165,7 +165,7 @@ impl<'e> Calls<'e> {
     /// As [`Self::request_raw`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
-        let push: Push<'_> = &|out: &mut Vec<u8>| match params {
+        let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| match params {
             Some(params) => write::push_object(out, params),
             None => write::push_object(out, &()),
         };
@@ -285,7 +285,7 @@ impl<'e> Calls<'e> {
         result: &(impl Serialize + ?Sized),
         now: Timestamp,
     ) -> Result<bool, SendError> {
-        let result: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, result);
+        let result: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, result);
         let Parts { server_requests, mut context, .. } = self.parts(now);
         let answered = server_requests.answer(key, result, &mut context)?;
         Ok(self.input_answered(answered))
@@ -316,7 +316,7 @@ impl<'e> Calls<'e> {
         callers.input_answered(answered, server_requests, &mut context)
     }
 
-    fn send_notification(&mut self, method: &str, params: Push<'_>) -> Result<(), SendError> {
+    fn send_notification(&mut self, method: &str, params: ParamsWriter<'_>) -> Result<(), SendError> {
         let context = self.context();
         context.check_open()?;
         write::notification(context.out, method, params).map_err(|error| send_error(method, error))
@@ -326,7 +326,7 @@ impl<'e> Calls<'e> {
         &mut self,
         method: Cow<'static, str>,
         caching: CacheUse,
-        params: Push<'_>,
+        params: ParamsWriter<'_>,
         options: &RequestOptions,
         now: Timestamp,
     ) -> Result<RequestKey, SendError> {

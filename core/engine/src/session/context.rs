@@ -15,7 +15,7 @@ use super::requests::{Owner, Requests};
 use super::stats::Stats;
 use super::ticket::Reply;
 use crate::json::append::{push, push_number, push_string};
-use crate::rpc::write::{self, Meta, ParamsError, Push};
+use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
 use crate::text::Seconds;
 use crate::time::Timestamp;
 
@@ -55,14 +55,14 @@ impl Context<'_> {
     }
 
     /// Writes a request and inserts it into the table. Returns its wire id.
-    pub(super) fn send(&mut self, method: &str, params: Push<'_>, owner: Owner) -> Result<u64, ParamsError> {
+    pub(super) fn send(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
         Ok(self.requests.insert(owner))
     }
 
     /// Writes a request about a task and inserts it into the table. Returns its wire id.
-    pub(super) fn send_about_task(&mut self, method: &str, params: Push<'_>, owner: Owner) -> u64 {
+    pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);

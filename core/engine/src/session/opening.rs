@@ -15,7 +15,7 @@ use crate::json::from_json::FromJson;
 use crate::method::{Discover, Initialize, Method};
 use crate::rpc::RpcError;
 use crate::rpc::decode::{self, DecodedResponse};
-use crate::rpc::write::{self, Meta, Push};
+use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
@@ -143,7 +143,7 @@ impl Opening {
             HandshakeAction::SendDiscover(version) => {
                 self.probe_by = self.handshake.is_probing().then(|| context.now + context.config.probe_timeout);
                 let fields = protocol_fields(context.config, version);
-                let no_params: Push<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
+                let no_params: ParamsWriter<'_> = &|out: &mut Vec<u8>| write::push_object(out, &());
                 context.send(OpeningRequest::Discover, Discover::NAME, no_params, &fields);
                 None
             }
@@ -188,7 +188,7 @@ impl Opening {
 }
 
 impl OpeningContext<'_> {
-    fn send(&mut self, request: OpeningRequest, method: &str, params: Push<'_>, protocol: &str) {
+    fn send(&mut self, request: OpeningRequest, method: &str, params: ParamsWriter<'_>, protocol: &str) {
         let meta = Meta { protocol, ..Meta::default() };
         // These parameters cannot fail to serialize.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);

@@ -15,7 +15,7 @@ use super::requests::Requests;
 use super::ticket::{Reply, ReplyOutcome};
 use crate::cache::{Cache, CacheContext, CacheKey, CacheLimits, CachedAnswer, PendingEntry};
 use crate::json::scan;
-use crate::rpc::write::Push;
+use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 use crate::types::Era;
 
@@ -54,7 +54,7 @@ impl ResponseCache {
         &mut self,
         caching: CacheUse,
         method: &str,
-        params: Push<'_>,
+        params: ParamsWriter<'_>,
         options: &RequestOptions,
         context: &mut Context<'_>,
     ) -> Result<Lookup, SendError> {
@@ -70,7 +70,7 @@ impl ResponseCache {
     fn look_up_cacheable(
         &mut self,
         method: &str,
-        params: Push<'_>,
+        params: ParamsWriter<'_>,
         options: &RequestOptions,
         context: &mut Context<'_>,
     ) -> Result<Lookup, SendError> {

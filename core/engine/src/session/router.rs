@@ -29,7 +29,7 @@ use crate::rpc::PeerError;
 use crate::rpc::decode;
 use crate::rpc::peek::{Peek, peek};
 #[cfg(feature = "http")]
-use crate::rpc::write::{self, Meta, Push};
+use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel};
 
@@ -443,7 +443,7 @@ impl Session {
     }
 
     /// Writes a request of the transport, and returns its id. The transport calls [`Self::remove_own`] when the request ends.
-    pub(crate) fn write_own(&mut self, method: &str, params: Push<'_>, out: &mut Vec<u8>) -> u64 {
+    pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>, out: &mut Vec<u8>) -> u64 {
         let id = self.requests.next_id();
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.

@@ -14,7 +14,7 @@ use super::prepared::send_error;
 use super::request_keys::{RequestKey, ServerRequestId};
 use crate::json::append::{push_raw, push_string};
 use crate::json::{Json, scan};
-use crate::rpc::write::{ParamsError, Push};
+use crate::rpc::write::{ParamsError, ParamsWriter};
 use crate::rpc::{RpcError, WireId, decode, write};
 use crate::text::excerpt;
 use crate::types::{Era, InputRequest};
@@ -157,7 +157,7 @@ impl ServerRequests {
     pub(super) fn answer(
         &mut self,
         key: ServerRequestId,
-        result: Push<'_>,
+        result: ParamsWriter<'_>,
         context: &mut Context<'_>,
     ) -> Result<AnswerOutcome, SendError> {
         let Some((_, origin)) = self.pending.iter().find(|(pending, _)| *pending == key) else {
@@ -318,7 +318,7 @@ fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Con
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// Appends an answer and the task that it belongs to. An answer with a `_meta` is appended unchanged.
-fn push_with_task(out: &mut Vec<u8>, answer: Push<'_>, task: &Json) -> Result<(), ParamsError> {
+fn push_with_task(out: &mut Vec<u8>, answer: ParamsWriter<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
     answer.push(out)?;
     let mut members = scan::members(&out[start..]).peekable();
