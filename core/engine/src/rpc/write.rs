@@ -38,16 +38,16 @@ pub(crate) enum ParamsError {
 }
 
 /// A function that appends parameters, as the text of an object.
-pub(crate) type ParamsWriter<'a> = &'a dyn Pushes;
+pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
 
 /// Implemented by closures that append parameters.
 ///
 /// With `dyn Fn` instead of this trait, the vtable of each closure would also contain `call_mut` and `call_once`, which nobody calls.
-pub(crate) trait Pushes {
+pub(crate) trait WriteParams {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
 }
 
-impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> Pushes for F {
+impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError> {
         self(out)
     }
