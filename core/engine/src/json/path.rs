@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_LENGTH: usize = 200;
 
 /// One step of a path: the key of a member, or the index of an element.
-enum Step<'a> {
+enum PathSegment<'a> {
     Key(&'a [u8]),
     Index(usize),
 }
@@ -22,26 +22,26 @@ enum Step<'a> {
 /// Returns the path of the value at byte `offset`. Returns an empty path for the outermost value and for text that is not JSON.
 pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
     let text = &text[..offset.min(text.len())];
-    let mut steps: Vec<Step<'_>> = Vec::new();
+    let mut steps: Vec<PathSegment<'_>> = Vec::new();
     let mut last_string: &[u8] = &[];
     let mut depth_beyond = 0usize;
     walk(text, 0, |first, start, end| {
         match first {
             b'"' => last_string = text.get(start + 1..end - 1).unwrap_or_default(),
             b'{' | b'[' if steps.len() >= MAX_DEPTH => depth_beyond += 1,
-            b'{' => steps.push(Step::Key(&[])),
-            b'[' => steps.push(Step::Index(0)),
+            b'{' => steps.push(PathSegment::Key(&[])),
+            b'[' => steps.push(PathSegment::Index(0)),
             b'}' | b']' if depth_beyond > 0 => depth_beyond -= 1,
             b'}' | b']' => drop(steps.pop()),
             _ if depth_beyond > 0 => {}
             b':' => {
-                if let Some(Step::Key(key)) = steps.last_mut() {
+                if let Some(PathSegment::Key(key)) = steps.last_mut() {
                     *key = last_string;
                 }
             }
             b',' => match steps.last_mut() {
-                Some(Step::Index(index)) => *index += 1,
-                Some(Step::Key(key)) => *key = &[],
+                Some(PathSegment::Index(index)) => *index += 1,
+                Some(PathSegment::Key(key)) => *key = &[],
                 None => {}
             },
             _ => {}
@@ -52,7 +52,7 @@ pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
 }
 
 /// Joins the steps of a path to a text.
-fn render(steps: &[Step<'_>]) -> String {
+fn render(steps: &[PathSegment<'_>]) -> String {
     let mut out = String::new();
     for step in steps {
         if out.len() > MAX_LENGTH {
@@ -60,14 +60,14 @@ fn render(steps: &[Step<'_>]) -> String {
             break;
         }
         match step {
-            Step::Key([]) => {}
-            Step::Key(name) => {
+            PathSegment::Key([]) => {}
+            PathSegment::Key(name) => {
                 if !out.is_empty() {
                     out.push('.');
                 }
                 out.push_str(&crate::text::excerpt(key_text(name).as_bytes()));
             }
-            Step::Index(index) => {
+            PathSegment::Index(index) => {
                 let _ = write!(out, "[{index}]");
             }
         }
