@@ -12,10 +12,10 @@ pub(crate) type TokenError = (&'static str, usize);
 /// Why a text could not be read, and at which byte offset. The contents are boxed to keep results small.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.reason())]
-pub struct ReadError(Box<Inner>);
+pub struct ReadError(Box<ReadErrorDetail>);
 
 #[derive(Debug)]
-struct Inner {
+struct ReadErrorDetail {
     reason: String,
     offset: Option<usize>,
 }
@@ -26,13 +26,13 @@ pub type Result<T> = core::result::Result<T, ReadError>;
 impl ReadError {
     /// Creates an error without an offset. [`ReadError::located`] adds one.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
-        ReadError(Box::new(Inner { reason: reason.into(), offset: None }))
+        ReadError(Box::new(ReadErrorDetail { reason: reason.into(), offset: None }))
     }
 
     /// Creates an error at byte `offset`.
     #[cold]
     pub(super) fn at(reason: &str, offset: usize) -> Self {
-        ReadError(Box::new(Inner { reason: reason.into(), offset: Some(offset) }))
+        ReadError(Box::new(ReadErrorDetail { reason: reason.into(), offset: Some(offset) }))
     }
 
     /// Sets the offset, unless the error has one.
