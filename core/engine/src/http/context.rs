@@ -8,7 +8,7 @@ use super::command::ExchangeId;
 use super::endpoint::{Endpoint, RequestHead};
 use super::exchanges::{Exchanges, OpenExchange};
 use super::purpose::Purpose;
-use super::response::{BodyLimits, Received};
+use super::response::{BodyLimits, StreamItem};
 use super::send_queue::SendQueue;
 use super::settings::Settings;
 use crate::random::XorShift64;
@@ -27,7 +27,7 @@ pub(super) struct Context {
     pub(super) exchanges: Exchanges,
     pub(super) broken_streams: BrokenStreams,
     /// The received parts of responses that wait until the embedder polls events.
-    pub(super) inbox: VecDeque<Received>,
+    pub(super) inbox: VecDeque<StreamItem>,
     /// Randomizes the delays before streams are reopened.
     pub(super) random: XorShift64,
 }

@@ -19,7 +19,7 @@ use super::outgoing::{post_message, post_request, resume_streams, sort_messages}
 use super::purpose::Purpose;
 use super::recovery::{Circumstances, Recovery, recover};
 use super::request::Request;
-use super::response::Received;
+use super::response::StreamItem;
 use super::response_head::Head;
 use super::resume_point::ResumePoint;
 use super::send_queue::{Allowed, MessageKind, Outgoing};
@@ -147,11 +147,11 @@ impl Engine {
                 continue;
             }
             match self.context.inbox.pop_front()? {
-                Received::Message { from, bytes } => self.receive_message(from, bytes),
-                Received::Overlong { from, head } => receive_overlong(from, &head, &mut self.context),
-                Received::Endpoint { from, uri } => self.http_sse.receive_endpoint(from, &uri, &mut self.context),
-                Received::MessageHandled { from } => close_if_answered(from, &mut self.context),
-                Received::Ended { from, failure } => self.exchange_ended(from, failure),
+                StreamItem::Message { from, bytes } => self.receive_message(from, bytes),
+                StreamItem::Overlong { from, head } => receive_overlong(from, &head, &mut self.context),
+                StreamItem::Endpoint { from, uri } => self.http_sse.receive_endpoint(from, &uri, &mut self.context),
+                StreamItem::MessageHandled { from } => close_if_answered(from, &mut self.context),
+                StreamItem::Ended { from, failure } => self.exchange_ended(from, failure),
             }
         }
     }
@@ -323,7 +323,7 @@ impl Engine {
         if failure.is_none() {
             exchange.response.end(id, &mut self.context.inbox);
         }
-        self.context.inbox.push_back(Received::Ended { from: id, failure });
+        self.context.inbox.push_back(StreamItem::Ended { from: id, failure });
     }
 
     /// Hands a message to the part that its exchange belongs to, or to the session.

@@ -6,7 +6,7 @@ use super::command::ExchangeId;
 use super::context::Context;
 use super::outgoing::sort_messages;
 use super::purpose::Purpose;
-use super::response::Received;
+use super::response::StreamItem;
 use crate::rpc::PeerError;
 use crate::rpc::peek::{Peek, peek};
 use crate::session::RequestFault;
@@ -15,7 +15,7 @@ use crate::session::RequestFault;
 pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context) {
     limit_answers(context);
     context.session.receive(message, context.now, context.queue.buffer());
-    context.inbox.push_front(Received::MessageHandled { from });
+    context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
 /// Limits the answers that the session may write to the room in the queue of answers.

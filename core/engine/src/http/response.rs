@@ -44,7 +44,7 @@ pub(super) struct BodyLimits {
 
 /// A part of a response, which waits until the embedder polls events.
 #[derive(Debug)]
-pub(super) enum Received {
+pub(super) enum StreamItem {
     Message {
         from: ExchangeId,
         bytes: Vec<u8>,
@@ -166,7 +166,7 @@ impl Response {
         from: ExchangeId,
         mut bytes: &[u8],
         limits: BodyLimits,
-        inbox: &mut VecDeque<Received>,
+        inbox: &mut VecDeque<StreamItem>,
     ) -> bool {
         let mut has_message = false;
         match &mut self.body {
@@ -177,7 +177,7 @@ impl Response {
                 remove_bom(&mut head);
                 head.truncate(OVERLONG_HEAD);
                 self.body = Body::Ignored;
-                inbox.push_back(Received::Overlong { from, head });
+                inbox.push_back(StreamItem::Overlong { from, head });
             }
             Body::Json(message) => message.extend_from_slice(bytes),
             Body::Unexpected(body) => {
@@ -197,13 +197,13 @@ impl Response {
     }
 
     /// Handles the end of a complete body, and appends its last message to `inbox`.
-    pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<Received>) {
+    pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<StreamItem>) {
         match &mut self.body {
             Body::Json(message) => {
                 let mut bytes = mem::take(message);
                 remove_bom(&mut bytes);
                 if !bytes.trim_ascii().is_empty() {
-                    inbox.push_back(Received::Message { from, bytes });
+                    inbox.push_back(StreamItem::Message { from, bytes });
                 }
             }
             // A last event without its blank line counts if its message is complete.
@@ -261,11 +261,11 @@ fn remove_bom(message: &mut Vec<u8>) {
 }
 
 /// Sorts an event by its name. Returns `None` for events that the protocol does not use.
-fn received(from: ExchangeId, event: SseEvent) -> Option<Received> {
+fn received(from: ExchangeId, event: SseEvent) -> Option<StreamItem> {
     match event.name.as_str() {
-        "endpoint" => Some(Received::Endpoint { from, uri: event.data }),
-        "" | "message" if event.is_truncated => Some(Received::Overlong { from, head: event.data }),
-        "" | "message" if !event.is_blank() => Some(Received::Message { from, bytes: event.data }),
+        "endpoint" => Some(StreamItem::Endpoint { from, uri: event.data }),
+        "" | "message" if event.is_truncated => Some(StreamItem::Overlong { from, head: event.data }),
+        "" | "message" if !event.is_blank() => Some(StreamItem::Message { from, bytes: event.data }),
         _ => None,
     }
 }
