@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::request::Request;
-use super::response::Expected;
+use super::response::ExpectedBody;
 use super::send_queue::MessageKind;
 use super::tool_refresh::ToolRefresh;
 
@@ -30,11 +30,11 @@ pub(super) enum Purpose {
 
 impl Purpose {
     /// Returns what a successful response contains.
-    pub(super) fn expected(&self) -> Expected {
+    pub(super) fn expected(&self) -> ExpectedBody {
         match self {
-            Purpose::Request(_) | Purpose::RenewSession { .. } | Purpose::RefreshTools(_) => Expected::Messages,
-            Purpose::GetStream | Purpose::SseStream => Expected::Events,
-            Purpose::RequestOverSse(_) | Purpose::Message(_) | Purpose::DeleteSession => Expected::Nothing,
+            Purpose::Request(_) | Purpose::RenewSession { .. } | Purpose::RefreshTools(_) => ExpectedBody::Messages,
+            Purpose::GetStream | Purpose::SseStream => ExpectedBody::Events,
+            Purpose::RequestOverSse(_) | Purpose::Message(_) | Purpose::DeleteSession => ExpectedBody::Nothing,
         }
     }
 

@@ -24,7 +24,7 @@ const OVERLONG_HEAD: usize = 1024;
 
 /// What a successful response contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum ExpectedBody {
     /// One message as JSON, or an event stream.
     Messages,
     /// An event stream.
@@ -141,17 +141,17 @@ impl Response {
     }
 
     /// Handles the head of the response, which decides how the body is read.
-    pub(super) fn begin(&mut self, head: &Head, expected: Expected, limits: BodyLimits) {
+    pub(super) fn begin(&mut self, head: &Head, expected: ExpectedBody, limits: BodyLimits) {
         self.status = Some(head.status);
         let media = media_type(&head.content_type).to_ascii_lowercase();
-        let is_empty = expected == Expected::Nothing || matches!(head.status, 202 | 204 | 205);
+        let is_empty = expected == ExpectedBody::Nothing || matches!(head.status, 202 | 204 | 205);
         self.body = if head.is_success() && is_empty {
             Body::Ignored
         } else if !head.is_success() || head.encoding.is_some() {
             unexpected_body(head)
         } else if media == EVENT_STREAM {
             Body::Events(Box::new(SseDecoder::new(limits.message)))
-        } else if expected == Expected::Messages
+        } else if expected == ExpectedBody::Messages
             && (media.is_empty() || media == "application/json" || media.ends_with("+json"))
         {
             Body::Json(Vec::new())
