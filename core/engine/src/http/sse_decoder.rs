@@ -62,7 +62,7 @@ pub struct SseDecoder {
     /// Whether the first line has not ended. It may begin with a byte order mark.
     is_first_line: bool,
     data: Vec<u8>,
-    fill: Fill,
+    fill: DataState,
     name: String,
     /// The `id` field of the current event. It becomes `last_id` when the event ends.
     id: Option<String>,
@@ -84,7 +84,7 @@ enum State {
 
 /// How much of the data of the current event is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fill {
+enum DataState {
     /// The event has no `data` line so far.
     None,
     /// All data so far.
@@ -103,7 +103,7 @@ impl SseDecoder {
             is_after_cr: false,
             is_first_line: true,
             data: Vec::new(),
-            fill: Fill::None,
+            fill: DataState::None,
             name: String::new(),
             id: None,
             last_id: String::new(),
@@ -200,18 +200,18 @@ impl SseDecoder {
     /// Handles the beginning of a `data` line.
     fn begin_data(&mut self) {
         match self.fill {
-            Fill::None => self.fill = Fill::Some,
+            DataState::None => self.fill = DataState::Some,
             _ => self.push_data(b"\n"),
         }
     }
 
     fn push_data(&mut self, bytes: &[u8]) {
-        if self.fill != Fill::Cut && self.data.len() + bytes.len() > self.limit {
-            self.fill = Fill::Cut;
+        if self.fill != DataState::Cut && self.data.len() + bytes.len() > self.limit {
+            self.fill = DataState::Cut;
             self.data.truncate(CUT_LENGTH);
             self.data.shrink_to(CUT_LENGTH);
         }
-        let room = if self.fill == Fill::Cut { CUT_LENGTH.saturating_sub(self.data.len()) } else { bytes.len() };
+        let room = if self.fill == DataState::Cut { CUT_LENGTH.saturating_sub(self.data.len()) } else { bytes.len() };
         self.data.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
@@ -264,8 +264,8 @@ impl SseDecoder {
     /// Returns the current event if it has data, and begins the next one.
     fn take_event(&mut self) -> Option<SseEvent> {
         let name = core::mem::take(&mut self.name);
-        let fill = core::mem::replace(&mut self.fill, Fill::None);
-        if fill == Fill::None {
+        let fill = core::mem::replace(&mut self.fill, DataState::None);
+        if fill == DataState::None {
             return None;
         }
         let data = if self.data.len() > MAX_COPIED {
@@ -275,7 +275,7 @@ impl SseDecoder {
             self.data.clear();
             data
         };
-        Some(SseEvent { name, data, is_truncated: fill == Fill::Cut })
+        Some(SseEvent { name, data, is_truncated: fill == DataState::Cut })
     }
 }
 
