@@ -56,7 +56,7 @@ pub struct SseDecoder {
     limit: usize,
     /// The beginning of a line whose field is not known yet.
     line: Vec<u8>,
-    state: State,
+    state: LineState,
     /// Whether the last byte was a CR. An LF right after it belongs to the same line end.
     is_after_cr: bool,
     /// Whether the first line has not ended. It may begin with a byte order mark.
@@ -73,7 +73,7 @@ pub struct SseDecoder {
 
 /// What the current line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum LineState {
     /// A line whose field is not known yet.
     Line,
     /// The value of a `data` field.
@@ -99,7 +99,7 @@ impl SseDecoder {
         SseDecoder {
             limit,
             line: Vec::new(),
-            state: State::Line,
+            state: LineState::Line,
             is_after_cr: false,
             is_first_line: true,
             data: Vec::new(),
@@ -143,7 +143,7 @@ impl SseDecoder {
     ///
     /// The rules of event streams discard such an event. Some servers leave out only the blank line after a complete message.
     pub fn rest(&mut self) -> Option<SseEvent> {
-        if self.state == State::Data || !self.line.is_empty() {
+        if self.state == LineState::Data || !self.line.is_empty() {
             let _ = self.line_end();
         }
         self.take_event()
@@ -162,16 +162,16 @@ impl SseDecoder {
     /// Reads a part of a line, without its end.
     fn read_part(&mut self, part: &[u8]) {
         match self.state {
-            State::Data => self.push_data(part),
-            State::Skip => {}
-            State::Line => {
+            LineState::Data => self.push_data(part),
+            LineState::Skip => {}
+            LineState::Line => {
                 let room = (MAX_FIELD + 1).saturating_sub(self.line.len()).min(part.len());
                 let (taken, rest) = part.split_at(room);
                 self.line.extend_from_slice(taken);
                 self.classify();
                 match self.state {
-                    State::Data => self.push_data(rest),
-                    State::Line if self.line.len() > MAX_FIELD => self.state = State::Skip,
+                    LineState::Data => self.push_data(rest),
+                    LineState::Line if self.line.len() > MAX_FIELD => self.state = LineState::Skip,
                     _ => {}
                 }
             }
@@ -185,13 +185,13 @@ impl SseDecoder {
             self.is_first_line = false;
         }
         if self.line.first() == Some(&b':') {
-            self.state = State::Skip;
+            self.state = LineState::Skip;
         } else if self.line.len() > DATA.len() && self.line.starts_with(DATA) {
             let line = core::mem::take(&mut self.line);
             self.begin_data();
             let value = &line[DATA.len()..];
             self.push_data(value.strip_prefix(b" ").unwrap_or(value));
-            self.state = State::Data;
+            self.state = LineState::Data;
             self.line = line;
             self.line.clear();
         }
@@ -217,9 +217,9 @@ impl SseDecoder {
 
     /// Handles the end of a line. Returns the event that an empty line completes.
     fn line_end(&mut self) -> Option<SseEvent> {
-        let state = core::mem::replace(&mut self.state, State::Line);
+        let state = core::mem::replace(&mut self.state, LineState::Line);
         self.is_first_line = false;
-        if state != State::Line {
+        if state != LineState::Line {
             self.line.clear();
             return None;
         }
