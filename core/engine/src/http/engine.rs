@@ -17,7 +17,7 @@ use super::incoming::{close_if_answered, limit_answers, receive, receive_overlon
 use super::legacy_session::{Expired, LegacySession};
 use super::outgoing::{post_message, post_request, resume_streams, sort_messages};
 use super::purpose::Purpose;
-use super::recovery::{Circumstances, Recovery, recover};
+use super::recovery::{ExchangeContext, Recovery, recover};
 use super::request::Request;
 use super::response::StreamItem;
 use super::response_head::Head;
@@ -363,7 +363,7 @@ impl Engine {
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let context = &mut self.context;
         let session = end.session;
-        let given = Circumstances {
+        let given = ExchangeContext {
             is_modern: context.endpoint.is_modern(),
             may_use_sse: self.http_sse.may_fall_back(&context.settings),
             max_attempts: context.settings.max_attempts,

@@ -31,7 +31,7 @@ pub(super) enum Recovery {
 
 /// What the decision depends on besides the request and its response.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Circumstances {
+pub(super) struct ExchangeContext {
     /// Whether the negotiated version has no handshake.
     pub(super) is_modern: bool,
     /// Whether the connection may switch to HTTP+SSE.
@@ -41,7 +41,7 @@ pub(super) struct Circumstances {
 }
 
 /// Decides what to do with a request whose exchange ended without its answer.
-pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     if end.response.is_event_stream() {
         recover_broken_stream(request, end, given)
     } else if request.resume.attempts() > 0 {
@@ -52,7 +52,7 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: Circumstan
 }
 
 /// Decides after an attempt to post the request.
-fn recover_refusal(request: &Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();
     let fault = match end.response.rpc_error(Some(request.id)) {
@@ -79,7 +79,7 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: Circumstances) ->
 }
 
 /// Decides after the event stream of the request broke.
-fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     request.resume.count_unreachable(false);
     let has_event_id = request.resume.last_event_id().is_some();
     if !has_event_id || given.is_modern || &*request.method == "server/discover" {
@@ -94,7 +94,7 @@ fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Circums
 }
 
 /// Decides after an attempt to resume the event stream of the request.
-fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: Circumstances) -> Recovery {
+fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     if status == Some(404) && end.session.is_some() {
         return renew(request, SessionLoss::StreamUnknown);
