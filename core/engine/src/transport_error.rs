@@ -14,7 +14,7 @@ pub enum HttpError {
     #[error("{0}")]
     Failed(Failure),
     /// The server answered with an HTTP error and without a JSON-RPC error.
-    #[error("the server answered with HTTP {}{}", Status(*status), detail(excerpt))]
+    #[error("the server answered with HTTP {}{}", NamedStatus(*status), detail(excerpt))]
     Status {
         /// The HTTP status, such as 503.
         status: u16,
@@ -22,7 +22,7 @@ pub enum HttpError {
         excerpt: String,
     },
     /// The server requires authorization (401) or denies access (403).
-    #[error("the server {} (HTTP {}){}{}", authorization(*status), Status(*status), challenge(challenges), detail(excerpt))]
+    #[error("the server {} (HTTP {}){}{}", authorization(*status), NamedStatus(*status), challenge(challenges), detail(excerpt))]
     Unauthorized {
         /// The HTTP status, 401 or 403.
         status: u16,
@@ -112,9 +112,9 @@ fn detail(text: &str) -> String {
 }
 
 /// Displays an HTTP status with its name, if it is a frequent one.
-struct Status(u16);
+struct NamedStatus(u16);
 
-impl fmt::Display for Status {
+impl fmt::Display for NamedStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.0 {
             400 => " Bad Request",
