@@ -2,7 +2,7 @@
 //!
 //! Memory is counted, not measured: a program of its own, whose allocator counts.
 
-use mcpwire_core::{Invalid, Json, Validator};
+use mcpwire_core::{Json, ValidationError, Validator};
 use mcpwire_jsonschema::{JsonSchema, Limits};
 use mcpwire_tests::{Allocated, Counting, allocated};
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ const REFUSED_WITHIN: usize = 16 << 20;
 /// What an accepted schema may hold at the most while it is compiled and a small value is held against it.
 const ACCEPTED_WITHIN: usize = 64 << 20;
 
-fn check(schema: &Value, value: &Value) -> (Result<(), Invalid>, Allocated) {
+fn check(schema: &Value, value: &Value) -> (Result<(), ValidationError>, Allocated) {
     let (schema, value) = (Json::parse(schema.to_string()), Json::parse(value.to_string()));
     let (schema, value) = (schema.expect("it is JSON"), value.expect("it is JSON"));
     // The metaschemas are compiled once in a program, and not for this schema.
@@ -257,7 +257,7 @@ fn large_arrays_are_compared_in_linear_time() {
 fn what_an_error_quotes_of_a_large_value_is_short() {
     let value = json!(["x".repeat(1 << 20)]);
     let (result, allocated) = check(&json!({ "type": "integer" }), &value);
-    let Err(Invalid::Value { reason, .. }) = result else { panic!("it does not fit") };
+    let Err(ValidationError::Value { reason, .. }) = result else { panic!("it does not fit") };
     assert!(reason.len() < 2_000 && allocated.bytes < 12 << 20, "{} {allocated:?}", reason.len());
 }
 

@@ -9,10 +9,10 @@
 //! counted before a schema is compiled, and again before a value is held against it, and the check fails with an error
 //! if it is above the [`Limits`]:
 //!
-//! * a schema that is too long, has too many parts, or takes too many steps to compile ([`Invalid::Schema`]);
-//! * patterns that take too much memory, or that need more than linear time: look-around, references back ([`Invalid::Schema`]);
-//! * a subschema that applies itself to the same value, which has no meaning ([`Invalid::Schema`]);
-//! * a value with too many parts, or that takes too many steps ([`Invalid::Value`]): a recursive schema of several
+//! * a schema that is too long, has too many parts, or takes too many steps to compile ([`ValidationError::Schema`]);
+//! * patterns that take too much memory, or that need more than linear time: look-around, references back ([`ValidationError::Schema`]);
+//! * a subschema that applies itself to the same value, which has no meaning ([`ValidationError::Schema`]);
+//! * a value with too many parts, or that takes too many steps ([`ValidationError::Value`]): a recursive schema of several
 //!   alternatives that all descend into the same member costs a multiple with each level of the value;
 //! * subschemas within subschemas that are nested too deep, along references and through the value, for a stack of 2 MiB:
 //!   200 while compiling, 1,000 while evaluating (either).
@@ -44,7 +44,7 @@ use std::fmt::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::{Draft, PatternOptions};
-use mcpwire_core::{Invalid, Json, Validator};
+use mcpwire_core::{Json, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::cost::Refusal;
@@ -123,7 +123,7 @@ impl JsonSchema {
         JsonSchema { limits, ..JsonSchema::default() }
     }
 
-    fn compiled(&self, schema: &Json) -> Result<Arc<Compiled>, Invalid> {
+    fn compiled(&self, schema: &Json) -> Result<Arc<Compiled>, ValidationError> {
         if let Some(found) = self.take(schema) {
             self.keep(schema, &found);
             return Ok(found);
@@ -152,7 +152,7 @@ impl JsonSchema {
         kept.push((schema.clone(), Arc::clone(compiled)));
     }
 
-    fn compile(&self, schema: &Json) -> Result<Compiled, Invalid> {
+    fn compile(&self, schema: &Json) -> Result<Compiled, ValidationError> {
         let Limits { schema_bytes, schema_values, schema_steps, pattern_bytes, .. } = self.limits;
         if schema.get().len() > schema_bytes {
             return Err(unusable(format!("it is longer than {schema_bytes} bytes")));
@@ -188,9 +188,9 @@ impl JsonSchema {
 }
 
 impl Validator for JsonSchema {
-    fn validate(&self, schema: &Json, value: &Json) -> Result<(), Invalid> {
+    fn validate(&self, schema: &Json, value: &Json) -> Result<(), ValidationError> {
         let compiled = self.compiled(schema)?;
-        let whole = |reason: String| Invalid::Value { at: String::new(), reason };
+        let whole = |reason: String| ValidationError::Value { at: String::new(), reason };
         let value: Value = serde_json::from_str(value.get()).map_err(|error| whole(error.to_string()))?;
         if count(&value) > self.limits.values {
             return Err(whole(format!("it has more than {} parts, and was not checked", self.limits.values)));
@@ -207,7 +207,7 @@ impl Validator for JsonSchema {
         compiled
             .validator
             .validate(&value)
-            .map_err(|error| Invalid::Value { at: error.instance_path().to_string(), reason: excerpt(&error) })
+            .map_err(|error| ValidationError::Value { at: error.instance_path().to_string(), reason: excerpt(&error) })
     }
 }
 
@@ -217,8 +217,8 @@ impl fmt::Debug for JsonSchema {
     }
 }
 
-fn unusable(reason: String) -> Invalid {
-    Invalid::Schema { reason }
+fn unusable(reason: String) -> ValidationError {
+    ValidationError::Schema { reason }
 }
 
 /// Returns the beginning of what an error says.

@@ -1,20 +1,20 @@
 //! Values against schemas, good ones and bad ones of either.
 
-use mcpwire_core::{CallToolResult, Invalid, Json, StructuredErrorKind, Tool, Validator};
+use mcpwire_core::{CallToolResult, Json, StructuredErrorKind, Tool, ValidationError, Validator};
 use mcpwire_jsonschema::{JsonSchema, Limits};
 
 fn json(text: &str) -> Json {
     Json::parse(text).expect("the test gives JSON")
 }
 
-fn check(schema: &str, value: &str) -> Result<(), Invalid> {
+fn check(schema: &str, value: &str) -> Result<(), ValidationError> {
     JsonSchema::new().validate(&json(schema), &json(value))
 }
 
 /// The reason why a schema cannot be used.
 fn unusable(schema: &str) -> String {
     match check(schema, "{}") {
-        Err(Invalid::Schema { reason }) => reason,
+        Err(ValidationError::Schema { reason }) => reason,
         other => panic!("{schema}: {other:?}"),
     }
 }
@@ -23,10 +23,12 @@ fn unusable(schema: &str) -> String {
 fn values_are_held_against_schemas() {
     let schema = r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}},"required":["a"]}"#;
     assert_eq!(check(schema, r#"{"a":[1,2]}"#), Ok(()));
-    let Err(Invalid::Value { at, reason }) = check(schema, r#"{"a":[1,"x"]}"#) else { panic!("it does not fit") };
+    let Err(ValidationError::Value { at, reason }) = check(schema, r#"{"a":[1,"x"]}"#) else {
+        panic!("it does not fit")
+    };
     assert_eq!(at, "/a/1");
     assert!(reason.contains("integer"), "{reason}");
-    assert!(matches!(check(schema, "{}"), Err(Invalid::Value { at, .. }) if at.is_empty()));
+    assert!(matches!(check(schema, "{}"), Err(ValidationError::Value { at, .. }) if at.is_empty()));
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn what_costs_too_much_is_refused() {
     limits.values = 3;
     let bounded = JsonSchema::with_limits(limits);
     assert_eq!(bounded.validate(&json("{}"), &json("[1,2]")), Ok(()));
-    assert!(matches!(bounded.validate(&json("{}"), &json("[1,2,3]")), Err(Invalid::Value { .. })));
+    assert!(matches!(bounded.validate(&json("{}"), &json("[1,2,3]")), Err(ValidationError::Value { .. })));
 
     // A pattern that takes exponential time where patterns are tried one way after the other.
     let value = format!(r#""{}!""#, "a".repeat(50_000));
@@ -86,7 +88,10 @@ fn a_schema_that_is_no_good_concerns_its_own_check_only() {
     let result = |text: &str| -> CallToolResult { json(text).decode().expect("it is a result") };
     let good = result(r#"{"content":[],"structuredContent":{"n":1}}"#);
     let bad = tool(r#"{"type":"no such type"}"#).check_output(&good, &validator).expect_err("it cannot be checked");
-    assert!(matches!(&bad.kind, StructuredErrorKind::Invalid(Invalid::Schema { .. })) && bad.tool == "t", "{bad}");
+    assert!(
+        matches!(&bad.kind, StructuredErrorKind::Invalid(ValidationError::Schema { .. })) && bad.tool == "t",
+        "{bad}"
+    );
     assert_eq!(tool(r#"{"required":["n"]}"#).check_output(&good, &validator), Ok(()));
 
     let none = result(r#"{"content":[{"type":"text","text":"hello"}]}"#);

@@ -161,7 +161,7 @@ pub use session::{
     ServerRequestKind, Session, Stats, SubscribeOptions, SubscriptionEnd, SubscriptionEvent, SubscriptionKey,
     TaskError, TaskMode, Ticket,
 };
-pub use structured::{Invalid, StructuredError, StructuredErrorKind, Validator};
+pub use structured::{StructuredError, StructuredErrorKind, ValidationError, Validator};
 pub use text::printable;
 pub use time::Timestamp;
 pub use types::revisions::Requirement;

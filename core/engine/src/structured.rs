@@ -71,7 +71,7 @@ pub enum StructuredErrorKind {
     Mismatch(PeerError),
     /// The content does not match the tool's output schema, or the schema is invalid.
     #[error("{0}")]
-    Invalid(Invalid),
+    Invalid(ValidationError),
 }
 
 impl StructuredError {
@@ -98,14 +98,14 @@ pub trait Validator {
     /// Checks `value` against `schema`.
     ///
     /// # Errors
-    /// [`Invalid::Value`] if the value does not match, [`Invalid::Schema`] if the schema cannot be used.
-    fn validate(&self, schema: &Json, value: &Json) -> Result<(), Invalid>;
+    /// [`ValidationError::Value`] if the value does not match, [`ValidationError::Schema`] if the schema cannot be used.
+    fn validate(&self, schema: &Json, value: &Json) -> Result<(), ValidationError>;
 }
 
 /// The reason why a [`Validator`] rejected a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Invalid {
+pub enum ValidationError {
     /// The schema is invalid or too costly. The value was not checked.
     #[error("the schema cannot be used: {}", bounded(reason))]
     Schema {

@@ -1,8 +1,8 @@
 //! Structured content as a type of the caller's, and what extensions put beside what the protocol has.
 
 use mcpwire_core::{
-    CallToolResult, ClientCapabilities, Invalid, Json, Resource, ResourceContents, StructuredErrorKind, Tool,
-    UI_EXTENSION, UI_MIME_TYPE, Validator,
+    CallToolResult, ClientCapabilities, Json, Resource, ResourceContents, StructuredErrorKind, Tool, UI_EXTENSION,
+    UI_MIME_TYPE, ValidationError, Validator,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -55,9 +55,9 @@ fn any_validator_can_be_used() {
     /// Takes nothing but objects.
     struct Objects;
     impl Validator for Objects {
-        fn validate(&self, _: &Json, value: &Json) -> Result<(), Invalid> {
+        fn validate(&self, _: &Json, value: &Json) -> Result<(), ValidationError> {
             let reason = "no object".to_string();
-            if value.is_object() { Ok(()) } else { Err(Invalid::Value { at: String::new(), reason }) }
+            if value.is_object() { Ok(()) } else { Err(ValidationError::Value { at: String::new(), reason }) }
         }
     }
     let tool: Tool = read(r#"{"name":"t","inputSchema":{},"outputSchema":{}}"#);
