@@ -165,7 +165,7 @@ pub fn finish_ask(calls: &mut Calls<'_>, ask: &ServerRequest, answer: Result<Jso
         },
         Err(HandlerError::Refused(error)) => error,
         Err(HandlerError::Panicked(message)) => {
-            calls.handler_panicked(ask.key, &message, now);
+            calls.report_handler_panic(ask.key, &message, now);
             return;
         }
     };

@@ -300,7 +300,7 @@ impl<'e> Calls<'e> {
     ///
     /// A legacy server gets an internal error, without the message of the panic. In the modern era, the client's request that
     /// needs the input fails with [`InputError::Panicked`](crate::InputError::Panicked), and nothing is sent.
-    pub fn handler_panicked(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
+    pub fn report_handler_panic(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Panicked(message), now)
     }
 

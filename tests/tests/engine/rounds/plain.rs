@@ -163,8 +163,8 @@ fn an_input_whose_handler_panics_fails_the_call_with_the_message() {
     let mut pair = open(&[both]);
     let ticket = call(&mut pair, &RequestOptions::new());
     let asks = asks(&mut pair);
-    assert!(pair.engine.calls().handler_panicked(asks[1].key, "at the \x1b[31mdisco", pair.now));
-    assert!(!pair.engine.calls().handler_panicked(asks[1].key, "once more", pair.now));
+    assert!(pair.engine.calls().report_handler_panic(asks[1].key, "at the \x1b[31mdisco", pair.now));
+    assert!(!pair.engine.calls().report_handler_panic(asks[1].key, "once more", pair.now));
     pair.drive();
     assert_eq!(pair.happened(), [&Event::ServerRequestCancelled(asks[0].key)]);
     let error = pair.error(ticket);

@@ -160,7 +160,7 @@ fn what_a_task_asks_may_be_refused_or_not_offered() {
     let ticket = pair.call("slow", &RequestOptions::new()).expect("it is sent");
     pair.pass(secs(3));
     let second = asks(&pair)[1].0;
-    assert!(pair.engine.calls().handler_panicked(second, "on purpose", pair.now));
+    assert!(pair.engine.calls().report_handler_panic(second, "on purpose", pair.now));
     pair.drive();
     let CallError::Input { error, .. } = pair.error(ticket) else { panic!("another error") };
     assert!(matches!(&*error, InputError::Panicked { name, message, .. } if name == "b" && message == "on purpose"));
