@@ -295,7 +295,7 @@ impl<R> McpClient<R> {
         }
         let now = shared.clock.now();
         shared.send(|state| {
-            if state.engine.session().tells_roots_changes() {
+            if state.engine.session().declares_roots_list_changed() {
                 state.engine.calls().notify::<RootsListChanged>(&(), now)
             } else {
                 Ok(())

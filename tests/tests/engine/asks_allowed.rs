@@ -201,9 +201,9 @@ fn the_end_of_a_visit_is_told() {
 
 #[test]
 fn changes_of_the_roots_are_for_legacy_servers_that_know_of_them() {
-    assert!(Pair::open(all(), legacy(|_, _| {})).engine.session().tells_roots_changes());
-    assert!(!Pair::open(all(), modern(|_, _| {})).engine.session().tells_roots_changes());
+    assert!(Pair::open(all(), legacy(|_, _| {})).engine.session().declares_roots_list_changed());
+    assert!(!Pair::open(all(), modern(|_, _| {})).engine.session().declares_roots_list_changed());
     let mut config = Config::default();
     config.answer("roots/list");
-    assert!(!Pair::open(config, legacy(|_, _| {})).engine.session().tells_roots_changes());
+    assert!(!Pair::open(config, legacy(|_, _| {})).engine.session().declares_roots_list_changed());
 }

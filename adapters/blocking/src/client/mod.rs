@@ -119,7 +119,7 @@ impl McpClient {
     /// [`ConnectOptions::roots`](crate::ConnectOptions::roots)) is told that they have changed.
     pub fn set_roots(&mut self, roots: impl IntoIterator<Item = Root>) -> Result<(), Error> {
         self.connection.answers.roots = Some(roots.into_iter().collect());
-        if self.connection.engine.session().tells_roots_changes() {
+        if self.connection.engine.session().declares_roots_list_changed() {
             let now = self.connection.now();
             self.connection
                 .engine

@@ -104,8 +104,8 @@ impl Session {
 
     /// Returns whether the client must send [`RootsListChanged`](crate::RootsListChanged) when its roots change: to a legacy
     /// server, if the capability is declared (2025-11-25, client/roots, "Root List Changes").
-    pub fn tells_roots_changes(&self) -> bool {
-        self.connection.is_era(Era::Legacy) && self.config.capabilities.tells_roots_changes()
+    pub fn declares_roots_list_changed(&self) -> bool {
+        self.connection.is_era(Era::Legacy) && self.config.capabilities.declares_roots_list_changed()
     }
 
     /// Returns the numbers of ignored and refused messages.

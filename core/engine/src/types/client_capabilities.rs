@@ -59,7 +59,7 @@ impl ClientCapabilities {
     }
 
     /// Returns whether the client declares that it notifies servers when its roots change (`roots.listChanged`).
-    pub fn tells_roots_changes(&self) -> bool {
+    pub fn declares_roots_list_changed(&self) -> bool {
         self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
     }
 
