@@ -189,7 +189,7 @@ fn kind_of_call(error: &CallError) -> ErrorKind {
         CallError::Task { fault: TaskError::Lost { error }, .. } => kind_of_call(error),
         CallError::Task { fault: TaskError::NoResult { .. }, .. } => ErrorKind::Protocol,
         CallError::Task { .. } => ErrorKind::Server,
-        error if error.is_of_network() => ErrorKind::Network,
+        error if error.is_network_error() => ErrorKind::Network,
         _ => ErrorKind::Protocol,
     }
 }

@@ -142,7 +142,7 @@ impl CallError {
 
     /// Returns whether the network failed, for this request alone: its HTTP exchange could not start, or broke off. Other
     /// requests may succeed.
-    pub fn is_of_network(&self) -> bool {
+    pub fn is_network_error(&self) -> bool {
         #[cfg(feature = "http")]
         if let CallError::Http { error, .. } = self {
             return matches!(&**error, HttpError::Failed(_));
