@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcpwire_hub::core::CallToolResult;
 use mcpwire_hub::service::CallOptions;
-use mcpwire_hub::{ErrorCode, ErrorContract, McpService};
+use mcpwire_hub::{ErrorCode, HubError, McpService};
 use serde_json::{Value, json};
 
 /// Where a worker looks: a tool, by the name that the service offers it under, and what to ask it.
@@ -26,9 +26,9 @@ pub(crate) enum Perception {
     /// There is no such tool: looking again is of no use until the tools change.
     NoSuchTool(String),
     /// Not now: the server has crashed, is being started again, or has been asked too often.
-    NotNow(ErrorContract),
+    NotNow(HubError),
     /// Something that a person has to put right first: credentials, arguments, a server that is disabled.
-    Refused(ErrorContract),
+    Refused(HubError),
 }
 
 /// A worker: in each turn it looks at all its sources, and remembers what it saw.

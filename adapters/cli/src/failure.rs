@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::args::Stderr;
 use crate::{remote, text};
-use mcpwire_hub::{ErrorCode, ErrorContract};
+use mcpwire_hub::{ErrorCode, HubError};
 
 /// The tool itself reported an error; its result has been printed.
 pub(crate) const TOOL_ERROR: u8 = 1;
@@ -139,7 +139,7 @@ impl Failure {
     }
 
     /// What a hub says went wrong.
-    pub(crate) fn of_contract(error: &ErrorContract) -> Self {
+    pub(crate) fn of_contract(error: &HubError) -> Self {
         let (code, exit) = match error.code {
             ErrorCode::NotFound => (Code::NotFound, if error.field == "tool_name" { CONNECTION_FAILED } else { USAGE }),
             ErrorCode::ValidationError => (Code::Validation, USAGE),
@@ -156,7 +156,7 @@ impl Failure {
     }
 
     /// What a hub says went wrong with a call; before it the server was there, unless the error says otherwise.
-    pub(crate) fn of_call(tool: &str, error: &ErrorContract) -> Self {
+    pub(crate) fn of_call(tool: &str, error: &HubError) -> Self {
         let mut failure = Self::of_contract(error);
         if failure.exit == NOT_CONNECTED && error.field != NOT_RUNNING {
             failure.exit = CONNECTION_FAILED;

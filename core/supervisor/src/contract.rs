@@ -61,9 +61,9 @@ impl fmt::Display for ErrorCode {
 ///
 /// ```
 /// use mcpwire_core::Json;
-/// use mcpwire_supervisor::ErrorContract;
+/// use mcpwire_supervisor::HubError;
 ///
-/// let error = ErrorContract::validation("name", "Name is required");
+/// let error = HubError::validation("name", "Name is required");
 /// assert_eq!(
 ///     Json::from_value(&error)?.get(),
 ///     r#"{"code":"VALIDATION_ERROR","message":"Name is required","field":"name"}"#
@@ -72,7 +72,7 @@ impl fmt::Display for ErrorCode {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{code}: {}{}", printable(message), in_parentheses(field))]
-pub struct ErrorContract {
+pub struct HubError {
     /// The category of the error.
     pub code: ErrorCode,
     /// The message for the user. Contains no secret values.
@@ -83,10 +83,10 @@ pub struct ErrorContract {
     pub field: String,
 }
 
-impl ErrorContract {
+impl HubError {
     /// Creates an error that no configuration field caused.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        ErrorContract { code, message: message.into(), field: String::new() }
+        HubError { code, message: message.into(), field: String::new() }
     }
 
     /// Sets the configuration field that caused the error.
@@ -97,42 +97,42 @@ impl ErrorContract {
 
     /// Creates an [`ErrorCode::NotFound`] error.
     pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorContract::new(ErrorCode::NotFound, message).at(field)
+        HubError::new(ErrorCode::NotFound, message).at(field)
     }
 
     /// Creates an [`ErrorCode::ValidationError`] error.
     pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorContract::new(ErrorCode::ValidationError, message).at(field)
+        HubError::new(ErrorCode::ValidationError, message).at(field)
     }
 
     /// Creates an [`ErrorCode::Conflict`] error.
     pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorContract::new(ErrorCode::Conflict, message).at(field)
+        HubError::new(ErrorCode::Conflict, message).at(field)
     }
 
     /// Creates an [`ErrorCode::ServiceUnavailable`] error without a field.
     pub fn unavailable(message: impl Into<String>) -> Self {
-        ErrorContract::new(ErrorCode::ServiceUnavailable, message)
+        HubError::new(ErrorCode::ServiceUnavailable, message)
     }
 
     /// Creates an [`ErrorCode::NetworkError`] error.
     pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
-        ErrorContract::new(ErrorCode::NetworkError, message).at(field)
+        HubError::new(ErrorCode::NetworkError, message).at(field)
     }
 
     /// Creates the error for an unknown server id.
     pub fn unknown_server(id: ServerId) -> Self {
-        ErrorContract::not_found("mcp_id", alloc::format!("MCP not found: {id}"))
+        HubError::not_found("mcp_id", alloc::format!("MCP not found: {id}"))
     }
 
     /// Creates the error for a tool that no server offers, or that a [`Filter`](crate::Filter) excludes.
     pub fn unknown_tool(name: &str) -> Self {
-        ErrorContract::not_found("tool_name", alloc::format!("Tool not found: {name}"))
+        HubError::not_found("tool_name", alloc::format!("Tool not found: {name}"))
     }
 
     /// Creates the error for a disabled server.
     pub fn disabled() -> Self {
-        ErrorContract::conflict("enabled", "MCP is disabled")
+        HubError::conflict("enabled", "MCP is disabled")
     }
 }
 
@@ -170,14 +170,14 @@ impl Retry {
 #[error("{error}")]
 pub struct Failure {
     /// The error for the user.
-    pub error: ErrorContract,
+    pub error: HubError,
     /// The condition under which a retry can succeed.
     pub retry: Retry,
 }
 
 impl Failure {
     /// Creates a failure.
-    pub fn new(error: ErrorContract, retry: Retry) -> Self {
+    pub fn new(error: HubError, retry: Retry) -> Self {
         Failure { error, retry }
     }
 
@@ -193,7 +193,7 @@ impl Failure {
             text.push_str(if text.contains(':') { ", " } else { ": " });
             text.push_str(name);
         }
-        Failure::new(ErrorContract::validation(field, message), Retry::Input)
+        Failure::new(HubError::validation(field, message), Retry::Input)
     }
 }
 

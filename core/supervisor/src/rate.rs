@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::time::Duration;
 
-use super::ErrorContract;
+use super::HubError;
 use mcpwire_core::Timestamp;
 
 /// Upper limit of [`Rate::calls`]. The limiter stores each call within the window, so the limit bounds its memory.
@@ -58,14 +58,14 @@ pub struct TooManyCalls {
 
 impl TooManyCalls {
     /// Returns the error to show to the user.
-    pub fn contract(&self) -> ErrorContract {
+    pub fn contract(&self) -> HubError {
         rate_limit_error(self.rate, self.retry_after)
     }
 }
 
-fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> ErrorContract {
+fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> HubError {
     let wait = retry_after.as_millis().div_ceil(1_000);
-    ErrorContract::unavailable(alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s"))
+    HubError::unavailable(alloc::format!("Rate limit of {calls} calls in {per:?} reached; try again in {wait} s"))
 }
 
 impl RateLimiter {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpwire_core::{ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_supervisor::{
-    Action, Catalogue, Command, CommandId, Effect, ErrorContract, Event, Failure, Generation, PackageKind, Policy,
-    Retry, ServerId, Spec, State, Supervisor, SupervisorSettings,
+    Action, Catalogue, Command, CommandId, Effect, Event, Failure, Generation, HubError, PackageKind, Policy, Retry,
+    ServerId, Spec, State, Supervisor, SupervisorSettings,
 };
 
 /// More actions than this without an event are a livelock.
@@ -30,13 +30,13 @@ pub struct Fleet {
     /// Processes that live.
     pub alive: BTreeSet<(ServerId, Generation)>,
     /// How each command was answered.
-    pub replies: BTreeMap<CommandId, Vec<Result<(), ErrorContract>>>,
+    pub replies: BTreeMap<CommandId, Vec<Result<(), HubError>>>,
     /// Which attempts were launched, in order, and when.
     pub launches: Vec<(ServerId, Generation, Timestamp)>,
     /// The states that each server went through.
     pub states: BTreeMap<ServerId, Vec<State>>,
     /// The attempts whose calls were failed.
-    pub failed_calls: Vec<(ServerId, Generation, ErrorContract)>,
+    pub failed_calls: Vec<(ServerId, Generation, HubError)>,
     /// How often the tools were asked for again.
     pub refreshes: usize,
     /// Attempts that could not be ended.
@@ -68,7 +68,7 @@ pub fn tools<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Arc<ToolList>
 
 /// A failure that another attempt may mend.
 pub fn transient(message: &str) -> Failure {
-    Failure::new(ErrorContract::unavailable(message), Retry::Backoff)
+    Failure::new(HubError::unavailable(message), Retry::Backoff)
 }
 
 impl Default for Fleet {
@@ -134,7 +134,7 @@ impl Fleet {
     }
 
     /// Tells what came of writing that down.
-    pub fn persisted(&mut self, id: ServerId, result: Result<u64, ErrorContract>) {
+    pub fn persisted(&mut self, id: ServerId, result: Result<u64, HubError>) {
         self.supervisor.persisted(id, result, self.now);
         self.drain();
     }
@@ -146,7 +146,7 @@ impl Fleet {
     }
 
     /// The answer to a command, if there is one.
-    pub fn reply(&self, command: CommandId) -> Option<&Result<(), ErrorContract>> {
+    pub fn reply(&self, command: CommandId) -> Option<&Result<(), HubError>> {
         let replies = &self.replies[&command];
         assert!(replies.len() <= 1, "{command:?} was answered {} times", replies.len());
         replies.first()

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcpwire_supervisor::{
-    Command, Effect, ErrorCode, ErrorContract, Event, Failure, Generation, PackageKind, Policy, Restart, Retry,
-    ServerId, State, Status,
+    Command, Effect, ErrorCode, Event, Failure, Generation, HubError, PackageKind, Policy, Restart, Retry, ServerId,
+    State, Status,
 };
 use mcpwire_tests::sim::fleet::{Fleet, tools, transient};
 
@@ -14,7 +14,7 @@ fn one() -> (Fleet, ServerId) {
     Fleet::of_one(|_| {})
 }
 
-fn code(reply: Option<&Result<(), ErrorContract>>) -> ErrorCode {
+fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
     reply.expect("it is answered").as_ref().expect_err("it has failed").code
 }
 
@@ -64,7 +64,7 @@ fn a_disabled_server_is_not_started() {
     assert_eq!(fleet.reply(disable), Some(&Ok(())));
     for command in [Command::Start, Command::Restart] {
         let refused = fleet.command(id, command);
-        assert_eq!(fleet.reply(refused), Some(&Err(ErrorContract::disabled())));
+        assert_eq!(fleet.reply(refused), Some(&Err(HubError::disabled())));
     }
     let by = fleet.now + SECOND;
     let call = fleet.command(id, Command::PrepareCall { by });
@@ -310,7 +310,7 @@ fn a_login_is_waited_for_without_an_end() {
     let (mut fleet, id) = one();
     fleet.run(id, &tools(["a"]));
     let generation = fleet.generation(id);
-    let failure = Failure::new(ErrorContract::validation("authorization", "login"), Retry::Login);
+    let failure = Failure::new(HubError::validation("authorization", "login"), Retry::Login);
     fleet.event(id, generation, Event::Closed(failure.clone()));
     fleet.settle(&tools(["a"]));
     assert_eq!(fleet.state(id), State::NeedsAuth);
@@ -354,7 +354,7 @@ fn calls_to_a_server_that_does_not_run_fail_at_once() {
     says(&fleet, failed, "failed and restarts soon: no luck");
     fleet.command(id, Command::Start);
     let resolve = fleet.next_open();
-    fleet.refuse(resolve, Failure::new(ErrorContract::unavailable("no program"), Retry::Never));
+    fleet.refuse(resolve, Failure::new(HubError::unavailable("no program"), Retry::Never));
     assert_eq!(fleet.state(id), State::Failed);
     let failed = fleet.command(id, Command::PrepareCall { by });
     says(&fleet, failed, "has failed; start it again first: no program");

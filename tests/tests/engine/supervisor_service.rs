@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpwire_supervisor::{
-    CallRejection, Command, Effect, ErrorCode, ErrorContract, Event, Failure, Filter, PackageKind, Policy, Rate, Retry,
+    CallRejection, Command, Effect, ErrorCode, Event, Failure, Filter, HubError, PackageKind, Policy, Rate, Retry,
     ServerId, Spec, State, Status, SupervisorSettings,
 };
 use mcpwire_tests::sim::fleet::{Fleet, server_id, tools, transient};
@@ -28,14 +28,14 @@ fn ids_and_names_are_unique_and_names_are_not_blank() {
     let mut fleet = Fleet::default();
     let (one, two) = (server_id(1), server_id(2));
     fleet.supervisor.add(one, spec("Files"), fleet.now).expect("it is new");
-    let conflict = |error: ErrorContract| (error.code, error.field);
+    let conflict = |error: HubError| (error.code, error.field);
     let again = fleet.supervisor.add(one, spec("other"), fleet.now).expect_err("the id is taken");
     assert_eq!(conflict(again), (ErrorCode::Conflict, "id".into()));
     let again = fleet.supervisor.add(two, spec("  fiLES "), fleet.now).expect_err("the name is taken");
     assert_eq!(conflict(again), (ErrorCode::Conflict, "name".into()));
     for blank in ["", "  ", "\u{a0}", "\n\t"] {
         let error = fleet.supervisor.add(two, spec(blank), fleet.now).expect_err("it is blank");
-        assert_eq!(error, ErrorContract::validation("name", "Name is required"));
+        assert_eq!(error, HubError::validation("name", "Name is required"));
     }
     fleet.supervisor.update(one, spec("Other files"), false, fleet.now).expect("it is renamed");
     fleet.supervisor.add(two, spec("Files"), fleet.now).expect("the name is free again");
@@ -50,10 +50,10 @@ fn an_unknown_server_is_not_found() {
     let by = fleet.now;
     for command in [Command::Start, Command::Stop, Command::Restart, Command::Delete, Command::PrepareCall { by }] {
         let command = fleet.command(id, command);
-        assert_eq!(fleet.reply(command), Some(&Err(ErrorContract::unknown_server(id))));
+        assert_eq!(fleet.reply(command), Some(&Err(HubError::unknown_server(id))));
     }
     let call = fleet.supervisor.begin_call(id, "a", fleet.now);
-    assert_eq!(call, Err(CallRejection::Error(ErrorContract::unknown_server(id))));
+    assert_eq!(call, Err(CallRejection::Error(HubError::unknown_server(id))));
 }
 
 #[test]
@@ -66,8 +66,7 @@ fn one_that_fails_and_one_that_hangs_harm_nobody() {
         if id == ids[0] && matches!(effect, Effect::List { .. }) {
             hung.push(effect);
         } else if id == ids[1] {
-            fleet
-                .refuse((id, effect), Failure::new(ErrorContract::not_found("package.identifier", "no"), Retry::Never));
+            fleet.refuse((id, effect), Failure::new(HubError::not_found("package.identifier", "no"), Retry::Never));
         } else {
             fleet.answer((id, effect), &tools(["a"]));
         }
@@ -242,7 +241,7 @@ fn a_start_that_fails_switches_it_off_again() {
     fleet.refuse(resolve, transient("no"));
     assert_eq!((fleet.persists.pop_front(), fleet.reply(on)), (Some((id, false, 6)), None));
     fleet.persisted(id, Ok(7));
-    assert_eq!(fleet.reply(on), Some(&Err(ErrorContract::unavailable("no"))));
+    assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
     assert_eq!(fleet.supervisor.status(id), Some(Status::Disabled));
     fleet.pass(1_000 * SECOND);
     assert_eq!(fleet.launched(id), 0);
@@ -261,7 +260,7 @@ fn a_configuration_that_changed_meanwhile_is_not_touched() {
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no"));
     assert!(fleet.persists.is_empty(), "the flag is theirs now");
-    assert_eq!(fleet.reply(on), Some(&Err(ErrorContract::unavailable("no"))));
+    assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
     assert_eq!(fleet.supervisor.revision(id), Some(9));
 }
 
@@ -272,8 +271,8 @@ fn a_revert_that_is_refused_leaves_what_others_wrote() {
     fleet.persisted(id, Ok(6));
     let resolve = fleet.next_open();
     fleet.refuse(resolve, transient("no"));
-    fleet.persisted(id, Err(ErrorContract::conflict("revision", "changed")));
-    assert_eq!(fleet.reply(on), Some(&Err(ErrorContract::unavailable("no"))));
+    fleet.persisted(id, Err(HubError::conflict("revision", "changed")));
+    assert_eq!(fleet.reply(on), Some(&Err(HubError::unavailable("no"))));
     assert_eq!(fleet.state(id), State::Backoff);
 }
 
@@ -288,7 +287,7 @@ fn a_login_that_is_wanted_does_not_switch_it_off() {
         fleet.answer(open, &tools(["a"]));
     }
     let negotiate = fleet.next_open();
-    fleet.refuse(negotiate, Failure::new(ErrorContract::validation("authorization", "login"), Retry::Login));
+    fleet.refuse(negotiate, Failure::new(HubError::validation("authorization", "login"), Retry::Login));
     fleet.settle(&tools(["a"]));
     assert!(fleet.persists.is_empty());
     assert_eq!(fleet.state(id), State::NeedsAuth);
@@ -304,11 +303,11 @@ fn a_switch_is_refused_where_it_would_undo_what_others_did() {
     fleet.supervisor.set_enabled(id, first, true, 5, fleet.now);
     fleet.supervisor.set_enabled(id, second, false, 5, fleet.now);
     fleet.drain();
-    let conflict = |reply: Option<&Result<(), ErrorContract>>| reply.map(|reply| reply.clone().unwrap_err().field);
+    let conflict = |reply: Option<&Result<(), HubError>>| reply.map(|reply| reply.clone().unwrap_err().field);
     assert_eq!(conflict(fleet.reply(old)), Some("revision".into()));
     assert_eq!(conflict(fleet.reply(second)), Some("enabled".into()));
-    fleet.persisted(id, Err(ErrorContract::unavailable("the disk is full")));
-    assert_eq!(fleet.reply(first), Some(&Err(ErrorContract::unavailable("the disk is full"))));
+    fleet.persisted(id, Err(HubError::unavailable("the disk is full")));
+    assert_eq!(fleet.reply(first), Some(&Err(HubError::unavailable("the disk is full"))));
     assert_eq!((fleet.state(id), fleet.open.len()), (State::Disabled, 0));
 }
 
@@ -371,7 +370,7 @@ fn a_tool_that_is_denied_is_not_listed_not_found_and_not_called() {
     assert_eq!(catalogue.tools().map(|tool| tool.exposed).collect::<Vec<_>>(), ["files__read"]);
     assert!(catalogue.find("files__delete_all").is_none() && catalogue.find("delete_all").is_none());
     let denied = fleet.supervisor.begin_call(id, "delete_all", fleet.now);
-    assert_eq!(denied, Err(CallRejection::Error(ErrorContract::unknown_tool("delete_all"))));
+    assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("delete_all"))));
     assert_eq!(denied.unwrap_err().contract().message, "Tool not found: delete_all");
     assert_eq!(fleet.supervisor.status(id), Some(Status::Running { tools: vec!["read".into()] }));
     // The filter is taken back without a restart.
@@ -395,7 +394,7 @@ fn a_call_of_a_server_that_does_not_run_is_told_so_whatever_the_tool_is() {
     fleet.run(id, &tools(["a", "b"]));
     assert!(fleet.supervisor.begin_call(id, "a", fleet.now).is_ok());
     let denied = fleet.supervisor.begin_call(id, "b", fleet.now);
-    assert_eq!(denied, Err(CallRejection::Error(ErrorContract::unknown_tool("b"))));
+    assert_eq!(denied, Err(CallRejection::Error(HubError::unknown_tool("b"))));
     fleet.command(id, Command::Stop);
     assert_eq!(fleet.supervisor.begin_call(id, "a", fleet.now), Err(CallRejection::NotRunning));
 }
@@ -413,7 +412,7 @@ fn a_tool_that_goes_while_it_is_called_is_not_called_again() {
     assert!(fleet.failed_calls.is_empty(), "the call goes on");
     fleet.supervisor.end_call(id, generation, fleet.now);
     let gone = fleet.supervisor.begin_call(id, "a", fleet.now);
-    assert_eq!(gone, Err(CallRejection::Error(ErrorContract::unknown_tool("a"))));
+    assert_eq!(gone, Err(CallRejection::Error(HubError::unknown_tool("a"))));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpwire_supervisor::{Command, Effect, ErrorCode, ErrorContract, Event, ServerId, State, Status};
+use mcpwire_supervisor::{Command, Effect, ErrorCode, Event, HubError, ServerId, State, Status};
 use mcpwire_tests::sim::fleet::{Fleet, tools, transient};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -11,7 +11,7 @@ fn one() -> (Fleet, ServerId) {
     Fleet::of_one(|_| {})
 }
 
-fn code(reply: Option<&Result<(), ErrorContract>>) -> ErrorCode {
+fn code(reply: Option<&Result<(), HubError>>) -> ErrorCode {
     reply.expect("it is answered").as_ref().expect_err("it has failed").code
 }
 

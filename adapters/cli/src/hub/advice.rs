@@ -2,13 +2,13 @@
 
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{ErrorCode, ErrorContract};
+use mcpwire_hub::{ErrorCode, HubError};
 
 use crate::failure::{Failure, NOT_RUNNING};
 use crate::text;
 
 /// Says what to do about an error of a server.
-pub(super) fn advice(name: &str, error: &ErrorContract) -> String {
+pub(super) fn advice(name: &str, error: &HubError) -> String {
     let server = word(name);
     let field = error.field.as_str();
     match (error.code, field) {
@@ -48,17 +48,17 @@ pub(super) fn restart(name: &str) -> String {
 }
 
 /// Returns why no call can be sent to a server in this state, and what to do; `None` if a call can be sent, or can wait.
-pub(super) fn refusal(detail: &StatusDetail) -> Option<ErrorContract> {
+pub(super) fn refusal(detail: &StatusDetail) -> Option<HubError> {
     let name = &detail.name;
-    let not_running = || ErrorContract::unavailable("").at(NOT_RUNNING);
-    let then_start = |error: &ErrorContract| match error.field.as_str() {
+    let not_running = || HubError::unavailable("").at(NOT_RUNNING);
+    let then_start = |error: &HubError| match error.field.as_str() {
         // That starts it.
         "consent" => advice(name, error),
         _ => format!("{}. Then start it: mcpwire server start {}", advice(name, error), word(name)),
     };
     let (what, advice, kind) = match (detail.state, &detail.last_error) {
         (State::Disabled, _) => {
-            let disabled = ErrorContract::disabled();
+            let disabled = HubError::disabled();
             ("is disabled".to_owned(), advice(name, &disabled), disabled)
         }
         (State::Stopped, _) => ("is stopped".to_owned(), start(name), not_running()),
@@ -73,13 +73,13 @@ pub(super) fn refusal(detail: &StatusDetail) -> Option<ErrorContract> {
         }
         _ => return None,
     };
-    Some(ErrorContract { message: format!("server `{name}` {what}. {advice}"), ..kind })
+    Some(HubError { message: format!("server `{name}` {what}. {advice}"), ..kind })
 }
 
 /// Returns the failure of a command that was to start a server.
-pub(super) fn not_started(server: &str, error: &ErrorContract) -> Failure {
+pub(super) fn not_started(server: &str, error: &HubError) -> Failure {
     let message = format!("server `{server}`: {}", error.message);
-    Failure::of_contract(&ErrorContract { message, ..error.clone() }).with_hint(advice(server, error))
+    Failure::of_contract(&HubError { message, ..error.clone() }).with_hint(advice(server, error))
 }
 
 /// A name as one types it in a shell.

@@ -6,7 +6,7 @@ use mcpwire_hub::secrets::FileSecrets;
 use mcpwire_hub::service::StatusDetail;
 use mcpwire_hub::store::Store;
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{ErrorContract, McpService};
+use mcpwire_hub::{HubError, McpService};
 use owo_colors::OwoColorize as _;
 use serde::Serialize;
 
@@ -104,7 +104,7 @@ fn judged(server: String, detail: &StatusDetail) -> Finding {
     Finding { server, ok, what, advice }
 }
 
-fn wrong(server: String, error: &ErrorContract) -> Finding {
+fn wrong(server: String, error: &HubError) -> Finding {
     let advice = advice(&server, error);
     Finding { server, ok: false, what: error.to_string(), advice }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcpwire_blocking::core::Json;
 use mcpwire_hub::layout::Layout;
-use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService};
+use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
@@ -65,11 +65,7 @@ impl Own {
 }
 
 impl Link {
-    pub(super) fn open(
-        layout: &Layout,
-        json: bool,
-        options: impl FnOnce() -> HubOptions,
-    ) -> Result<Link, ErrorContract> {
+    pub(super) fn open(layout: &Layout, json: bool, options: impl FnOnce() -> HubOptions) -> Result<Link, HubError> {
         if let Some(client) = Client::connect(layout)? {
             return Ok(Link::Running(client));
         }
@@ -90,12 +86,12 @@ impl Link {
         is_running
     }
 
-    pub(super) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, ErrorContract> {
+    pub(super) fn ask<T: DeserializeOwned>(&mut self, request: Request) -> Result<T, HubError> {
         let json = self.ask_json(request)?;
-        json.decode().map_err(|error| ErrorContract::unavailable(format!("the hub's answer cannot be read: {error}")))
+        json.decode().map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
     }
 
-    pub(super) fn ask_json(&mut self, request: Request) -> Result<Json, ErrorContract> {
+    pub(super) fn ask_json(&mut self, request: Request) -> Result<Json, HubError> {
         match self {
             Link::Own(own) => own.wait(answer(&own.hub, request, &mut |_| {})),
             Link::Running(client) => client.ask(&request, &mut |_| {}),
@@ -103,13 +99,7 @@ impl Link {
     }
 
     /// Calls a tool, with a progress bar. An interrupt cancels the call: the server is told before anything is ended.
-    pub(super) fn call(
-        &mut self,
-        request: Request,
-        tool: &str,
-        notes: &Notes,
-        json: bool,
-    ) -> Result<Json, ErrorContract> {
+    pub(super) fn call(&mut self, request: Request, tool: &str, notes: &Notes, json: bool) -> Result<Json, HubError> {
         let mut on_progress = notes.watch_call(tool);
         let answered = match self {
             Link::Own(own) => own.wait_and(answer(&own.hub, request, &mut on_progress), || notes.finish()),
@@ -142,7 +132,7 @@ impl Link {
     }
 }
 
-pub(super) fn runtime() -> Result<Runtime, ErrorContract> {
+pub(super) fn runtime() -> Result<Runtime, HubError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| ErrorContract::unavailable(format!("this system gives no runtime: {error}")))
+    runtime.map_err(|error| HubError::unavailable(format!("this system gives no runtime: {error}")))
 }

@@ -12,7 +12,7 @@ mod servers;
 mod status;
 
 use mcpwire_hub::layout::Layout;
-use mcpwire_hub::{ConnectOptions, ErrorContract, HubOptions};
+use mcpwire_hub::{ConnectOptions, HubError, HubOptions};
 
 use self::args::{HubCommand, Place};
 use self::link::Link;
@@ -84,6 +84,6 @@ fn link(place: &Place, options: &Options) -> Result<Link, Failure> {
 
 /// As the failure of a command.
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
-fn of(error: ErrorContract) -> Failure {
+fn of(error: HubError) -> Failure {
     Failure::of_contract(&error)
 }

@@ -6,7 +6,7 @@ use mcpwire_blocking::core::{Json, Progress, Tool};
 use mcpwire_hub::config::{McpConfig, folded};
 use mcpwire_hub::service::{CallOptions, StatusDetail, Usage};
 use mcpwire_hub::supervisor::State;
-use mcpwire_hub::{ErrorContract, Hub, McpService, Uuid};
+use mcpwire_hub::{Hub, HubError, McpService, Uuid};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -67,7 +67,7 @@ pub(super) enum Response {
     /// Of a call that goes on.
     Progress(Progress),
     Done(Json),
-    Error(ErrorContract),
+    Error(HubError),
 }
 
 /// A line of the table.
@@ -82,7 +82,7 @@ pub(super) struct Row {
 pub(super) type OnProgress<'a> = &'a mut (dyn FnMut(&Progress) + Send);
 
 /// The answer to all but [`Request::Watch`], which has many.
-pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<'_>) -> Result<Json, ErrorContract> {
+pub(super) async fn answer(hub: &Hub, request: Request, on_progress: OnProgress<'_>) -> Result<Json, HubError> {
     match request {
         Request::Status | Request::Watch => json(&rows(hub)),
         Request::Start { server } => done(hub.start(find(hub, &server)?.id).await),
@@ -142,18 +142,18 @@ pub(super) fn rows(hub: &Hub) -> Vec<Row> {
 }
 
 /// The server of this name or id.
-pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, ErrorContract> {
+pub(super) fn find(hub: &Hub, server: &str) -> Result<McpConfig, HubError> {
     find_in(hub.list(), server)
 }
 
-pub(super) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, ErrorContract> {
+pub(super) fn find_in(configs: Vec<McpConfig>, server: &str) -> Result<McpConfig, HubError> {
     let name = folded(server);
     let names: Vec<String> = configs.iter().map(|config| config.name.trim().to_owned()).collect();
     let is_it = |config: &McpConfig| config.folded_name() == name || server.parse() == Ok(config.id);
     configs.into_iter().find(is_it).ok_or_else(|| {
         let all =
             if names.is_empty() { "none is configured".into() } else { format!("there are: {}", names.join(", ")) };
-        ErrorContract::not_found("server", format!("No server is called `{server}`; {all}"))
+        HubError::not_found("server", format!("No server is called `{server}`; {all}"))
     })
 }
 
@@ -174,9 +174,9 @@ async fn try_all(hub: &Hub) {
 const MOST_ABSENT: usize = 5;
 
 /// The server that the name of a tool belongs to.
-fn server_of(hub: &Hub, tool: &str) -> Result<Uuid, ErrorContract> {
+fn server_of(hub: &Hub, tool: &str) -> Result<Uuid, HubError> {
     hub.find_tool_server(tool).ok_or_else(|| {
-        let mut error = ErrorContract::unknown_tool(tool);
+        let mut error = HubError::unknown_tool(tool);
         let tools = hub.available_tools();
         let alike: Vec<&str> =
             tools.iter().filter(|offered| offered.tool.name == tool).map(|offered| offered.name).collect();
@@ -204,10 +204,10 @@ pub(super) fn lacks_tools(detail: &StatusDetail) -> bool {
     !matches!(detail.state, State::Running | State::Sleeping)
 }
 
-fn done(result: Result<(), ErrorContract>) -> Result<Json, ErrorContract> {
+fn done(result: Result<(), HubError>) -> Result<Json, HubError> {
     result.and_then(|()| json(&()))
 }
 
-pub(super) fn json(value: &impl Serialize) -> Result<Json, ErrorContract> {
-    Json::from_value(value).map_err(|error| ErrorContract::unavailable(error.to_string()))
+pub(super) fn json(value: &impl Serialize) -> Result<Json, HubError> {
+    Json::from_value(value).map_err(|error| HubError::unavailable(error.to_string()))
 }

@@ -27,7 +27,7 @@ mod other {
     use std::convert::Infallible;
 
     use mcpwire_blocking::core::Json;
-    use mcpwire_hub::ErrorContract;
+    use mcpwire_hub::HubError;
 
     use super::super::requests::{OnProgress, Request};
     use super::{Failure, Layout, Options, Place};
@@ -41,11 +41,11 @@ mod other {
 
     impl Client {
         #[expect(clippy::unnecessary_wraps, reason = "the signature is the one on Unix")]
-        pub(in super::super) fn connect(_: &Layout) -> Result<Option<Client>, ErrorContract> {
+        pub(in super::super) fn connect(_: &Layout) -> Result<Option<Client>, HubError> {
             Ok(None)
         }
 
-        pub(in super::super) fn ask(&mut self, _: &Request, _: OnProgress<'_>) -> Result<Json, ErrorContract> {
+        pub(in super::super) fn ask(&mut self, _: &Request, _: OnProgress<'_>) -> Result<Json, HubError> {
             match self.0 {}
         }
     }
@@ -62,7 +62,7 @@ mod unix {
 
     use mcpwire_blocking::core::{Json, Progress};
     use mcpwire_hub::service::HubEvent;
-    use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService};
+    use mcpwire_hub::{Hub, HubError, HubOptions, McpService};
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
     use tokio::net::{UnixListener, UnixStream};
     use tokio::sync::{Notify, watch as latest};
@@ -79,8 +79,8 @@ mod unix {
         layout.state().join("hub.sock")
     }
 
-    fn failed(what: &str, error: &io::Error) -> ErrorContract {
-        ErrorContract::unavailable(format!("{what}: {error}"))
+    fn failed(what: &str, error: &io::Error) -> HubError {
+        HubError::unavailable(format!("{what}: {error}"))
     }
 
     /// A command's end of the socket.
@@ -90,7 +90,7 @@ mod unix {
 
     impl Client {
         /// `None` if no hub runs.
-        pub(in super::super) fn connect(layout: &Layout) -> Result<Option<Client>, ErrorContract> {
+        pub(in super::super) fn connect(layout: &Layout) -> Result<Option<Client>, HubError> {
             match std::os::unix::net::UnixStream::connect(path(layout)) {
                 Ok(stream) => Ok(Some(Client { stream: Lines::new(stream) })),
                 Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
@@ -105,7 +105,7 @@ mod unix {
             &mut self,
             request: &Request,
             on_progress: OnProgress<'_>,
-        ) -> Result<Json, ErrorContract> {
+        ) -> Result<Json, HubError> {
             self.send(request)?;
             loop {
                 match self.next()? {
@@ -116,27 +116,27 @@ mod unix {
             }
         }
 
-        fn send(&mut self, request: &Request) -> Result<(), ErrorContract> {
+        fn send(&mut self, request: &Request) -> Result<(), HubError> {
             let line = format!("{}\n", json(request)?.get());
             let sent = self.stream.get_mut().write_all(line.as_bytes());
             sent.map_err(|error| failed("the running hub does not listen any more", &error))
         }
 
-        fn next(&mut self) -> Result<Response, ErrorContract> {
+        fn next(&mut self) -> Result<Response, HubError> {
             let mut line = String::new();
             let read =
                 self.stream.read_line(&mut line).map_err(|error| failed("the running hub does not answer", &error))?;
             if read == 0 {
-                return Err(ErrorContract::unavailable("the running hub has ended"));
+                return Err(HubError::unavailable("the running hub has ended"));
             }
             serde_json::from_str(&line)
-                .map_err(|error| ErrorContract::unavailable(format!("the hub's answer cannot be read: {error}")))
+                .map_err(|error| HubError::unavailable(format!("the hub's answer cannot be read: {error}")))
         }
     }
 
-    pub(super) async fn serve(layout: &Layout, options: HubOptions, how: &Options) -> Result<u8, ErrorContract> {
+    pub(super) async fn serve(layout: &Layout, options: HubOptions, how: &Options) -> Result<u8, HubError> {
         if Client::connect(layout)?.is_some() {
-            return Err(ErrorContract::conflict("hub", "a hub runs here already"));
+            return Err(HubError::conflict("hub", "a hub runs here already"));
         }
         let listener = listen(layout).map_err(|error| failed("the socket cannot be made", &error))?;
         let _socket = Socket(path(layout));
@@ -235,7 +235,7 @@ mod unix {
             let request: Request = match serde_json::from_str(&line) {
                 Ok(request) => request,
                 Err(error) => {
-                    let error = ErrorContract::validation("ask", format!("this is nothing that can be asked: {error}"));
+                    let error = HubError::validation("ask", format!("this is nothing that can be asked: {error}"));
                     write(&mut writer, Err(error)).await?;
                     continue;
                 }
@@ -279,7 +279,7 @@ mod unix {
 
     async fn write(
         writer: &mut (impl tokio::io::AsyncWrite + Unpin),
-        answer: Result<Json, ErrorContract>,
+        answer: Result<Json, HubError>,
     ) -> io::Result<()> {
         respond(writer, &answer.map_or_else(Response::Error, Response::Done)).await
     }

@@ -10,7 +10,7 @@
 //! let token = SecretRef::stored(config.id, "GITHUB_TOKEN")?;
 //! config.env_vars.insert("GITHUB_TOKEN".into(), EnvVarConfig::secret("GITHUB_TOKEN", token));
 //! config.validate()?;
-//! # Ok::<(), mcpwire_hub::ErrorContract>(())
+//! # Ok::<(), mcpwire_hub::HubError>(())
 //! ```
 
 mod hash;

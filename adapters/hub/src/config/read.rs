@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::McpConfig;
-use crate::ErrorContract;
+use crate::HubError;
 
 impl McpConfig {
     /// Reads a configuration. It is not validated yet.
@@ -11,19 +11,19 @@ impl McpConfig {
     /// # Errors
     ///
     /// `VALIDATION_ERROR`, with the field that is missing or wrong where that can be told.
-    pub fn from_json(value: &Value) -> Result<McpConfig, ErrorContract> {
+    pub fn from_json(value: &Value) -> Result<McpConfig, HubError> {
         let Value::Object(members) = value else {
-            return Err(ErrorContract::validation("", "A server's configuration is an object"));
+            return Err(HubError::validation("", "A server's configuration is an object"));
         };
         let absent = |name: &str| members.get(name).is_none_or(Value::is_null);
         if absent("name") {
-            return Err(ErrorContract::validation("name", "Name is required"));
+            return Err(HubError::validation("name", "Name is required"));
         }
         if value.pointer("/package/identifier").is_none_or(Value::is_null) {
-            return Err(ErrorContract::validation("package.identifier", "Package identifier required"));
+            return Err(HubError::validation("package.identifier", "Package identifier required"));
         }
         if absent("transport") {
-            return Err(ErrorContract::validation("transport", "Transport required"));
+            return Err(HubError::validation("transport", "Transport required"));
         }
         let mut members = members.clone();
         // Null where absent is meant.
@@ -47,20 +47,20 @@ impl McpConfig {
 
 /// The error of a deserializer does not say where it was, so what is wrong is found by reading each member in a whole of which
 /// everything else is known to be right.
-fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, ErrorContract> {
+fn member_by_member(members: serde_json::Map<String, Value>) -> Result<McpConfig, HubError> {
     let whole = Value::Object(members);
     let error = match serde_json::from_value::<McpConfig>(whole.clone()) {
         Ok(config) => return Ok(config),
         Err(error) => error,
     };
-    let Value::Object(members) = whole else { return Err(ErrorContract::validation("", error.to_string())) };
+    let Value::Object(members) = whole else { return Err(HubError::validation("", error.to_string())) };
     let sample = McpConfig::binary("sample", "sample").to_json();
     for (name, value) in members {
         let mut probe = sample.clone();
         probe[name.as_str()] = value;
         if let Err(error) = serde_json::from_value::<McpConfig>(probe) {
-            return Err(ErrorContract::validation(name, error.to_string()));
+            return Err(HubError::validation(name, error.to_string()));
         }
     }
-    Err(ErrorContract::validation("", error.to_string()))
+    Err(HubError::validation("", error.to_string()))
 }

@@ -4,7 +4,7 @@ mod package;
 mod values;
 
 use super::{McpConfig, McpPackageType, McpSource, Origin, names_in};
-use crate::ErrorContract;
+use crate::HubError;
 
 pub(crate) use package::{runs, split_version};
 pub(crate) use values::{MISSING, check_literal, is_dangerous};
@@ -16,12 +16,12 @@ impl McpConfig {
     /// # Errors
     ///
     /// `VALIDATION_ERROR` with the path of the first field that is wrong: see [`McpConfig::problems`] for all of them.
-    pub fn validate(&self) -> Result<(), ErrorContract> {
+    pub fn validate(&self) -> Result<(), HubError> {
         self.problems().into_iter().next().map_or(Ok(()), Err)
     }
 
     /// All that is wrong, in the order of the fields.
-    pub fn problems(&self) -> Vec<ErrorContract> {
+    pub fn problems(&self) -> Vec<HubError> {
         let mut problems = Problems(Vec::new());
         if self.id.is_nil() {
             problems.add("id", "An id is required, and it is not all zeros");
@@ -36,11 +36,11 @@ impl McpConfig {
     }
 }
 
-struct Problems(Vec<ErrorContract>);
+struct Problems(Vec<HubError>);
 
 impl Problems {
     fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.0.push(ErrorContract::validation(field, message));
+        self.0.push(HubError::validation(field, message));
     }
 }
 

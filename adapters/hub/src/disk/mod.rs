@@ -13,10 +13,10 @@ pub(crate) use fs::NewFile;
 pub(crate) use fs::{Fs, SystemFs};
 pub(crate) use replace::{replace, replace_for_now};
 
-use crate::ErrorContract;
+use crate::HubError;
 
 /// What could not be done with a file. The message names it, and says what to do where that is known.
-pub(crate) fn unavailable(what: &str, path: &Path, error: &io::Error) -> ErrorContract {
+pub(crate) fn unavailable(what: &str, path: &Path, error: &io::Error) -> HubError {
     let advice = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ". Make room on the disk, and try again",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -25,5 +25,5 @@ pub(crate) fn unavailable(what: &str, path: &Path, error: &io::Error) -> ErrorCo
         io::ErrorKind::WouldBlock => ". Another program holds it; try again",
         _ => "",
     };
-    ErrorContract::unavailable(format!("{} could not be {what}: {error}{advice}", path.display()))
+    HubError::unavailable(format!("{} could not be {what}: {error}{advice}", path.display()))
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::literals::{is_placeholder, is_secret, is_secret_name, is_secret_text, scheme};
 use super::references::{Part, parts};
 use super::{Dialect, Import, ImportOptions, Imported, Refused, Warning, command};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{
     EnvVarConfig, EnvVarSpec, MISSING, McpConfig, McpPackage, McpPackageType, McpTransport, Origin, is_dangerous,
 };
@@ -43,7 +43,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds what came of an entry to what was found.
-    pub(super) fn read(mut self, import: &mut Import, read: impl FnOnce(&mut Self) -> Result<(), ErrorContract>) {
+    pub(super) fn read(mut self, import: &mut Import, read: impl FnOnce(&mut Self) -> Result<(), HubError>) {
         let name = self.config.name.clone();
         let read = read(&mut self);
         let (missing, mut wrong): (Vec<_>, Vec<_>) =
@@ -65,12 +65,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A server that is started with a command.
-    pub(super) fn command(
-        &mut self,
-        program: &str,
-        args: &[String],
-        env: &[(String, String)],
-    ) -> Result<(), ErrorContract> {
+    pub(super) fn command(&mut self, program: &str, args: &[String], env: &[(String, String)]) -> Result<(), HubError> {
         let recognised = command::recognise(program, args);
         self.config.transport = McpTransport::Stdio;
         self.config.package = recognised.package;
@@ -94,9 +89,9 @@ impl<'a> Builder<'a> {
     }
 
     /// A server that is reached by HTTP.
-    pub(super) fn http(&mut self, url: &str, headers: &[(String, String)]) -> Result<(), ErrorContract> {
+    pub(super) fn http(&mut self, url: &str, headers: &[(String, String)]) -> Result<(), HubError> {
         if url.starts_with("pipe:") {
-            return Err(ErrorContract::validation("url", "Pipes of Windows are not supported"));
+            return Err(HubError::validation("url", "Pipes of Windows are not supported"));
         }
         let url = match url.strip_prefix("unix://") {
             // `unix:///path/of/socket#/path/of/address`
@@ -115,7 +110,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    pub(super) fn env(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
+    pub(super) fn env(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         let field = format!("env.{name}");
         if is_dangerous(name) {
             self.warn(&field, "It changes what programs load or run: look at it before you agree");
@@ -126,7 +121,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A variable with this value, whatever is in it.
-    pub(super) fn literal_env(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
+    pub(super) fn literal_env(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         if is_dangerous(name) {
             let message = "It changes what programs load or run: look at it before you agree";
             self.warn(format!("env.{name}"), message);
@@ -142,7 +137,7 @@ impl<'a> Builder<'a> {
 
     /// The path of a file that is read now: what it refers to must be known now. One that is relative belongs to the folder of
     /// the file.
-    pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, ErrorContract> {
+    pub(super) fn literal_path(&self, field: &str, text: &str) -> Result<PathBuf, HubError> {
         let mut path = String::new();
         for part in parts(self.dialect, text) {
             match part {
@@ -155,13 +150,13 @@ impl<'a> Builder<'a> {
                     let message = "It is not known to which folder this file belongs: say which";
                     path.push_str(&self::path(workspace(self.options), field, message)?);
                 }
-                _ => return Err(ErrorContract::validation(field, "It is not known which file this is")),
+                _ => return Err(HubError::validation(field, "It is not known which file this is")),
             }
         }
         Ok(workspace(self.options).unwrap_or_default().join(path))
     }
 
-    pub(super) fn header(&mut self, name: &str, text: &str) -> Result<(), ErrorContract> {
+    pub(super) fn header(&mut self, name: &str, text: &str) -> Result<(), HubError> {
         let value = self.value(&format!("headers.{name}"), name, text)?;
         self.config.headers.insert(name.to_owned(), value);
         Ok(())
@@ -176,7 +171,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Keeps a secret apart, and says where.
-    pub(super) fn keep(&mut self, name: &str, value: Secret) -> Result<String, ErrorContract> {
+    pub(super) fn keep(&mut self, name: &str, value: Secret) -> Result<String, HubError> {
         let mut secret = SecretRef::stored(self.config.id, name)?;
         // One name may be a variable and a header.
         while self.secrets.iter().any(|(kept, other)| *kept == secret && *other != value) {
@@ -207,7 +202,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A value of a variable or a header.
-    fn value(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, ErrorContract> {
+    fn value(&mut self, field: &str, name: &str, text: &str) -> Result<EnvVarConfig, HubError> {
         if is_placeholder(text) && is_secret_name(name) {
             self.warn(field, "It looks like something that was to be replaced by a value");
         }
@@ -231,11 +226,11 @@ impl<'a> Builder<'a> {
     }
 
     /// A text, with variables for what it refers to.
-    pub(super) fn text(&mut self, field: &str, text: &str) -> Result<String, ErrorContract> {
+    pub(super) fn text(&mut self, field: &str, text: &str) -> Result<String, HubError> {
         self.joined(field, parts(self.dialect, text))
     }
 
-    fn joined(&mut self, field: &str, parts: Vec<Part>) -> Result<String, ErrorContract> {
+    fn joined(&mut self, field: &str, parts: Vec<Part>) -> Result<String, HubError> {
         let mut joined = String::new();
         for part in parts {
             let part = match part {
@@ -257,7 +252,7 @@ impl<'a> Builder<'a> {
                 }
                 Part::Unknown(reference) => {
                     let message = format!("`{reference}` means something only to the program whose file this is");
-                    return Err(ErrorContract::validation(field, message));
+                    return Err(HubError::validation(field, message));
                 }
             };
             joined.push_str(&part);
@@ -266,9 +261,9 @@ impl<'a> Builder<'a> {
     }
 
     /// What the user is asked for: what they answered, or what they will have to.
-    fn input(&mut self, field: &str, id: &str) -> Result<String, ErrorContract> {
+    fn input(&mut self, field: &str, id: &str) -> Result<String, HubError> {
         let Some(input) = self.inputs.get(id).cloned() else {
-            return Err(ErrorContract::validation(field, format!("The file has no input `{id}`")));
+            return Err(HubError::validation(field, format!("The file has no input `{id}`")));
         };
         let name = format!("input.{id}");
         let mut value = EnvVarConfig { is_secret: input.is_secret, ..EnvVarConfig::default() }.spec(input.spec);
@@ -286,7 +281,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The arguments, with the secrets in them kept apart.
-    pub(super) fn args(&mut self, args: &[String]) -> Result<Vec<String>, ErrorContract> {
+    pub(super) fn args(&mut self, args: &[String]) -> Result<Vec<String>, HubError> {
         let mut all = Vec::with_capacity(args.len());
         for (at, arg) in args.iter().enumerate() {
             let before = at.checked_sub(1).map(|before| args[before].as_str());
@@ -304,7 +299,7 @@ impl<'a> Builder<'a> {
             if is_secret && !self.options.secrets_in_args {
                 let message = "It is a secret, and everyone on this machine can read the arguments of a command. Give it \
                                in `env` if the server can take it there, or allow secrets in arguments";
-                return Err(ErrorContract::validation(field, message));
+                return Err(HubError::validation(field, message));
             }
             self.config.secrets_in_args |= is_secret;
             all.push(arg);
@@ -313,7 +308,7 @@ impl<'a> Builder<'a> {
     }
 
     /// An address, with the secrets in its query kept apart.
-    fn address(&mut self, url: &str) -> Result<String, ErrorContract> {
+    fn address(&mut self, url: &str) -> Result<String, HubError> {
         let Some((address, query)) = url.split_once('?') else { return self.text("url", url) };
         let mut all = self.text("url", address)?;
         for (at, member) in query.split('&').enumerate() {
@@ -361,9 +356,9 @@ fn from_environment(name: &str, unset: Option<String>, is_secret: bool) -> EnvVa
     EnvVarConfig { is_secret, spec, ..EnvVarConfig::secret("", format!("env:{name}")) }
 }
 
-fn path(path: Option<PathBuf>, field: &str, unknown: &str) -> Result<String, ErrorContract> {
+fn path(path: Option<PathBuf>, field: &str, unknown: &str) -> Result<String, HubError> {
     let text = path.and_then(|path| path.to_str().map(str::to_owned));
-    text.ok_or_else(|| ErrorContract::validation(field, unknown))
+    text.ok_or_else(|| HubError::validation(field, unknown))
 }
 
 /// The folder that a file belongs to: the one that holds it, or the `.vscode` that holds it.

@@ -8,31 +8,31 @@ use serde_json::{Map, Value};
 use super::builder::Builder;
 use super::family::{pairs, present, read_each, servers_in, text, texts, texts_of};
 use super::{Import, ImportOptions};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::EnvVarConfig;
 
 const OF_PROCESSES: [&str; 5] = ["command", "args", "env", "env_vars", "cwd"];
 const OF_ADDRESSES: [&str; 5] =
     ["url", "bearer_token_env_var", "http_headers", "env_http_headers", "http_headers_helper"];
 
-pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let servers = servers_in(whole.get("mcp_servers"), "mcp_servers", "a table")?;
     read_each(&servers, &BTreeMap::new(), options, import, entry);
     Ok(())
 }
 
-fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     // As Codex itself does: a token that stands in the file is a mistake that is not to be taken over.
     if present(members, "bearer_token") {
         let message =
             "A token does not belong in this file: name the variable that holds it, in `bearer_token_env_var`";
-        return Err(ErrorContract::validation("bearer_token", message));
+        return Err(HubError::validation("bearer_token", message));
     }
     let is_http = present(members, "url");
     let others = if is_http { &OF_PROCESSES } else { &OF_ADDRESSES };
     if let Some(other) = others.iter().find(|name| present(members, name)) {
         let kind = if is_http { "an address" } else { "a command" };
-        return Err(ErrorContract::validation(*other, format!("A server with {kind} has no `{other}`")));
+        return Err(HubError::validation(*other, format!("A server with {kind} has no `{other}`")));
     }
     if is_http {
         let headers = pairs(builder, members, "http_headers")?;
@@ -57,7 +57,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             builder.config.cwd = Some(text(members, "cwd")?.into());
         }
     } else {
-        return Err(ErrorContract::validation("command", "It has neither a `command` nor a `url`"));
+        return Err(HubError::validation("command", "It has neither a `command` nor a `url`"));
     }
     for (name, value) in members {
         setting(builder, name, value)?;
@@ -66,10 +66,10 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
 }
 
 /// Variables that are passed on by name.
-fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     for variable in members.get("env_vars").and_then(Value::as_array).into_iter().flatten() {
         let name = variable.as_str().or_else(|| variable.get("name")?.as_str());
-        let name = name.ok_or_else(|| ErrorContract::validation("env_vars", "It is not a list of names"))?;
+        let name = name.ok_or_else(|| HubError::validation("env_vars", "It is not a list of names"))?;
         if variable.get("source").and_then(Value::as_str).is_some_and(|source| source != "local") {
             builder.warn(format!("env_vars.{name}"), "It is taken from the environment of this machine");
         }
@@ -80,8 +80,8 @@ fn passed_on(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<
     Ok(())
 }
 
-fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), ErrorContract> {
-    let tools = || texts(value).ok_or_else(|| ErrorContract::validation(name, "It is not a list of names"));
+fn setting(builder: &mut Builder<'_>, name: &str, value: &Value) -> Result<(), HubError> {
+    let tools = || texts(value).ok_or_else(|| HubError::validation(name, "It is not a list of names"));
     match name {
         name if OF_PROCESSES.contains(&name) || OF_ADDRESSES[..4].contains(&name) => {}
         "enabled" => builder.config.enabled = value != &Value::Bool(false),

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::parse_json;
-use crate::ErrorContract;
+use crate::HubError;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -158,13 +158,13 @@ impl fmt::Display for Dialect {
 }
 
 impl FromStr for Dialect {
-    type Err = ErrorContract;
+    type Err = HubError;
 
-    fn from_str(name: &str) -> Result<Self, ErrorContract> {
+    fn from_str(name: &str) -> Result<Self, HubError> {
         let found = Dialect::ALL.into_iter().find(|dialect| dialect.name() == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-            ErrorContract::validation("dialect", format!("It is one of: {}", names.join(", ")))
+            HubError::validation("dialect", format!("It is one of: {}", names.join(", ")))
         })
     }
 }

@@ -4,12 +4,12 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::family::text;
-use crate::ErrorContract;
+use crate::HubError;
 
 const FIELD: &str = "envFile";
 
 /// Takes over the variables of the file that an entry names. What the entry itself says of a variable counts, as it does there.
-pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let path = builder.literal_path(FIELD, &text(members, FIELD)?)?;
     let Some(read) = builder.options.read_file else {
         builder.warn(FIELD, "The variables of this file were not taken over: add those that it needs");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::builder::{Builder, Input};
 use super::{Dialect, Import, ImportOptions, Warning};
-use crate::ErrorContract;
+use crate::HubError;
 
 /// Members that say nothing about how a server is started, and can go without a word.
 const SILENT: [&str; 12] = [
@@ -25,10 +25,10 @@ const SILENT: [&str; 12] = [
     "source",
 ];
 
-pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let mut servers = match (whole.get("mcpServers"), whole) {
         (Some(Value::Object(servers)), _) => servers.clone(),
-        (Some(_), _) => return Err(ErrorContract::validation("mcpServers", "It is not an object of servers by name")),
+        (Some(_), _) => return Err(HubError::validation("mcpServers", "It is not an object of servers by name")),
         // Servers by name, without anything around them.
         (None, Value::Object(members)) if import.dialect == Dialect::McpServers => members.clone(),
         (None, _) => Map::new(),
@@ -54,11 +54,11 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 
 /// The servers by their names that stand in this member; none where it is absent. `kind` is what they are to be in, such as "an
 /// object".
-pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Result<Map<String, Value>, ErrorContract> {
+pub(super) fn servers_in(member: Option<&Value>, name: &str, kind: &str) -> Result<Map<String, Value>, HubError> {
     match member {
         None => Ok(Map::new()),
         Some(Value::Object(servers)) => Ok(servers.clone()),
-        Some(_) => Err(ErrorContract::validation(name, format!("It is not {kind} of servers by name"))),
+        Some(_) => Err(HubError::validation(name, format!("It is not {kind} of servers by name"))),
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn read_each(
     inputs: &BTreeMap<String, Input>,
     options: &ImportOptions,
     import: &mut Import,
-    entry: impl Fn(&mut Builder<'_>, &Map<String, Value>) -> Result<(), ErrorContract>,
+    entry: impl Fn(&mut Builder<'_>, &Map<String, Value>) -> Result<(), HubError>,
 ) {
     for (name, server) in servers {
         let builder = Builder::new(import.dialect, options, inputs, name);
@@ -76,8 +76,8 @@ pub(super) fn read_each(
     }
 }
 
-fn object(entry: &Value) -> Result<&Map<String, Value>, ErrorContract> {
-    entry.as_object().ok_or_else(|| ErrorContract::validation("", "It is not an object"))
+fn object(entry: &Value) -> Result<&Map<String, Value>, HubError> {
+    entry.as_object().ok_or_else(|| HubError::validation("", "It is not an object"))
 }
 
 /// Servers that Claude Code keeps for one folder.
@@ -105,14 +105,14 @@ fn gemini_lists(whole: &Value) -> (Option<Vec<String>>, Vec<String>) {
     (list("allowed"), list("excluded").unwrap_or_default())
 }
 
-fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let is_gemini = builder.config.origin == crate::config::Origin::Imported { from: "gemini".into() };
     let urls = ["url", "serverUrl", "httpUrl"];
     let url = urls.iter().find(|name| present(members, name));
     match (present(members, "command"), url) {
         (true, Some(url)) => {
             let message = format!("It has both a `command` and a `{url}`, so it cannot be told what it is");
-            return Err(ErrorContract::validation(*url, message));
+            return Err(HubError::validation(*url, message));
         }
         (true, None) => {
             let (program, args) = (text(members, "command")?, texts_of(members, "args")?);
@@ -124,7 +124,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             builder.http(&text(members, name)?, &headers)?;
         }
         (false, None) => {
-            return Err(ErrorContract::validation("command", "It has neither a `command` nor an address"));
+            return Err(HubError::validation("command", "It has neither a `command` nor an address"));
         }
     }
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
@@ -171,8 +171,8 @@ fn timeout(builder: &mut Builder<'_>, value: &Value, is_gemini: bool) {
 }
 
 /// Names of tools. Gemini CLI can say `name(arguments)`, of which the name is taken.
-fn tools(value: &Value, field: &str) -> Result<Vec<String>, ErrorContract> {
-    let names = texts(value).ok_or_else(|| ErrorContract::validation(field, "It is not a list of names"))?;
+fn tools(value: &Value, field: &str) -> Result<Vec<String>, HubError> {
+    let names = texts(value).ok_or_else(|| HubError::validation(field, "It is not a list of names"))?;
     Ok(names.into_iter().map(|name| name.split('(').next().unwrap_or_default().to_owned()).collect())
 }
 
@@ -181,10 +181,10 @@ pub(super) fn present(members: &Map<String, Value>, name: &str) -> bool {
 }
 
 /// A member that has to be text.
-pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, ErrorContract> {
+pub(super) fn text(members: &Map<String, Value>, name: &str) -> Result<String, HubError> {
     match members.get(name) {
         Some(Value::String(text)) => Ok(text.clone()),
-        _ => Err(ErrorContract::validation(name, "It is not a text")),
+        _ => Err(HubError::validation(name, "It is not a text")),
     }
 }
 
@@ -193,10 +193,10 @@ pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(scalar).collect()
 }
 
-pub(super) fn texts_of(members: &Map<String, Value>, name: &str) -> Result<Vec<String>, ErrorContract> {
+pub(super) fn texts_of(members: &Map<String, Value>, name: &str) -> Result<Vec<String>, HubError> {
     match members.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),
-        Some(value) => texts(value).ok_or_else(|| ErrorContract::validation(name, "It is not a list of texts")),
+        Some(value) => texts(value).ok_or_else(|| HubError::validation(name, "It is not a list of texts")),
     }
 }
 
@@ -214,11 +214,11 @@ pub(super) fn pairs(
     builder: &mut Builder<'_>,
     members: &Map<String, Value>,
     name: &str,
-) -> Result<Vec<(String, String)>, ErrorContract> {
+) -> Result<Vec<(String, String)>, HubError> {
     let values = match members.get(name) {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Object(values)) => values,
-        Some(_) => return Err(ErrorContract::validation(name, "It is not an object of texts by name")),
+        Some(_) => return Err(HubError::validation(name, "It is not an object of texts by name")),
     };
     let mut pairs = Vec::new();
     for (key, value) in values {
@@ -229,7 +229,7 @@ pub(super) fn pairs(
                 builder.warn(field, "The server gets this variable of yours all the same");
             }
             None if value.is_null() => {}
-            None => return Err(ErrorContract::validation(field, "It is not a text")),
+            None => return Err(HubError::validation(field, "It is not a text")),
         }
     }
     Ok(pairs)

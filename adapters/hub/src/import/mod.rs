@@ -32,7 +32,7 @@
 //! assert_eq!(github.config.package.identifier, "@modelcontextprotocol/server-github");
 //! assert_eq!(github.secrets.len(), 1, "it is to be kept in a store of secrets, and is not in the configuration");
 //! assert_eq!(import.refused[0].error.field, "url");
-//! # Ok::<(), mcpwire_hub::ErrorContract>(())
+//! # Ok::<(), mcpwire_hub::HubError>(())
 //! ```
 
 mod builder;
@@ -58,7 +58,7 @@ use serde_json::Value;
 pub use dialect::Dialect;
 pub use export::{Exported, export};
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::jsonc;
 use crate::secrets::{Secret, SecretRef, SecretStore};
@@ -104,7 +104,7 @@ pub struct Imported {
     /// Secrets that stood in the file, or were given as answers. The configuration refers to them.
     pub secrets: Vec<(SecretRef, Secret)>,
     /// What is missing before it can be kept: values that nobody has given yet.
-    pub missing: Option<ErrorContract>,
+    pub missing: Option<HubError>,
 }
 
 impl Imported {
@@ -113,7 +113,7 @@ impl Imported {
     /// # Errors
     ///
     /// Those of the store. What was kept before the error is removed again.
-    pub fn keep_secrets(&self, store: &dyn SecretStore) -> Result<(), ErrorContract> {
+    pub fn keep_secrets(&self, store: &dyn SecretStore) -> Result<(), HubError> {
         for (kept, (secret, value)) in self.secrets.iter().enumerate() {
             if let Err(error) = store.set(secret, value) {
                 for (secret, _) in &self.secrets[..kept] {
@@ -133,7 +133,7 @@ pub struct Refused {
     /// Its name in the file.
     pub name: String,
     /// Why. Its field begins with the name of the entry's member.
-    pub error: ErrorContract,
+    pub error: HubError,
 }
 
 /// Something that was not taken over as it was.
@@ -152,12 +152,12 @@ pub struct Warning {
 /// # Errors
 ///
 /// `VALIDATION_ERROR` if it is no such file at all, or if it cannot be told whose it is.
-pub fn import(text: &str, options: &ImportOptions) -> Result<Import, ErrorContract> {
+pub fn import(text: &str, options: &ImportOptions) -> Result<Import, HubError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(dialect) = options.dialect.or_else(|| Dialect::detect(text, options.path.as_deref())) else {
         let message = "It cannot be told whose file this is. It should be one of: ".to_owned();
         let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-        return Err(ErrorContract::validation("dialect", message + &names.join(", ")));
+        return Err(HubError::validation("dialect", message + &names.join(", ")));
     };
     let mut import = Import { dialect, servers: Vec::new(), refused: Vec::new(), warnings: Vec::new() };
     let whole = parse(dialect, text)?;
@@ -171,10 +171,9 @@ pub fn import(text: &str, options: &ImportOptions) -> Result<Import, ErrorContra
     Ok(import)
 }
 
-fn parse(dialect: Dialect, text: &str) -> Result<Value, ErrorContract> {
-    let wrong = |reason: String| {
-        Err(ErrorContract::validation("", format!("It is not a file of `{}`: {reason}", dialect.name())))
-    };
+fn parse(dialect: Dialect, text: &str) -> Result<Value, HubError> {
+    let wrong =
+        |reason: String| Err(HubError::validation("", format!("It is not a file of `{}`: {reason}", dialect.name())));
     if dialect == Dialect::CodexToml {
         return match toml::from_str::<Value>(text) {
             Ok(value) => Ok(value),

@@ -8,10 +8,10 @@ use super::builder::{Builder, Input};
 use super::env_file;
 use super::family::{pairs, present, read_each, servers_in, text, texts, texts_of};
 use super::{Import, ImportOptions};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::EnvVarSpec;
 
-pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let servers = servers_in(whole.get("servers").or_else(|| whole.get("mcpServers")), "servers", "an object")?;
     read_each(&servers, &inputs(whole), options, import, entry);
     Ok(())
@@ -42,12 +42,12 @@ fn options_of(options: &Value) -> Vec<String> {
     options.as_array().into_iter().flatten().filter_map(value).collect()
 }
 
-fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let is_http = present(members, "url");
     match (present(members, "command"), is_http) {
         (true, true) => {
             let message = "It has both a `command` and a `url`, so it cannot be told what it is";
-            return Err(ErrorContract::validation("url", message));
+            return Err(HubError::validation("url", message));
         }
         (true, false) => {
             let (program, args) = (text(members, "command")?, texts_of(members, "args")?);
@@ -58,7 +58,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
             let headers = pairs(builder, members, "headers")?;
             builder.http(&text(members, "url")?, &headers)?;
         }
-        (false, false) => return Err(ErrorContract::validation("command", "It has neither a `command` nor a `url`")),
+        (false, false) => return Err(HubError::validation("command", "It has neither a `command` nor a `url`")),
     }
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {

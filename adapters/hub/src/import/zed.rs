@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 use super::builder::Builder;
 use super::family::{pairs, present, read_each, servers_in, text, texts_of};
 use super::{Import, ImportOptions};
-use crate::ErrorContract;
+use crate::HubError;
 
-pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     let servers = servers_in(whole.get("context_servers"), "context_servers", "an object")?;
     read_each(&servers, &BTreeMap::new(), options, import, entry);
     Ok(())
 }
 
-fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let is_http = present(members, "url");
     match (members.get("command"), is_http) {
         (Some(command), false) if !command.is_null() => {
@@ -30,7 +30,7 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
         }
         (Some(command), true) if !command.is_null() => {
             let message = "It has both a `command` and a `url`, so it cannot be told what it is";
-            return Err(ErrorContract::validation("url", message));
+            return Err(HubError::validation("url", message));
         }
         (_, true) => {
             let headers = pairs(builder, members, "headers")?;
@@ -38,9 +38,9 @@ fn entry(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), 
         }
         _ if members.contains_key("settings") => {
             let message = "It comes with an extension of Zed, which alone knows how it is started";
-            return Err(ErrorContract::validation("settings", message));
+            return Err(HubError::validation("settings", message));
         }
-        _ => return Err(ErrorContract::validation("command", "It has neither a `command` nor a `url`")),
+        _ => return Err(HubError::validation("command", "It has neither a `command` nor a `url`")),
     }
     for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {

@@ -26,7 +26,7 @@ pub use container::Container;
 pub(crate) use preview::argv;
 pub use preview::{Preview, Shown, preview};
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{McpConfig, McpPackageType, McpTransport, Origin, Timeouts};
 use crate::redact::Redactor;
 use crate::secrets::SecretStore;
@@ -68,11 +68,7 @@ impl Launch {
     /// first that is, the message all of them. `CONFLICT` with the field `consent` if somebody else wrote it and the user has
     /// not agreed: see [`McpConfig::has_consent`]. `SERVICE_UNAVAILABLE` if a store of secrets does not work. Nothing has been
     /// started then.
-    pub fn compose(
-        config: &McpConfig,
-        secrets: &dyn SecretStore,
-        instance: &Instance,
-    ) -> Result<Launch, ErrorContract> {
+    pub fn compose(config: &McpConfig, secrets: &dyn SecretStore, instance: &Instance) -> Result<Launch, HubError> {
         config.validate()?;
         if !config.has_consent() {
             let message = format!(
@@ -80,7 +76,7 @@ impl Launch {
                 config.name.trim(),
                 preview(config)
             );
-            return Err(ErrorContract::conflict("consent", message));
+            return Err(HubError::conflict("consent", message));
         }
         let mut resolved = resolve::resolve(config, secrets)?;
         let redactor = Redactor::new(std::mem::take(&mut resolved.secrets));
@@ -102,7 +98,7 @@ impl Launch {
 
     /// All that a server is given and that cannot be had, by path, such as `env_vars.TOKEN`: for a host that asks for it
     /// before it starts anything.
-    pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, ErrorContract> {
+    pub fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
         resolve::missing(config, secrets)
     }
 }

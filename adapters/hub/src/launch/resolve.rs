@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{EnvVarConfig, MISSING, McpConfig, McpTransport, check_literal, fill, is_address};
 use crate::secrets::{Secret, SecretRef, SecretStore};
 
@@ -18,20 +18,20 @@ pub(super) struct Resolved {
 }
 
 /// The paths of what is required and cannot be had.
-pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, ErrorContract> {
+pub(super) fn missing(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Vec<String>, HubError> {
     let mut resolver = Resolver::new(secrets);
     resolver.all(config)?;
     Ok(resolver.missing)
 }
 
-pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Resolved, ErrorContract> {
+pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<Resolved, HubError> {
     let mut resolver = Resolver::new(secrets);
     let (env, headers) = resolver.all(config)?;
     if let Some(first) = resolver.missing.first() {
         let name = |path: &String| path.split_once('.').map_or(path.as_str(), |(_, name)| name).to_owned();
         let names: Vec<String> = resolver.missing.iter().map(name).collect();
         let message = format!("{MISSING}: {}", names.join(", "));
-        return Err(ErrorContract::validation(first.clone(), message));
+        return Err(HubError::validation(first.clone(), message));
     }
     let filled = |args: &[String]| args.iter().map(|arg| resolver.filled(arg)).collect::<Vec<String>>();
     let (args, runtime_args) = (filled(&config.args), filled(&config.runtime_args));
@@ -41,10 +41,10 @@ pub(super) fn resolve(config: &McpConfig, secrets: &dyn SecretStore) -> Result<R
     };
     if url.as_ref().is_some_and(|url| !is_address(url)) {
         let message = "With its variables, it is not an address: absolute, `http` or `https`, and with a host";
-        return Err(ErrorContract::validation("transport", message));
+        return Err(HubError::validation("transport", message));
     }
     if let Some(at) = args.iter().position(|arg| arg.contains('\0')) {
-        return Err(ErrorContract::validation(format!("args.{at}"), "No system takes a NUL character in an argument"));
+        return Err(HubError::validation(format!("args.{at}"), "No system takes a NUL character in an argument"));
     }
     Ok(Resolved { env, headers, args, runtime_args, url, secrets: resolver.secrets })
 }
@@ -64,14 +64,14 @@ impl<'a> Resolver<'a> {
     }
 
     /// Variables first: the others are made of them.
-    fn all(&mut self, config: &McpConfig) -> Result<(Values, Values), ErrorContract> {
+    fn all(&mut self, config: &McpConfig) -> Result<(Values, Values), HubError> {
         self.variables = self.values("variables", &config.variables)?;
         let env = self.values("env_vars", &config.env_vars)?;
         let headers = self.values("headers", &config.headers)?;
         Ok((env, headers))
     }
 
-    fn values(&mut self, group: &str, configs: &BTreeMap<String, EnvVarConfig>) -> Result<Values, ErrorContract> {
+    fn values(&mut self, group: &str, configs: &BTreeMap<String, EnvVarConfig>) -> Result<Values, HubError> {
         let mut values = Values::new();
         for (name, config) in configs {
             let field = format!("{group}.{name}");
@@ -86,12 +86,12 @@ impl<'a> Resolver<'a> {
         Ok(values)
     }
 
-    fn value(&mut self, group: &str, field: &str, config: &EnvVarConfig) -> Result<Option<Secret>, ErrorContract> {
+    fn value(&mut self, group: &str, field: &str, config: &EnvVarConfig) -> Result<Option<Secret>, HubError> {
         let mut is_secret = config.is_secret;
         let value = match &config.secret_ref {
             Some(text) => {
                 let reference: SecretRef =
-                    text.parse().map_err(|error| ErrorContract::validation(field, format!("{error}")))?;
+                    text.parse().map_err(|error| HubError::validation(field, format!("{error}")))?;
                 is_secret |= !matches!(reference, SecretRef::Env { .. });
                 let found = self.store.get(&reference)?.filter(|value| !value.is_empty());
                 found.or_else(|| config.fallback().map(Secret::new))
@@ -106,16 +106,16 @@ impl<'a> Resolver<'a> {
             return Ok(None);
         }
         if value.expose().contains('\0') {
-            return Err(ErrorContract::validation(field, "No value holds a NUL character"));
+            return Err(HubError::validation(field, "No value holds a NUL character"));
         }
         if group == "headers" && value.expose().chars().any(|c| c.is_control() && c != '\t') {
             let message = "The value of a header is one line, without control characters";
-            return Err(ErrorContract::validation(field, message));
+            return Err(HubError::validation(field, message));
         }
         if let Some(spec) = &config.spec
             && Some(value.expose()) != config.fallback()
         {
-            check_literal(spec, value.expose()).map_err(|message| ErrorContract::validation(field, message))?;
+            check_literal(spec, value.expose()).map_err(|message| HubError::validation(field, message))?;
         }
         if is_secret {
             self.secrets.push(value.clone());

@@ -20,7 +20,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::disk::{Fs, SystemFs, replace_for_now, unavailable};
 use crate::launch::Container;
 
@@ -123,7 +123,7 @@ impl Ledger {
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be written.
-    pub fn record(&self, child: &Child) -> Result<(), ErrorContract> {
+    pub fn record(&self, child: &Child) -> Result<(), HubError> {
         let entry = Entry { child: child.clone(), started: process::started(child.pid), host: self.host.clone() };
         self.change(|entries| entries.push(entry))
     }
@@ -133,7 +133,7 @@ impl Ledger {
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be written.
-    pub fn forget(&self, pid: u32) -> Result<(), ErrorContract> {
+    pub fn forget(&self, pid: u32) -> Result<(), HubError> {
         self.change(|entries| entries.retain(|entry| entry.child.pid != pid || entry.host != self.host))
     }
 
@@ -143,7 +143,7 @@ impl Ledger {
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if the file cannot be read or written.
-    pub fn reap(&self, grace: Duration) -> Result<Reaped, ErrorContract> {
+    pub fn reap(&self, grace: Duration) -> Result<Reaped, HubError> {
         let mut orphans = Vec::new();
         self.change(|entries| {
             let (gone, kept): (Vec<Entry>, Vec<Entry>) =
@@ -170,7 +170,7 @@ impl Ledger {
         Ok(reaped)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> Result<(), ErrorContract> {
+    fn change(&self, change: impl FnOnce(&mut Vec<Entry>)) -> Result<(), HubError> {
         if let Some(directory) = self.path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
             self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
         }

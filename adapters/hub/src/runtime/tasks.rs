@@ -16,7 +16,7 @@ use mcpwire_driver::process::catch_panic;
 use mcpwire_driver::{ConnectOptions, Error, McpServerDef, Timer};
 
 use super::{Clock, Connection, Runtime};
-use crate::ErrorContract;
+use crate::HubError;
 
 /// A runtime. Cheap to clone.
 #[derive(Clone)]
@@ -44,13 +44,13 @@ impl Tasks {
     pub(crate) fn block<T: Send + 'static, W: FnOnce() -> T + Send + 'static>(
         &self,
         work: W,
-    ) -> impl Future<Output = Result<T, ErrorContract>> + Send + use<T, W> {
+    ) -> impl Future<Output = Result<T, HubError>> + Send + use<T, W> {
         let (sender, receiver) = oneshot::channel();
         self.0.block(Box::new(move || drop(sender.send(catch_panic(work)))));
         receiver.map(|ended| match ended {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(message)) => Err(panicked("what the hub was doing", &message)),
-            Err(_) => Err(ErrorContract::unavailable("the hub has ended")),
+            Err(_) => Err(HubError::unavailable("the hub has ended")),
         })
     }
 
@@ -85,8 +85,8 @@ impl Tasks {
 }
 
 /// The error of something whose code, which may be the program's, panicked.
-pub(crate) fn panicked(what: &str, message: &str) -> ErrorContract {
-    ErrorContract::unavailable(format!("{what} panicked: {message}"))
+pub(crate) fn panicked(what: &str, message: &str) -> HubError {
+    HubError::unavailable(format!("{what} panicked: {message}"))
 }
 
 /// Wakes one task that waits for it, or will.

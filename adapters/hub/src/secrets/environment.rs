@@ -6,7 +6,7 @@ use std::fmt;
 use uuid::Uuid;
 
 use super::{Secret, SecretRef, SecretStore, not_kept_here};
-use crate::ErrorContract;
+use crate::HubError;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -26,26 +26,26 @@ impl EnvSecrets {
 }
 
 impl SecretStore for EnvSecrets {
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
         match secret {
             SecretRef::Env { name } => Ok((self.0)(name).map(Secret::new)),
             _ => Err(not_kept_here(secret)),
         }
     }
 
-    fn set(&self, secret: &SecretRef, _: &Secret) -> Result<(), ErrorContract> {
-        Err(ErrorContract::validation("secret_ref", format!("`{secret}` is set where the hub is started, not by it")))
+    fn set(&self, secret: &SecretRef, _: &Secret) -> Result<(), HubError> {
+        Err(HubError::validation("secret_ref", format!("`{secret}` is set where the hub is started, not by it")))
     }
 
-    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
-        Err(ErrorContract::validation("secret_ref", format!("`{secret}` is set where the hub is started, not by it")))
+    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
+        Err(HubError::validation("secret_ref", format!("`{secret}` is set where the hub is started, not by it")))
     }
 
-    fn names(&self, _: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
 
-    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
 }

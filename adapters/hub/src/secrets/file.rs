@@ -12,7 +12,7 @@ use uuid::Uuid;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{Secret, SecretRef, SecretStore, not_kept_here};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::disk::{Fs, SystemFs, replace, unavailable};
 
 /// `mcp_{uuid}#NAME`: files that nobody but this user can read, in a directory that nobody else can enter.
@@ -43,7 +43,7 @@ impl FileSecrets {
     }
 
     /// What is not safe about the directory and its files; empty if all is as it should be.
-    pub fn audit(&self) -> Vec<ErrorContract> {
+    pub fn audit(&self) -> Vec<HubError> {
         if let Err(error) = self.check_directory() {
             return vec![error];
         }
@@ -56,7 +56,7 @@ impl FileSecrets {
         paths.filter_map(|path| check_file(&path).err()).collect()
     }
 
-    fn read(&self, id: Uuid) -> Result<Values, ErrorContract> {
+    fn read(&self, id: Uuid) -> Result<Values, HubError> {
         let path = self.path(id);
         self.check_directory()?;
         if !check_file(&path)? {
@@ -68,11 +68,11 @@ impl FileSecrets {
         // The error of the parser could show a part of a value.
         Values::parse(&bytes).ok_or_else(|| {
             let message = format!("{} is not a file of secrets. It was left as it is", path.display());
-            ErrorContract::unavailable(message).at("secrets")
+            HubError::unavailable(message).at("secrets")
         })
     }
 
-    fn change<T>(&self, id: Uuid, change: impl FnOnce(&mut Values) -> T) -> Result<T, ErrorContract> {
+    fn change<T>(&self, id: Uuid, change: impl FnOnce(&mut Values) -> T) -> Result<T, HubError> {
         let at = |what: &'static str, path: &Path, error: &io::Error| unavailable(what, path, error).at("secrets");
         self.check_directory()?;
         self.fs.create_directory(&self.directory).map_err(|error| at("made", &self.directory, &error))?;
@@ -93,20 +93,20 @@ impl FileSecrets {
     }
 
     /// That nobody else can enter the directory, or has put a link in its place.
-    fn check_directory(&self) -> Result<(), ErrorContract> {
+    fn check_directory(&self) -> Result<(), HubError> {
         check(&self.directory, fs::FileType::is_dir, "a directory", 0o700).map(|_| ())
     }
 }
 
 /// Whether there is a file, and that nobody else can read it.
-fn check_file(path: &Path) -> Result<bool, ErrorContract> {
+fn check_file(path: &Path) -> Result<bool, HubError> {
     check(path, fs::FileType::is_file, "a file", 0o600)
 }
 
-fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, ErrorContract> {
+fn check(path: &Path, is: fn(&fs::FileType) -> bool, what: &str, mode: u32) -> Result<bool, HubError> {
     let refuse = |reason: String| {
         let message = format!("{} {reason}, so the secrets there are not used", path.display());
-        Err(ErrorContract::unavailable(message).at("secrets"))
+        Err(HubError::unavailable(message).at("secrets"))
     };
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
@@ -155,19 +155,19 @@ fn read_without_links(path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 impl SecretStore for FileSecrets {
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
         let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
         Ok(self.read(*id)?.0.remove(name))
     }
 
-    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract> {
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError> {
         let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
         self.change(*id, |values| {
             values.0.insert(name.clone(), value.clone());
         })
     }
 
-    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
+    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
         let SecretRef::Stored { id, name } = secret else { return Err(not_kept_here(secret)) };
         if !self.read(*id)?.0.contains_key(name) {
             return Ok(false);
@@ -175,11 +175,11 @@ impl SecretStore for FileSecrets {
         self.change(*id, |values| values.0.remove(name).is_some())
     }
 
-    fn names(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError> {
         Ok(self.read(id)?.0.into_keys().collect())
     }
 
-    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError> {
         let names = if self.names(id)?.is_empty() {
             Vec::new()
         } else {

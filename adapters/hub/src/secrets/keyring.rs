@@ -8,7 +8,7 @@ use uuid::Uuid;
 use zeroize::Zeroize;
 
 use super::{Secret, SecretRef, SecretStore, not_kept_here};
-use crate::ErrorContract;
+use crate::HubError;
 
 /// `keyring:service/account`: a keyring of the crate `keyring-core`, such as those of macOS, of Windows, and of the Secret
 /// Service. It is settled once which one: if it is locked or gone, that is an error, and no other is asked.
@@ -25,11 +25,11 @@ impl KeyringSecrets {
     /// # Errors
     ///
     /// `SERVICE_UNAVAILABLE` if it has settled none.
-    pub fn of_program() -> Result<Self, ErrorContract> {
+    pub fn of_program() -> Result<Self, HubError> {
         keyring_core::get_default_store().map(KeyringSecrets).ok_or_else(|| failed(Error::NoDefaultStore))
     }
 
-    fn entry(&self, secret: &SecretRef) -> Result<Entry, ErrorContract> {
+    fn entry(&self, secret: &SecretRef) -> Result<Entry, HubError> {
         match secret {
             SecretRef::Keyring { service, account } => self.0.build(service, account, None).map_err(failed),
             _ => Err(not_kept_here(secret)),
@@ -38,7 +38,7 @@ impl KeyringSecrets {
 }
 
 /// What went wrong, without the bytes that some errors carry.
-fn failed(error: Error) -> ErrorContract {
+fn failed(error: Error) -> HubError {
     let reason = match error {
         Error::NoStorageAccess(_) => "it is locked, or cannot be reached: unlock it, and try again".to_owned(),
         Error::NoDefaultStore => "this program has settled none".to_owned(),
@@ -52,11 +52,11 @@ fn failed(error: Error) -> ErrorContract {
         Error::PlatformFailure(error) => error.to_string(),
         _ => "it does not do that".to_owned(),
     };
-    ErrorContract::unavailable(format!("The keyring does not work: {reason}")).at("secrets")
+    HubError::unavailable(format!("The keyring does not work: {reason}")).at("secrets")
 }
 
 impl SecretStore for KeyringSecrets {
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
         match self.entry(secret)?.get_password() {
             Ok(value) => Ok(Some(Secret::new(value))),
             Err(Error::NoEntry) => Ok(None),
@@ -64,11 +64,11 @@ impl SecretStore for KeyringSecrets {
         }
     }
 
-    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract> {
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError> {
         self.entry(secret)?.set_password(value.expose()).map_err(failed)
     }
 
-    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
+    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
         match self.entry(secret)?.delete_credential() {
             Ok(()) => Ok(true),
             Err(Error::NoEntry) => Ok(false),
@@ -77,12 +77,12 @@ impl SecretStore for KeyringSecrets {
     }
 
     /// None: what is in a keyring belongs to no server, and other programs may use it.
-    fn names(&self, _: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn names(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
 
     /// None, for the same reason.
-    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn remove_all(&self, _: Uuid) -> Result<Vec<String>, HubError> {
         Ok(Vec::new())
     }
 }

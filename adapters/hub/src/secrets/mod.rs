@@ -23,7 +23,7 @@ pub use keyring::KeyringSecrets;
 pub use reference::{NotASecretRef, SecretRef};
 pub use value::Secret;
 
-use crate::ErrorContract;
+use crate::HubError;
 
 /// Where secrets are kept.
 ///
@@ -31,19 +31,19 @@ use crate::ErrorContract;
 /// something cannot be a secret of it. None holds a value.
 pub trait SecretStore: Send + Sync {
     /// The value; `None` if there is none.
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract>;
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError>;
 
     /// Keeps a value, in place of an earlier one.
-    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract>;
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError>;
 
     /// Forgets a value. Whether there was one.
-    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract>;
+    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError>;
 
     /// The names of the secrets of a server.
-    fn names(&self, id: Uuid) -> Result<Vec<String>, ErrorContract>;
+    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError>;
 
     /// Forgets all secrets of a server, and says which there were.
-    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, ErrorContract>;
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError>;
 }
 
 /// A store for each kind of reference.
@@ -76,12 +76,12 @@ impl Secrets {
         self
     }
 
-    fn store(&self, secret: &SecretRef) -> Result<&dyn SecretStore, ErrorContract> {
+    fn store(&self, secret: &SecretRef) -> Result<&dyn SecretStore, HubError> {
         match secret {
             SecretRef::Stored { .. } => Ok(&*self.stored),
             SecretRef::Env { .. } => Ok(&*self.environment),
             SecretRef::Keyring { .. } => self.keyring.as_deref().ok_or_else(|| {
-                ErrorContract::unavailable("There is no keyring: this program was built or started without one")
+                HubError::unavailable("There is no keyring: this program was built or started without one")
                     .at("secrets")
             }),
         }
@@ -89,23 +89,23 @@ impl Secrets {
 }
 
 impl SecretStore for Secrets {
-    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, ErrorContract> {
+    fn get(&self, secret: &SecretRef) -> Result<Option<Secret>, HubError> {
         self.store(secret)?.get(secret)
     }
 
-    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), ErrorContract> {
+    fn set(&self, secret: &SecretRef, value: &Secret) -> Result<(), HubError> {
         self.store(secret)?.set(secret, value)
     }
 
-    fn remove(&self, secret: &SecretRef) -> Result<bool, ErrorContract> {
+    fn remove(&self, secret: &SecretRef) -> Result<bool, HubError> {
         self.store(secret)?.remove(secret)
     }
 
-    fn names(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn names(&self, id: Uuid) -> Result<Vec<String>, HubError> {
         self.stored.names(id)
     }
 
-    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, ErrorContract> {
+    fn remove_all(&self, id: Uuid) -> Result<Vec<String>, HubError> {
         self.stored.remove_all(id)
     }
 }
@@ -117,6 +117,6 @@ impl fmt::Debug for Secrets {
 }
 
 /// The reference is of a kind that the store does not keep.
-fn not_kept_here(secret: &SecretRef) -> ErrorContract {
-    ErrorContract::validation("secret_ref", format!("This store does not keep `{secret}`"))
+fn not_kept_here(secret: &SecretRef) -> HubError {
+    HubError::validation("secret_ref", format!("This store does not keep `{secret}`"))
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
-use crate::ErrorContract;
+use crate::HubError;
 
 /// Where a secret is kept: `mcp_{uuid}#NAME`, `env:NAME` or `keyring:service/account`.
 ///
@@ -47,12 +47,12 @@ impl SecretRef {
     /// # Errors
     ///
     /// `VALIDATION_ERROR` if it cannot be a name: it is empty, longer than 200 characters, or holds control characters.
-    pub fn stored(id: Uuid, name: impl Into<String>) -> Result<SecretRef, ErrorContract> {
+    pub fn stored(id: Uuid, name: impl Into<String>) -> Result<SecretRef, HubError> {
         let name = name.into();
         if is_name(&name) {
             Ok(SecretRef::Stored { id, name })
         } else {
-            Err(ErrorContract::validation("secret_ref", "The name of a secret is a short line of text"))
+            Err(HubError::validation("secret_ref", "The name of a secret is a short line of text"))
         }
     }
 }

@@ -7,13 +7,13 @@ use futures_util::FutureExt as _;
 use futures_util::future::{AbortHandle, Shared};
 
 use super::noted::Noted;
-use crate::ErrorContract;
+use crate::HubError;
 use crate::launch::{Container, Launch};
 use crate::redact::Redactor;
 use crate::runtime::{Client, Connection, Opening};
 
 /// Why calls in flight will not be answered, once that is so; any number may wait for it.
-pub(super) type Failing = Shared<oneshot::Receiver<ErrorContract>>;
+pub(super) type Failing = Shared<oneshot::Receiver<HubError>>;
 
 /// What there is of one attempt to run a server.
 pub(super) struct Attempt {
@@ -28,7 +28,7 @@ pub(super) struct Attempt {
     /// Its process, as the ledger knows it.
     pub(super) noted: Option<Arc<Noted>>,
     pub(super) redactor: Redactor,
-    fail: Option<oneshot::Sender<ErrorContract>>,
+    fail: Option<oneshot::Sender<HubError>>,
     pub(super) failing: Failing,
     /// What listens to the server, and ends with it.
     tasks: Vec<AbortHandle>,
@@ -73,7 +73,7 @@ impl Attempt {
     }
 
     /// No call is answered any more. The first reason counts.
-    pub(super) fn fail_calls(&mut self, error: ErrorContract) {
+    pub(super) fn fail_calls(&mut self, error: HubError) {
         if let Some(fail) = self.fail.take() {
             // There may be none.
             let _ = fail.send(error);

@@ -13,7 +13,7 @@ use super::outcome::{CallOptions, ToolOutcome};
 use super::shared::{Shared, hub_has_ended};
 use super::snapshot::server_id;
 use super::{failures, limits};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{McpConfig, Timeouts};
 use crate::redact::Redactor;
 use crate::runtime::Client;
@@ -29,7 +29,7 @@ impl Shared {
         name: &str,
         arguments: &Value,
         options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, ErrorContract> {
+    ) -> Result<ToolOutcome, HubError> {
         let id = server_id(id);
         let config = self.lock().config(id)?;
         let mut options = options;
@@ -41,7 +41,7 @@ impl Shared {
             if let Poll::Ready(result) = call.as_mut().poll(cx) {
                 return Poll::Ready(result);
             }
-            let cancelled = || ErrorContract::unavailable(format!("The call of `{name}` was cancelled"));
+            let cancelled = || HubError::unavailable(format!("The call of `{name}` was cancelled"));
             cancel.as_mut().poll(cx).map(|()| Err(cancelled()))
         })
         .await
@@ -62,7 +62,7 @@ impl Shared {
         name: &str,
         arguments: &Value,
         options: CallOptions<'_>,
-    ) -> Result<ToolOutcome, ErrorContract> {
+    ) -> Result<ToolOutcome, HubError> {
         let timeout = options.timeout.or(config.timeouts.call).unwrap_or(Timeouts::CALL);
         let total = options.total_timeout.or(config.timeouts.call_max).unwrap_or(Timeouts::CALL_MAX);
         let sent = self.begin(id, name, total).await?;
@@ -79,12 +79,7 @@ impl Shared {
     }
 
     /// Waits until the call may be sent, and counts it.
-    async fn begin(
-        self: &Arc<Self>,
-        id: ServerId,
-        name: &str,
-        total: std::time::Duration,
-    ) -> Result<Sent, ErrorContract> {
+    async fn begin(self: &Arc<Self>, id: ServerId, name: &str, total: std::time::Duration) -> Result<Sent, HubError> {
         for _ in 0..TRIES {
             // Each time: the names that are shown of a server's tools are known only once it has run.
             let tool = self.server_name_of(id, name);
@@ -131,7 +126,7 @@ struct Sent {
 
 impl Sent {
     /// The call's own end, or the error of the server's, whichever comes first.
-    async fn until_failed<T>(&self, call: impl Future<Output = T>) -> Result<T, ErrorContract> {
+    async fn until_failed<T>(&self, call: impl Future<Output = T>) -> Result<T, HubError> {
         let mut failing = self.failing.clone();
         let mut call: Pin<&mut _> = pin!(call);
         poll_fn(|cx| {

@@ -9,7 +9,7 @@ use super::events::HubEvent;
 use super::plan;
 use super::shared::{Core, Shared};
 use super::snapshot::{server_id, uuid};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::store::{Loaded, Store};
 
@@ -17,13 +17,13 @@ impl Shared {
     /// Does something with the file, elsewhere: it may take a while.
     pub(super) async fn with_store<T: Send + 'static>(
         &self,
-        f: impl FnOnce(&Store) -> Result<T, ErrorContract> + Send + 'static,
-    ) -> Result<T, ErrorContract> {
+        f: impl FnOnce(&Store) -> Result<T, HubError> + Send + 'static,
+    ) -> Result<T, HubError> {
         let store = Arc::clone(&self.settings.store);
         self.tasks.block(move || f(&store)).await?
     }
 
-    pub(super) async fn create(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
+    pub(super) async fn create(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
         let _changing = self.changing.lock().await;
         config.validate()?;
         plan::check_provided(&config)?;
@@ -33,7 +33,7 @@ impl Shared {
         self.add(config, spec)
     }
 
-    pub(super) async fn update(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
+    pub(super) async fn update(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
         let id = server_id(config.id);
         let changing = self.changing.lock().await;
         config.validate()?;
@@ -61,9 +61,9 @@ impl Shared {
     }
 
     /// Lets what is in the file now hold for what runs.
-    fn apply(self: &Arc<Self>, id: ServerId, config: McpConfig, mut spec: Spec) -> Result<(), ErrorContract> {
+    fn apply(self: &Arc<Self>, id: ServerId, config: McpConfig, mut spec: Spec) -> Result<(), HubError> {
         self.act(|core, now| {
-            let managed = core.managed.get_mut(&id).ok_or_else(|| ErrorContract::unknown_server(id))?;
+            let managed = core.managed.get_mut(&id).ok_or_else(|| HubError::unknown_server(id))?;
             let replaced = managed.config.hash() != config.hash();
             managed.revision += 1;
             spec.revision = managed.revision;
@@ -81,7 +81,7 @@ impl Shared {
         self.tasks.spawn(async move {
             let _changing = shared.changing.lock().await;
             let result = match was {
-                None => Err(ErrorContract::conflict("revision", "the configuration has changed meanwhile")),
+                None => Err(HubError::conflict("revision", "the configuration has changed meanwhile")),
                 Some(was) => {
                     let mut new = (*was).clone();
                     new.enabled = enabled;
@@ -102,10 +102,10 @@ impl Shared {
         });
     }
 
-    pub(super) async fn delete(self: &Arc<Self>, id: Uuid) -> Result<(), ErrorContract> {
+    pub(super) async fn delete(self: &Arc<Self>, id: Uuid) -> Result<(), HubError> {
         let changing = self.changing.lock().await;
         let logs = self.lock().managed.get(&server_id(id)).map(|managed| managed.logs.clone());
-        let Some(logs) = logs else { return Err(ErrorContract::unknown_server(server_id(id))) };
+        let Some(logs) = logs else { return Err(HubError::unknown_server(server_id(id))) };
         self.with_store(move |store| store.delete(id)).await?;
         self.command(server_id(id), Command::Delete).await?;
         drop(changing);
@@ -119,14 +119,14 @@ impl Shared {
             // Last: what is left over then is no secret.
             secrets.remove_all(id)?;
             logs.and(catalog).map_err(|error| {
-                ErrorContract::unavailable(format!("The server is deleted, but some of its files are left: {error}"))
+                HubError::unavailable(format!("The server is deleted, but some of its files are left: {error}"))
             })
         });
         removed.await?
     }
 
     /// Reads the file again. Entries that cannot be read leave their servers as they are.
-    pub(super) async fn reload(self: &Arc<Self>) -> Result<(), ErrorContract> {
+    pub(super) async fn reload(self: &Arc<Self>) -> Result<(), HubError> {
         let _changing = self.changing.lock().await;
         let loaded = self.with_store(Store::load).await?;
         // All of it is looked at before any of it is touched.

@@ -6,7 +6,7 @@ use mcpwire_supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ErrorContract;
+use crate::HubError;
 
 /// All that is known of a server's life. As JSON it is what `mcpwire status --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct StatusDetail {
     /// In how many milliseconds it is started again, if it is.
     pub retry_in_ms: Option<u64>,
     /// Why it does not run, or did not when it was last tried.
-    pub last_error: Option<ErrorContract>,
+    pub last_error: Option<HubError>,
     /// The last lines that it wrote on standard error, without secrets.
     pub stderr_tail: Vec<String>,
 }

@@ -15,7 +15,7 @@ use super::noted::Noted;
 use super::shared::{Core, Shared};
 use super::snapshot::uuid;
 use super::{containers, failures, freshness, kept};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::launch::{Instance, Launch};
 use crate::ledger::Child;
 use crate::runtime::{Client, Connection, panicked};
@@ -108,7 +108,7 @@ impl Shared {
         let shared = Arc::clone(self);
         self.tasks.block_detached(move || {
             let Some(mut launch) = launch else {
-                let error = ErrorContract::unavailable("what to start is not known");
+                let error = HubError::unavailable("what to start is not known");
                 return shared.event(id, generation, Event::Failed(Failure::new(error, Retry::Never)));
             };
             launch.def.connect_timeout =
@@ -193,7 +193,7 @@ impl Shared {
         let Some(managed) = core.managed.get_mut(&id) else { return };
         let Some(attempt) = managed.attempts.get_mut(&generation) else { return };
         let Some(client) = attempt.client.clone() else {
-            let failure = Failure::new(ErrorContract::unavailable("there is no connection"), Retry::Backoff);
+            let failure = Failure::new(HubError::unavailable("there is no connection"), Retry::Backoff);
             let (shared, event) = (Arc::clone(self), failed(failure));
             self.tasks.spawn(async move { shared.event(id, generation, event) });
             return;

@@ -11,7 +11,7 @@ use mcpwire_supervisor::{State, ToolChange};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::ErrorContract;
+use crate::HubError;
 
 /// So many events may wait to be taken. 1,024: five changes of state of each of 200 servers that start at the same time.
 const MOST: usize = 1_024;
@@ -30,7 +30,7 @@ pub enum HubEvent {
         /// Where it is in its life.
         state: State,
         /// Why it does not run, if it should.
-        error: Option<ErrorContract>,
+        error: Option<HubError>,
     },
     /// The tools that are offered are others.
     Tools {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mcpwire_core::http::HttpError;
 use mcpwire_core::{CallError, CloseReason, ConnectError, SendError};
 use mcpwire_driver::{Error, ProcessReport, SpawnErrorKind};
-use mcpwire_supervisor::{Cause, ErrorContract, Evidence, Failure, PackageKind, Retry, SpawnFailure, Stage};
+use mcpwire_supervisor::{Cause, Evidence, Failure, HubError, PackageKind, Retry, SpawnFailure, Stage};
 
 use super::plan;
 use crate::config::McpConfig;
@@ -31,13 +31,13 @@ pub(super) fn of_closed(client: &Client, config: &McpConfig, redactor: &Redactor
 }
 
 /// A call that has no result.
-pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> ErrorContract {
+pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &Redactor) -> HubError {
     match error {
-        Error::Call { error: CallError::ToolNotFound { .. }, .. } => return ErrorContract::unknown_tool(tool),
+        Error::Call { error: CallError::ToolNotFound { .. }, .. } => return HubError::unknown_tool(tool),
         // Too large, or no object.
         Error::Send { error: SendError::Closed, .. } => {}
         Error::Send { error, .. } => {
-            return ErrorContract::validation("arguments", redactor.redact(&error.to_string()));
+            return HubError::validation("arguments", redactor.redact(&error.to_string()));
         }
         _ => {}
     }
@@ -45,13 +45,13 @@ pub(super) fn of_call(error: &Error, tool: &str, config: &McpConfig, redactor: &
 }
 
 /// What no server has to do with.
-fn of_this_side(error: &Error, redactor: &Redactor) -> Option<ErrorContract> {
+fn of_this_side(error: &Error, redactor: &Redactor) -> Option<HubError> {
     let text = || redactor.redact(&error.to_string());
     match error {
-        Error::Http { .. } => Some(ErrorContract::validation("transport", text())),
+        Error::Http { .. } => Some(HubError::validation("transport", text())),
         Error::Spawn { error, .. } => match error.kind {
-            SpawnErrorKind::DirectoryNotFound => Some(ErrorContract::validation("cwd", text())),
-            SpawnErrorKind::Invalid => Some(ErrorContract::validation("package.identifier", text())),
+            SpawnErrorKind::DirectoryNotFound => Some(HubError::validation("cwd", text())),
+            SpawnErrorKind::Invalid => Some(HubError::validation("package.identifier", text())),
             _ => None,
         },
         _ => None,

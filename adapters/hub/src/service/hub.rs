@@ -20,7 +20,7 @@ use super::outcome::{CallOptions, ToolOutcome};
 use super::shared::{Booted, Shared, hub_has_ended};
 use super::snapshot::{AvailableTools, FoundTool, server_id, uuid};
 use super::usage::{self, Usage};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::{Launch, Preview, preview};
 use crate::ledger::Reaped;
@@ -61,7 +61,7 @@ impl Hub {
     /// # Errors
     ///
     /// Those of [`Store::load`](crate::store::Store::load): a file that cannot be read is never taken for an empty one.
-    pub async fn open(options: HubOptions) -> Result<Hub, ErrorContract> {
+    pub async fn open(options: HubOptions) -> Result<Hub, HubError> {
         let settings = Settings::of(options);
         let (store, ledger) = (Arc::clone(&settings.store), Arc::clone(&settings.ledger));
         let loaded = settings.tasks.block(move || {
@@ -86,7 +86,7 @@ impl Hub {
 
     /// Starts all servers that are enabled, a few at a time, and waits until each of them has come up or has failed. One that
     /// fails stops nobody.
-    pub async fn boot(&self) -> Result<Booted, ErrorContract> {
+    pub async fn boot(&self) -> Result<Booted, HubError> {
         let (sender, booted) = oneshot::channel();
         self.shared().act(|core, now| {
             core.booting.push(sender);
@@ -101,7 +101,7 @@ impl Hub {
     /// # Errors
     ///
     /// Those of [`McpService::start`].
-    pub async fn boot_server(&self, id: Uuid) -> Result<(), ErrorContract> {
+    pub async fn boot_server(&self, id: Uuid) -> Result<(), HubError> {
         self.shared().command(server_id(id), Command::Boot).await
     }
 
@@ -164,7 +164,7 @@ impl McpService for Hub {
 
     fn status(&self, id: Uuid) -> McpStatus {
         let status = self.shared().lock().supervisor.status(server_id(id));
-        status.unwrap_or_else(|| McpStatus::Error { message: ErrorContract::unknown_server(server_id(id)).message })
+        status.unwrap_or_else(|| McpStatus::Error { message: HubError::unknown_server(server_id(id)).message })
     }
 
     fn status_detail(&self, id: Uuid) -> Option<StatusDetail> {
@@ -240,7 +240,7 @@ impl McpService for Hub {
         Box::pin(async move {
             let outcome = self.shared().call(mcp_id, tool_name, arguments, CallOptions::new()).await?;
             let text = outcome.text();
-            if outcome.result.is_error { Err(ErrorContract::unavailable(text)) } else { Ok(text) }
+            if outcome.result.is_error { Err(HubError::unavailable(text)) } else { Ok(text) }
         })
     }
 
@@ -294,7 +294,7 @@ impl McpService for Hub {
             let mut config = (*self.shared().lock().config(server_id(id))?).clone();
             if config.hash() != hash {
                 let message = "What it starts has changed since it was shown. Look at it again";
-                return Err(ErrorContract::conflict("consent", message));
+                return Err(HubError::conflict("consent", message));
             }
             config.give_consent();
             self.shared().update(config).await

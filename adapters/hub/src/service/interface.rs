@@ -10,14 +10,14 @@ use super::detail::StatusDetail;
 use super::events::Events;
 use super::outcome::{CallOptions, ToolOutcome};
 use super::snapshot::{AvailableTools, FoundTool};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::launch::Preview;
 
 pub use mcpwire_supervisor::Status as McpStatus;
 
 /// An answer that takes a while. It is a boxed future, so that the trait can be used as `dyn McpService`.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ErrorContract>> + Send + 'a>>;
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, HubError>> + Send + 'a>>;
 
 /// Many MCP servers as one service: what is configured, what runs, and what it can do.
 ///

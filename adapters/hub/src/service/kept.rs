@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::effects::Target;
 use super::shared::Shared;
 use super::snapshot::server_id;
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{McpConfig, McpPackageType};
 use crate::disk::{Fs as _, SystemFs, replace};
 use crate::layout::Layout;
@@ -34,7 +34,7 @@ struct Read {
 
 impl Shared {
     /// Takes in a server from the file, with the tools that it had.
-    pub(super) async fn adopt(self: &Arc<Self>, config: McpConfig) -> Result<(), ErrorContract> {
+    pub(super) async fn adopt(self: &Arc<Self>, config: McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let id = server_id(config.id);
         let is_lazy = config.lazy || config.idle.is_some();

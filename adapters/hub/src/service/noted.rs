@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::ledger::{Child, Ledger};
 
 /// The processes of one attempt, as the ledger knows them: for the next start to find if this program does not come to end
@@ -27,7 +27,7 @@ impl Noted {
     }
 
     /// Notes a process, in place of the one before, which is gone. Writes a file.
-    pub(super) fn note(&self, pid: u32) -> Result<(), ErrorContract> {
+    pub(super) fn note(&self, pid: u32) -> Result<(), HubError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match *state {
             State::Over => return Ok(()),

@@ -41,7 +41,7 @@ impl HubOptions {
     ///
     /// ```no_run
     /// # #[cfg(feature = "smol")]
-    /// # async fn run(layout: mcpwire_hub::layout::Layout) -> Result<(), mcpwire_hub::ErrorContract> {
+    /// # async fn run(layout: mcpwire_hub::layout::Layout) -> Result<(), mcpwire_hub::HubError> {
     /// use mcpwire_hub::{Hub, HubOptions, runtime::Smol};
     ///
     /// let hub = Hub::open(HubOptions::on(Smol, layout)).await?;

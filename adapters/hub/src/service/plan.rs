@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcpwire_supervisor::{Failure, Filter, PackageKind, Policy, Rate, Restart};
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{EnvVarConfig, Limits, McpConfig, McpPackageType, RestartPolicy, Timeouts};
 use crate::launch::{Instance, start_timeout};
 
@@ -49,7 +49,7 @@ pub(super) fn rate(config: &McpConfig) -> Option<Rate> {
 }
 
 /// Whether everything that a registry requires is there, or it is said where it is: what is not does not get saved.
-pub(super) fn check_provided(config: &McpConfig) -> Result<(), ErrorContract> {
+pub(super) fn check_provided(config: &McpConfig) -> Result<(), HubError> {
     let lacks = |value: &&EnvVarConfig| {
         let required = value.spec.as_ref().is_some_and(|spec| spec.is_required);
         required && value.secret_ref.is_none() && value.literal().is_none_or(str::is_empty)

@@ -17,7 +17,7 @@ use super::logs::Logs;
 use super::options::Settings;
 use super::plan;
 use super::snapshot::{server_id, uuid};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::runtime::{Alarm, Clock, Tasks, Timer, panicked};
 
@@ -43,7 +43,7 @@ pub(super) struct Core {
     /// The order of the file.
     pub(super) order: Vec<ServerId>,
     /// Those who wait for a command to be answered.
-    waiting: HashMap<CommandId, oneshot::Sender<Result<(), ErrorContract>>>,
+    waiting: HashMap<CommandId, oneshot::Sender<Result<(), HubError>>>,
     /// Those who wait for everything to have come up.
     pub(super) booting: Vec<oneshot::Sender<Booted>>,
     last_command: u64,
@@ -175,15 +175,12 @@ impl Shared {
     }
 
     /// Gives a command and waits until it is answered.
-    pub(super) async fn command(self: &Arc<Self>, id: ServerId, command: Command) -> Result<(), ErrorContract> {
+    pub(super) async fn command(self: &Arc<Self>, id: ServerId, command: Command) -> Result<(), HubError> {
         self.ask(|core, name, now| core.supervisor.command(id, name, command, now)).await
     }
 
     /// Asks something that is answered under a name, and waits for that.
-    pub(super) async fn ask(
-        self: &Arc<Self>,
-        f: impl FnOnce(&mut Core, CommandId, Timestamp),
-    ) -> Result<(), ErrorContract> {
+    pub(super) async fn ask(self: &Arc<Self>, f: impl FnOnce(&mut Core, CommandId, Timestamp)) -> Result<(), HubError> {
         let answer = self.act(|core, now| {
             core.last_command += 1;
             let (name, (sender, answer)) = (CommandId(core.last_command), oneshot::channel());
@@ -199,7 +196,7 @@ impl Shared {
     }
 
     /// What the supervisor is told of a configuration that is new: its revision is the first. Not under the lock.
-    pub(super) fn spec(&self, config: &McpConfig) -> Result<Spec, ErrorContract> {
+    pub(super) fn spec(&self, config: &McpConfig) -> Result<Spec, HubError> {
         let mut policy = plan::policy(config);
         if let Some(tune) = &self.settings.tune {
             catch_panic(|| tune(config, &mut policy)).map_err(|message| panicked("`HubOptions::policy`", &message))?;
@@ -213,7 +210,7 @@ impl Shared {
     }
 
     /// Takes in a server that is in the file now.
-    pub(super) fn add(self: &Arc<Self>, config: McpConfig, spec: Spec) -> Result<(), ErrorContract> {
+    pub(super) fn add(self: &Arc<Self>, config: McpConfig, spec: Spec) -> Result<(), HubError> {
         let id = server_id(config.id);
         let logs = Logs::new(Some(self.settings.layout.log(config.id)));
         self.act(|core, now| {
@@ -261,8 +258,8 @@ impl Shared {
 }
 
 impl Core {
-    pub(super) fn config(&self, id: ServerId) -> Result<Arc<McpConfig>, ErrorContract> {
-        let managed = self.managed.get(&id).ok_or_else(|| ErrorContract::unknown_server(id))?;
+    pub(super) fn config(&self, id: ServerId) -> Result<Arc<McpConfig>, HubError> {
+        let managed = self.managed.get(&id).ok_or_else(|| HubError::unknown_server(id))?;
         Ok(Arc::clone(&managed.config))
     }
 
@@ -271,8 +268,8 @@ impl Core {
     }
 }
 
-pub(super) fn hub_has_ended() -> ErrorContract {
-    ErrorContract::unavailable("the hub has ended")
+pub(super) fn hub_has_ended() -> HubError {
+    HubError::unavailable("the hub has ended")
 }
 
 /// How long the clock is not looked at if nothing is to be done: so long a machine that has slept goes unnoticed.

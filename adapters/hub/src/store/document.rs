@@ -5,7 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Loaded, Revision};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::jsonc;
 
@@ -19,7 +19,7 @@ pub struct BrokenEntry {
     /// Its name, if that could be read.
     pub name: Option<String>,
     /// What is wrong with it.
-    pub error: ErrorContract,
+    pub error: HubError,
 }
 
 /// The file, and what it says.
@@ -87,7 +87,7 @@ impl Document {
         for (index, entry) in self.entries.iter().enumerate() {
             match McpConfig::from_json(entry) {
                 Ok(config) if configs.iter().any(|other| other.id == config.id) => {
-                    let error = ErrorContract::conflict("id", format!("Another entry has the id {}, too", config.id));
+                    let error = HubError::conflict("id", format!("Another entry has the id {}, too", config.id));
                     broken.push(BrokenEntry { index, id: Some(config.id), name: Some(config.name), error });
                 }
                 Ok(config) => configs.push(config),

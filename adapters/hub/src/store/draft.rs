@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::document::{Document, id_of, name_of};
 use super::merge;
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{McpConfig, folded};
 
 /// The file between being read and being written: see [`Store::modify`](super::Store::modify).
@@ -33,11 +33,11 @@ impl Draft {
     }
 
     /// The list, to be changed.
-    fn servers(&mut self) -> Result<&CstArray, ErrorContract> {
+    fn servers(&mut self) -> Result<&CstArray, HubError> {
         if self.tree.is_none() {
             self.tree = self.document.tree();
         }
-        let tree = self.tree.as_ref().ok_or_else(|| ErrorContract::validation("servers", "The file cannot be changed"));
+        let tree = self.tree.as_ref().ok_or_else(|| HubError::validation("servers", "The file cannot be changed"));
         Ok(&tree?.1)
     }
 
@@ -52,10 +52,10 @@ impl Draft {
     }
 
     /// Adds a configuration: see [`Store::create`](super::Store::create).
-    pub fn create(&mut self, config: &McpConfig) -> Result<(), ErrorContract> {
+    pub fn create(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         if self.place(config.id).is_some() {
-            return Err(ErrorContract::conflict("id", format!("A server with the id {} is there already", config.id)));
+            return Err(HubError::conflict("id", format!("A server with the id {} is there already", config.id)));
         }
         self.name_is_free(config)?;
         let entry = config.to_json();
@@ -69,7 +69,7 @@ impl Draft {
 
     /// Replaces a configuration: see [`Store::update`](super::Store::update). An entry that could not be read is replaced,
     /// too, if its id could.
-    pub fn update(&mut self, config: &McpConfig) -> Result<(), ErrorContract> {
+    pub fn update(&mut self, config: &McpConfig) -> Result<(), HubError> {
         config.validate()?;
         let place = self.known(config.id)?;
         self.name_is_free(config)?;
@@ -88,7 +88,7 @@ impl Draft {
     }
 
     /// Removes a configuration: see [`Store::delete`](super::Store::delete).
-    pub fn delete(&mut self, id: Uuid) -> Result<(), ErrorContract> {
+    pub fn delete(&mut self, id: Uuid) -> Result<(), HubError> {
         let place = self.known(id)?;
         if let Some(node) = self.servers()?.elements().into_iter().nth(place) {
             node.remove();
@@ -99,8 +99,8 @@ impl Draft {
     }
 
     /// Where the entry with this id is.
-    pub(super) fn known(&self, id: Uuid) -> Result<usize, ErrorContract> {
-        self.place(id).ok_or_else(|| ErrorContract::unknown_server(ServerId::from_u128(id.as_u128())))
+    pub(super) fn known(&self, id: Uuid) -> Result<usize, HubError> {
+        self.place(id).ok_or_else(|| HubError::unknown_server(ServerId::from_u128(id.as_u128())))
     }
 
     fn place(&self, id: Uuid) -> Option<usize> {
@@ -108,13 +108,13 @@ impl Draft {
     }
 
     /// Whether no other entry has the name, also none that cannot be read.
-    fn name_is_free(&self, config: &McpConfig) -> Result<(), ErrorContract> {
+    fn name_is_free(&self, config: &McpConfig) -> Result<(), HubError> {
         let name = config.folded_name();
         let is_taken = |entry: &Value| {
             id_of(entry) != Some(config.id) && name_of(entry).is_some_and(|other| folded(&other) == name)
         };
         if self.entries.iter().any(is_taken) {
-            return Err(ErrorContract::conflict("name", format!("Another server is called `{}`", config.name.trim())));
+            return Err(HubError::conflict("name", format!("Another server is called `{}`", config.name.trim())));
         }
         Ok(())
     }

@@ -17,7 +17,7 @@
 //! for config in store.load()?.configs {
 //!     println!("{}", config.name);
 //! }
-//! # Ok::<(), mcpwire_hub::ErrorContract>(())
+//! # Ok::<(), mcpwire_hub::HubError>(())
 //! ```
 
 mod document;
@@ -35,7 +35,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::McpConfig;
 use crate::disk::{Fs, SystemFs, replace, unavailable};
 use document::Document;
@@ -124,7 +124,7 @@ impl Store {
     ///
     /// `VALIDATION_ERROR` if it is there and is not what it should be, and `SERVICE_UNAVAILABLE` if it cannot be read. What
     /// is wrong with one entry spoils only that: see [`Loaded::broken`].
-    pub fn load(&self) -> Result<Loaded, ErrorContract> {
+    pub fn load(&self) -> Result<Loaded, HubError> {
         Ok(self.read()?.loaded())
     }
 
@@ -134,7 +134,7 @@ impl Store {
     ///
     /// `VALIDATION_ERROR` if it is not valid; `CONFLICT` with the field `id` or `name` if another has it; and those of
     /// [`Store::load`] and of writing. After an error, the file is as it was.
-    pub fn create(&self, config: &McpConfig) -> Result<Loaded, ErrorContract> {
+    pub fn create(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.create(config)).map(|((), loaded)| loaded)
     }
 
@@ -143,7 +143,7 @@ impl Store {
     /// # Errors
     ///
     /// `NOT_FOUND` if there is none with its id; otherwise those of [`Store::create`].
-    pub fn update(&self, config: &McpConfig) -> Result<Loaded, ErrorContract> {
+    pub fn update(&self, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.update(config)).map(|((), loaded)| loaded)
     }
 
@@ -152,12 +152,12 @@ impl Store {
     /// # Errors
     ///
     /// `CONFLICT` with the field `revision` if it is not; otherwise those of [`Store::update`].
-    pub fn update_from(&self, was: &McpConfig, config: &McpConfig) -> Result<Loaded, ErrorContract> {
+    pub fn update_from(&self, was: &McpConfig, config: &McpConfig) -> Result<Loaded, HubError> {
         self.modify(|draft| {
             if draft.get(was.id) != Some(was) {
                 draft.known(was.id)?;
                 let message = format!("`{}` has been changed by somebody else meanwhile. Read it again", was.name);
-                return Err(ErrorContract::conflict("revision", message));
+                return Err(HubError::conflict("revision", message));
             }
             draft.update(config)
         })
@@ -169,16 +169,13 @@ impl Store {
     /// # Errors
     ///
     /// `NOT_FOUND` if there is none with this id; otherwise those of [`Store::load`] and of writing.
-    pub fn delete(&self, id: Uuid) -> Result<Loaded, ErrorContract> {
+    pub fn delete(&self, id: Uuid) -> Result<Loaded, HubError> {
         self.modify(|draft| draft.delete(id)).map(|((), loaded)| loaded)
     }
 
     /// Changes the file: reads it, hands it to `change`, and writes it, all under the lock. If `change` fails, or changes nothing,
     /// nothing is written.
-    pub fn modify<T>(
-        &self,
-        change: impl FnOnce(&mut Draft) -> Result<T, ErrorContract>,
-    ) -> Result<(T, Loaded), ErrorContract> {
+    pub fn modify<T>(&self, change: impl FnOnce(&mut Draft) -> Result<T, HubError>) -> Result<(T, Loaded), HubError> {
         let _held = self.lock()?;
         let document = self.read()?;
         let before = document.text().to_owned();
@@ -187,7 +184,7 @@ impl Store {
         let after = draft.text();
         // What could not be read again must not be written.
         let document = Document::parse(after.as_bytes()).map_err(|reason| {
-            ErrorContract::validation("servers", format!("With this change, {} {reason}", self.path.display()))
+            HubError::validation("servers", format!("With this change, {} {reason}", self.path.display()))
         })?;
         if after != before {
             replace(&*self.fs, &self.path, after.as_bytes(), Some(&self.backup_path()))
@@ -203,16 +200,16 @@ impl Store {
     ///
     /// `CONFLICT` with the field `servers` if the file can be read; `NOT_FOUND` if there is no earlier one that could be; and
     /// `SERVICE_UNAVAILABLE` if it cannot be written.
-    pub fn restore(&self) -> Result<Loaded, ErrorContract> {
+    pub fn restore(&self) -> Result<Loaded, HubError> {
         let _held = self.lock()?;
         if self.read().is_ok() {
-            return Err(ErrorContract::conflict("servers", "The file is as it should be, and nothing was restored"));
+            return Err(HubError::conflict("servers", "The file is as it should be, and nothing was restored"));
         }
         let backup = self.backup_path();
         let bytes = self.fs.read(&backup).map_err(|error| unavailable("read", &backup, &error))?;
         let good = bytes.and_then(|bytes| Document::parse(&bytes).ok());
         let Some(document) = good else {
-            return Err(ErrorContract::not_found("servers", format!("{} cannot be read either", backup.display())));
+            return Err(HubError::not_found("servers", format!("{} cannot be read either", backup.display())));
         };
         let written = |error| unavailable("written", &self.path, &error);
         replace(&*self.fs, &self.path, document.text().as_bytes(), Some(&self.with_ending(".broken")))
@@ -220,7 +217,7 @@ impl Store {
         Ok(document.loaded())
     }
 
-    fn lock(&self) -> Result<File, ErrorContract> {
+    fn lock(&self) -> Result<File, HubError> {
         let directory = self.path.parent().filter(|directory| !directory.as_os_str().is_empty());
         if let Some(directory) = directory {
             self.fs.create_directory(directory).map_err(|error| unavailable("made", directory, &error))?;
@@ -229,7 +226,7 @@ impl Store {
         self.fs.lock(&lock, self.grace_periods).map_err(|error| unavailable("locked", &lock, &error))
     }
 
-    fn read(&self) -> Result<Document, ErrorContract> {
+    fn read(&self) -> Result<Document, HubError> {
         let Some(bytes) = self.fs.read(&self.path).map_err(|error| unavailable("read", &self.path, &error))? else {
             return Ok(Document::empty());
         };
@@ -242,7 +239,7 @@ impl Store {
                 _ => String::new(),
             };
             let message = format!("{} {reason}. It was left as it is{advice}", self.path.display());
-            ErrorContract::validation("servers", message)
+            HubError::validation("servers", message)
         })
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpwire_hub::config::{EnvVarConfig, EnvVarSpec, InputFormat, McpConfig, Origin};
 use mcpwire_hub::launch::{Instance, Launch, Shown, preview};
 use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, SecretRef, SecretStore, Secrets};
-use mcpwire_hub::{ErrorCode, ErrorContract};
+use mcpwire_hub::{ErrorCode, HubError};
 use tempfile::TempDir;
 
 /// A store in a directory of its own, with this environment.
@@ -23,7 +23,7 @@ fn with_env(env: &[(&str, &str)]) -> Fixture {
     Fixture { _directory: directory, secrets }
 }
 
-fn launch(config: &McpConfig, fixture: &Fixture) -> Result<Launch, ErrorContract> {
+fn launch(config: &McpConfig, fixture: &Fixture) -> Result<Launch, HubError> {
     let instance = Instance { generation: 3, host: "17-42".into(), is_first: true };
     Launch::compose(config, &fixture.secrets, &instance)
 }
@@ -147,7 +147,7 @@ fn case_21_missing_and_empty_secrets_are_all_named_and_nothing_is_composed() {
         .env(EnvVarConfig::secret("A_TOKEN", "env:EMPTY"))
         .env(EnvVarConfig::secret("OPTIONAL", "env:ABSENT").spec(EnvVarSpec::default()));
     let error = launch(&config, &fixture).unwrap_err();
-    assert_eq!(error, ErrorContract::validation("env_vars.A_TOKEN", "Missing required credentials: A_TOKEN, B_KEY"));
+    assert_eq!(error, HubError::validation("env_vars.A_TOKEN", "Missing required credentials: A_TOKEN, B_KEY"));
     let missing = Launch::missing(&config, &fixture.secrets).unwrap();
     assert_eq!(missing, ["env_vars.A_TOKEN", "env_vars.B_KEY"]);
 }

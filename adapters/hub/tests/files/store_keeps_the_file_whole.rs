@@ -5,7 +5,7 @@ use std::process::Command;
 
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::store::Store;
-use mcpwire_hub::{ErrorCode, ErrorContract, Uuid};
+use mcpwire_hub::{ErrorCode, HubError, Uuid};
 use tempfile::TempDir;
 
 fn store(directory: &TempDir) -> Store {
@@ -13,7 +13,7 @@ fn store(directory: &TempDir) -> Store {
 }
 
 #[track_caller]
-fn assert_error<T>(result: Result<T, ErrorContract>, code: ErrorCode, field: &str) -> String {
+fn assert_error<T>(result: Result<T, HubError>, code: ErrorCode, field: &str) -> String {
     let Err(error) = result else { panic!("it worked") };
     assert_eq!((error.code, error.field.as_str()), (code, field), "{error}");
     error.message

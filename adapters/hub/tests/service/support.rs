@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcpwire_hub::config::{EnvVarConfig, McpConfig};
 use mcpwire_hub::layout::Layout;
 use mcpwire_hub::service::{Events, HubEvent};
-use mcpwire_hub::{ErrorContract, Hub, HubOptions, McpService, Uuid};
+use mcpwire_hub::{Hub, HubError, HubOptions, McpService, Uuid};
 use mcpwire_supervisor::State;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -93,7 +93,7 @@ pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Waits for a server to be in a state.
-pub(crate) async fn until(events: &mut Events, wanted: Uuid, in_state: State) -> Option<ErrorContract> {
+pub(crate) async fn until(events: &mut Events, wanted: Uuid, in_state: State) -> Option<HubError> {
     soon(async {
         loop {
             match events.next().await.expect("the hub is there") {
@@ -116,7 +116,7 @@ pub(crate) async fn until_tools(hub: &Hub, events: &mut Events, are: impl Fn(&Hu
 }
 
 /// The only call of these tests that is more than its text.
-pub(crate) async fn call(hub: &Hub, id: Uuid, tool: &str, arguments: Value) -> Result<String, ErrorContract> {
+pub(crate) async fn call(hub: &Hub, id: Uuid, tool: &str, arguments: Value) -> Result<String, HubError> {
     soon(hub.call_tool(id, tool, &arguments)).await
 }
 

@@ -32,7 +32,7 @@ impl<'a> From<&'a CallError> for Cause<'a> {
     /// Converts a call error.
     ///
     /// Do not convert the error of an unknown tool: show
-    /// [`ErrorContract::unknown_tool`](crate::ErrorContract::unknown_tool) instead.
+    /// [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead.
     fn from(error: &'a CallError) -> Self {
         match error {
             CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {

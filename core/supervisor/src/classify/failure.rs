@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::{ErrorCode, ErrorContract, Failure, Retry};
+use crate::{ErrorCode, Failure, HubError, Retry};
 use mcpwire_core::printable;
 
 /// Maximum length of quoted server output, in bytes. 300: about one log line, without a stack trace.
@@ -23,5 +23,5 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 pub(super) fn failure_at_field(code: ErrorCode, field: &str, text: String, retry: Retry) -> Failure {
-    Failure::new(ErrorContract::new(code, text).at(field), retry)
+    Failure::new(HubError::new(code, text).at(field), retry)
 }

@@ -11,7 +11,7 @@ use core::time::Duration;
 
 use self::failure::quote;
 use self::stderr::error_line;
-use super::{ErrorContract, Failure, PackageKind, Retry};
+use super::{Failure, HubError, PackageKind, Retry};
 use mcpwire_core::RpcError;
 
 /// The stage at which a server failed.
@@ -144,23 +144,23 @@ impl<'a> Evidence<'a> {
             Cause::Http { status, retry_after } => http_failure(*status, *retry_after),
             Cause::Network(text) => {
                 let what = if self.stage.is_start() { "Connection failed" } else { "Connection lost" };
-                Failure::new(ErrorContract::network("transport", format!("{what}: {}", quote(text))), Retry::Backoff)
+                Failure::new(HubError::network("transport", format!("{what}: {}", quote(text))), Retry::Backoff)
             }
             Cause::Rpc { code, message } => self.rpc_failure(*code, message),
             Cause::NoCommonVersion(versions) => {
                 let text = format!("Unsupported protocol version (server: {})", quote(versions));
-                Failure::new(ErrorContract::unavailable(text).at("protocol_version"), Retry::Never)
+                Failure::new(HubError::unavailable(text).at("protocol_version"), Retry::Never)
             }
             Cause::Unreadable(text) => {
                 let text = format!("the MCP server sent an invalid message: {}", quote(text));
-                Failure::new(ErrorContract::unavailable(text), Retry::Backoff)
+                Failure::new(HubError::unavailable(text), Retry::Backoff)
             }
             // A failed tool does not mean that the server is unhealthy.
             Cause::Tool(text) => {
                 let text = if text.is_empty() { "the tool failed without a message".into() } else { quote(text) };
-                Failure::new(ErrorContract::unavailable(text), Retry::Never)
+                Failure::new(HubError::unavailable(text), Retry::Never)
             }
-            Cause::Cancelled => Failure::new(ErrorContract::conflict("", "the operation was cancelled"), Retry::Never),
+            Cause::Cancelled => Failure::new(HubError::conflict("", "the operation was cancelled"), Retry::Never),
         }
     }
 
@@ -177,19 +177,19 @@ impl<'a> Evidence<'a> {
                 } else {
                     "does not exist; check its path"
                 };
-                ErrorContract::not_found(field, format!("Package not found: {program} {what}"))
+                HubError::not_found(field, format!("Package not found: {program} {what}"))
             }
-            SpawnFailure::NotPermitted => ErrorContract::validation(
+            SpawnFailure::NotPermitted => HubError::validation(
                 field,
                 format!("{program} cannot be executed: permission denied; make the file executable"),
             ),
-            SpawnFailure::NotExecutable => ErrorContract::validation(
+            SpawnFailure::NotExecutable => HubError::validation(
                 field,
                 format!("{program} cannot be executed: the file has no executable format; check its path"),
             ),
             SpawnFailure::Other(text) => {
                 let text = format!("the MCP server could not be started: {}", quote(text));
-                return Failure::new(ErrorContract::unavailable(text), Retry::Backoff);
+                return Failure::new(HubError::unavailable(text), Retry::Backoff);
             }
         };
         Failure::new(error, Retry::Never)
@@ -214,12 +214,12 @@ impl<'a> Evidence<'a> {
         let text = format!("{what}: {output}");
         let (error, retry) = match self.cause {
             Cause::Exit { code: Some(127), .. } if self.stage.is_start() => {
-                (ErrorContract::not_found("package.identifier", format!("Package not found: {text}")), Retry::Never)
+                (HubError::not_found("package.identifier", format!("Package not found: {text}")), Retry::Never)
             }
             Cause::Exit { code: Some(126), .. } if self.stage.is_start() => {
-                (ErrorContract::validation("package.identifier", text), Retry::Never)
+                (HubError::validation("package.identifier", text), Retry::Never)
             }
-            _ => (ErrorContract::unavailable(text), Retry::Backoff),
+            _ => (HubError::unavailable(text), Retry::Backoff),
         };
         Failure::new(error, retry)
     }
@@ -240,7 +240,7 @@ impl<'a> Evidence<'a> {
             text.push_str(": ");
             text.push_str(&quote(line));
         }
-        Failure::new(ErrorContract::network("timeout", text), Retry::Backoff)
+        Failure::new(HubError::network("timeout", text), Retry::Backoff)
     }
 
     fn rpc_failure(&self, code: i64, message: &str) -> Failure {
@@ -250,16 +250,16 @@ impl<'a> Evidence<'a> {
         match code {
             UNSUPPORTED_VERSION => {
                 let text = format!("Unsupported protocol version: {text}");
-                Failure::new(ErrorContract::unavailable(text).at("protocol_version"), Retry::Never)
+                Failure::new(HubError::unavailable(text).at("protocol_version"), Retry::Never)
             }
             _ if in_call && code == RpcError::INVALID_PARAMS => {
-                Failure::new(ErrorContract::validation("arguments", text), Retry::Never)
+                Failure::new(HubError::validation("arguments", text), Retry::Never)
             }
             // A server that rejects the opening request will reject it again, except after an internal error.
             _ if !in_call && code != RpcError::INTERNAL_ERROR => {
-                Failure::new(ErrorContract::unavailable(text), Retry::Never)
+                Failure::new(HubError::unavailable(text), Retry::Never)
             }
-            _ => Failure::new(ErrorContract::unavailable(text), Retry::Backoff),
+            _ => Failure::new(HubError::unavailable(text), Retry::Backoff),
         }
     }
 }
@@ -271,26 +271,23 @@ fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {
     let (error, retry) = match status {
         401 | 403 => {
             let text = format!("Missing required credentials: authorization required (HTTP {status}); log in");
-            (ErrorContract::validation("authorization", text), Retry::Login)
+            (HubError::validation("authorization", text), Retry::Login)
         }
         404 | 410 => {
             let text = format!("Package not found: no MCP server at this address (HTTP {status}); check the address");
-            (ErrorContract::not_found("package.identifier", text), Retry::Never)
+            (HubError::not_found("package.identifier", text), Retry::Never)
         }
         407 => (
-            ErrorContract::network(
-                "transport",
-                "the proxy requires a login (HTTP 407); set its user name and password",
-            ),
+            HubError::network("transport", "the proxy requires a login (HTTP 407); set its user name and password"),
             Retry::Never,
         ),
         408 | 425 | 429 | 500..=599 => {
             let text = format!("the MCP server is not available (HTTP {status})");
-            (ErrorContract::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
+            (HubError::unavailable(text), retry_after.map_or(Retry::Backoff, Retry::After))
         }
         _ => {
             let text = format!("the address is not an MCP endpoint (HTTP {status}); check the address");
-            (ErrorContract::validation("transport", text), Retry::Never)
+            (HubError::validation("transport", text), Retry::Never)
         }
     };
     Failure::new(error, retry)

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::restarts::RestartDecision;
 use super::stopping::{AfterStop, StopPhase, StopProgress};
 use super::{Effect, Generation, ProcessState, Server, State};
-use crate::{ErrorContract, Failure, Retry};
+use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
 /// Time to wait until the process is gone after [`Effect::Kill`]. 2 s: a kill takes milliseconds unless the kernel
@@ -58,7 +58,7 @@ impl Server {
     }
 
     /// Stops the current attempt. Calls in flight fail with `error`.
-    pub(super) fn stop_attempt(&mut self, then: AfterStop, error: &ErrorContract, now: Timestamp) {
+    pub(super) fn stop_attempt(&mut self, then: AfterStop, error: &HubError, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
         }
@@ -150,7 +150,7 @@ impl Server {
         }
     }
 
-    pub(super) fn fail_start_waiters(&mut self, error: &ErrorContract) {
+    pub(super) fn fail_start_waiters(&mut self, error: &HubError) {
         for command in self.pending.take_start_waiters() {
             self.reply(command, Err(error.clone()));
         }

@@ -2,13 +2,13 @@
 
 use super::stopping::{AfterStop, StopPhase};
 use super::{Command, CommandId, Server, State};
-use crate::{ErrorContract, Policy};
+use crate::{HubError, Policy};
 use mcpwire_core::Timestamp;
 
 impl Server {
     pub(super) fn handle_command(&mut self, id: CommandId, command: Command, now: Timestamp) {
         if self.state == State::Deleted {
-            return self.reply(id, Err(ErrorContract::unknown_server(self.id)));
+            return self.reply(id, Err(HubError::unknown_server(self.id)));
         }
         match command {
             Command::Start => self.handle_start(id, now),
@@ -72,7 +72,7 @@ impl Server {
             // No process exists yet, so the next generation can resolve the configuration at once.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
-            self.stop_attempt(AfterStop::Start, &ErrorContract::unavailable("the MCP server is being restarted"), now);
+            self.stop_attempt(AfterStop::Start, &HubError::unavailable("the MCP server is being restarted"), now);
         }
         self.wait_until_running(id, None, now);
     }
@@ -100,7 +100,7 @@ impl Server {
         if !self.pending.wait_for_start(id, by) {
             return self.reply(
                 id,
-                Err(ErrorContract::unavailable(
+                Err(HubError::unavailable(
                     "too many requests are waiting for the MCP server to start; try again later",
                 )),
             );
@@ -117,9 +117,9 @@ impl Server {
 
     fn handle_stop(&mut self, id: CommandId, then: AfterStop, now: Timestamp) {
         let error = match then {
-            AfterStop::Deleted => ErrorContract::conflict("", "the MCP server is deleted"),
-            AfterStop::Disabled => ErrorContract::conflict("enabled", "the MCP server is disabled"),
-            _ => ErrorContract::conflict("", "the MCP server is stopped"),
+            AfterStop::Deleted => HubError::conflict("", "the MCP server is deleted"),
+            AfterStop::Disabled => HubError::conflict("enabled", "the MCP server is disabled"),
+            _ => HubError::conflict("", "the MCP server is stopped"),
         };
         self.fail_start_waiters(&error);
         // `end_attempt` answers the command, possibly before this function returns.
@@ -169,7 +169,7 @@ impl Server {
                 State::Stopped | State::Disabled | State::Deleted => {}
                 _ if self.host_closing => {}
                 State::Running | State::Launching | State::Negotiating | State::Listing => {
-                    let error = ErrorContract::unavailable("the MCP server restarts with a new configuration");
+                    let error = HubError::unavailable("the MCP server restarts with a new configuration");
                     self.stop_attempt(AfterStop::Start, &error, now);
                 }
                 _ => self.start(now),
@@ -179,41 +179,41 @@ impl Server {
         self.is_dormant = false;
     }
 
-    fn start_error(&self) -> Option<ErrorContract> {
+    fn start_error(&self) -> Option<HubError> {
         if self.host_closing {
             return Some(host_closing());
         }
         match self.stopping.map(|stopping| stopping.then) {
-            Some(AfterStop::Disabled) => Some(ErrorContract::disabled()),
-            Some(AfterStop::Deleted) => Some(ErrorContract::conflict("", "the MCP server is deleted")),
-            _ if self.state == State::Disabled => Some(ErrorContract::disabled()),
+            Some(AfterStop::Disabled) => Some(HubError::disabled()),
+            Some(AfterStop::Deleted) => Some(HubError::conflict("", "the MCP server is deleted")),
+            _ if self.state == State::Disabled => Some(HubError::disabled()),
             _ => None,
         }
     }
 
-    fn call_error(&self) -> ErrorContract {
+    fn call_error(&self) -> HubError {
         match (self.state, &self.error) {
-            (State::Disabled, _) => ErrorContract::disabled(),
+            (State::Disabled, _) => HubError::disabled(),
             // The error of the start names the missing value, so it is shown unchanged.
             (State::NeedsAuth | State::NeedsInput, Some(error)) => error.clone(),
             (State::Backoff, Some(error)) => {
-                ErrorContract::unavailable(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
+                HubError::unavailable(alloc::format!("the MCP server failed and restarts soon: {}", error.message))
             }
-            (State::Failed, Some(error)) => ErrorContract::unavailable(alloc::format!(
+            (State::Failed, Some(error)) => HubError::unavailable(alloc::format!(
                 "the MCP server has failed; start it again first: {}",
                 error.message
             )),
             (State::Stopping, Some(error)) => {
-                ErrorContract::unavailable(alloc::format!("the MCP server is not running: {}", error.message))
+                HubError::unavailable(alloc::format!("the MCP server is not running: {}", error.message))
             }
             (state, _) if state.is_starting() => {
-                ErrorContract::unavailable("the MCP server is still starting; try again in a moment")
+                HubError::unavailable("the MCP server is still starting; try again in a moment")
             }
-            _ => ErrorContract::unavailable("the MCP server is stopped; start it first"),
+            _ => HubError::unavailable("the MCP server is stopped; start it first"),
         }
     }
 }
 
-fn host_closing() -> ErrorContract {
-    ErrorContract::unavailable("the host of the MCP server is shutting down")
+fn host_closing() -> HubError {
+    HubError::unavailable("the host of the MCP server is shutting down")
 }

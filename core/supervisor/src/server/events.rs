@@ -1,7 +1,7 @@
 //! Handles events, by state. The caller has checked that each event belongs to the current generation.
 
 use super::{Effect, Event, ProcessState, Server, State};
-use crate::{ErrorContract, Failure, Retry};
+use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -135,7 +135,7 @@ impl Server {
     /// Handles the end of the server without a reported reason.
     fn handle_unexplained_exit(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
-        let error = ErrorContract::unavailable("MCP server exited");
+        let error = HubError::unavailable("MCP server exited");
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 }

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 use super::Policy;
 use super::state::{Generation, State};
-use crate::{ErrorContract, Failure};
+use crate::{Failure, HubError};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
@@ -162,7 +162,7 @@ pub enum Effect {
         /// The attempt that this effect belongs to.
         generation: Generation,
         /// The error to return to the callers.
-        error: ErrorContract,
+        error: HubError,
     },
     /// Stop the server gracefully by the [shutdown sequence](mcpwire_core::shutdown): close stdin, wait, terminate,
     /// wait, kill. Answer with [`Event::Gone`] when nothing is left.
@@ -187,7 +187,7 @@ pub enum Effect {
         /// The command.
         command: CommandId,
         /// The outcome.
-        result: Result<(), ErrorContract>,
+        result: Result<(), HubError>,
     },
     /// The state of the server changed.
     Changed {

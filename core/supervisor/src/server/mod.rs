@@ -41,7 +41,7 @@ use self::probes::Probes;
 use self::refreshes::Refreshes;
 use self::restarts::Restarts;
 use self::stopping::{AfterStop, StopProgress};
-use super::{ErrorContract, Policy, ServerId};
+use super::{HubError, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
@@ -104,7 +104,7 @@ pub struct Server {
     host_closing: bool,
     pid: Option<u32>,
     version: Option<String>,
-    error: Option<ErrorContract>,
+    error: Option<HubError>,
     calls_in_flight: u32,
     calls: u64,
     /// When a call last ended or requested the server.
@@ -308,7 +308,7 @@ impl Server {
         }
     }
 
-    fn reply(&mut self, command: CommandId, result: Result<(), ErrorContract>) {
+    fn reply(&mut self, command: CommandId, result: Result<(), HubError>) {
         self.effects.push_back(Effect::Reply { command, result });
     }
 

@@ -6,7 +6,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ErrorContract;
+use crate::HubError;
 use mcpwire_core::Timestamp;
 
 /// The number of an attempt to run a server. It increases with each attempt.
@@ -139,5 +139,5 @@ pub struct Detail {
     /// Total number of calls since the server was added.
     pub calls: u64,
     /// Last failure; cleared when the server runs again.
-    pub last_error: Option<ErrorContract>,
+    pub last_error: Option<HubError>,
 }

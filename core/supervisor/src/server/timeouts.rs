@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::stopping::AfterStop;
 use super::{Effect, Server, State};
-use crate::{ErrorContract, Failure, Retry};
+use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
 impl Server {
@@ -13,9 +13,7 @@ impl Server {
         while let Some(command) = self.pending.take_expired(now) {
             self.reply(
                 command,
-                Err(ErrorContract::unavailable(
-                    "the MCP server did not start in time for the call; try again in a moment",
-                )),
+                Err(HubError::unavailable("the MCP server did not start in time for the call; try again in a moment")),
             );
         }
         if self.deadline.is_some_and(|at| at <= now) {
@@ -40,7 +38,7 @@ impl Server {
             State::Listing => "Listing tools timed out",
             _ => return,
         };
-        let error = ErrorContract::network("timeout", format!("{what} after {after:?}"));
+        let error = HubError::network("timeout", format!("{what} after {after:?}"));
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
@@ -55,7 +53,7 @@ impl Server {
 
     fn maintain(&mut self, now: Timestamp) {
         if self.sleep_deadline().is_some_and(|at| at <= now) {
-            let error = ErrorContract::unavailable("the MCP server is idle and is being stopped");
+            let error = HubError::unavailable("the MCP server is idle and is being stopped");
             return self.stop_attempt(AfterStop::Sleep, &error, now);
         }
         if self.refreshes.is_due(&self.policy, now) {
@@ -81,7 +79,7 @@ impl Server {
         if self.probes.count_miss() < self.policy.health.misses.max(1) {
             return self.probes.probe_now(now);
         }
-        let error = ErrorContract::network("transport", "Connection lost: the server no longer responds");
+        let error = HubError::network("transport", "Connection lost: the server no longer responds");
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 }

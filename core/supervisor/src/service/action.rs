@@ -1,6 +1,6 @@
 //! The output of the supervisor.
 
-use crate::{CommandId, Effect, ErrorContract, ServerId, ToolChanges};
+use crate::{CommandId, Effect, HubError, ServerId, ToolChanges};
 
 /// An operation that the supervisor asks the embedder to perform, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Action {
         /// The command.
         command: CommandId,
         /// The outcome.
-        result: Result<(), ErrorContract>,
+        result: Result<(), HubError>,
     },
     /// Save the enabled flag, if the configuration still has `revision`. Always report the outcome to
     /// [`Supervisor::persisted`](crate::Supervisor::persisted).

@@ -1,7 +1,7 @@
 //! Admission and end of tool calls.
 
 use super::Supervisor;
-use crate::{ErrorContract, Event, Generation, ServerId, TooManyCalls};
+use crate::{Event, Generation, HubError, ServerId, TooManyCalls};
 use mcpwire_core::Timestamp;
 
 /// The reason why a call is rejected.
@@ -9,7 +9,7 @@ use mcpwire_core::Timestamp;
 #[non_exhaustive]
 pub enum CallRejection {
     /// The server or tool does not exist.
-    Error(ErrorContract),
+    Error(HubError),
     /// The call exceeds the rate limit of the server.
     TooManyCalls(TooManyCalls),
     /// The server does not run.
@@ -21,11 +21,11 @@ pub enum CallRejection {
 
 impl CallRejection {
     /// Returns the error to show to the user.
-    pub fn contract(&self) -> ErrorContract {
+    pub fn contract(&self) -> HubError {
         match self {
             CallRejection::Error(error) => error.clone(),
             CallRejection::TooManyCalls(error) => error.contract(),
-            CallRejection::NotRunning => ErrorContract::unavailable("the MCP server is not running; start it first"),
+            CallRejection::NotRunning => HubError::unavailable("the MCP server is not running; start it first"),
         }
     }
 }
@@ -37,12 +37,12 @@ impl Supervisor {
     /// [`end_call`](Self::end_call), whatever its outcome.
     pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
-            return Err(CallRejection::Error(ErrorContract::unknown_server(id)));
+            return Err(CallRejection::Error(HubError::unknown_server(id)));
         };
         // The tools of a stopped server are unknown, so `NotRunning` is the more precise error.
         let Some(tools) = managed.server.tools() else { return Err(CallRejection::NotRunning) };
         if tools.get(tool).is_none() || !managed.filter.permits(tool) {
-            return Err(CallRejection::Error(ErrorContract::unknown_tool(tool)));
+            return Err(CallRejection::Error(HubError::unknown_tool(tool)));
         }
         if !managed.server.is_ready() {
             return Err(CallRejection::NotRunning);

@@ -1,7 +1,7 @@
 //! One server of the supervisor: its state machine, its configuration, and a pending change of its enabled flag.
 
 use super::action::Action;
-use crate::{CommandId, ErrorCode, ErrorContract, Filter, RateLimiter, Server, ServerId};
+use crate::{CommandId, ErrorCode, Filter, HubError, RateLimiter, Server, ServerId};
 
 /// A server with the part of its configuration that the supervisor needs.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) enum EnabledChange {
     /// The server starts. `revision` is the revision with the saved flag, or `None` if the server was already enabled.
     Starting { command: CommandId, revision: Option<u64> },
     /// The server failed to start with `error`, and the embedder saves the old flag.
-    Reverting { command: CommandId, error: ErrorContract },
+    Reverting { command: CommandId, error: HubError },
 }
 
 impl EnabledChange {
@@ -54,7 +54,7 @@ impl Managed {
     pub(super) fn start_finished(
         &mut self,
         id: ServerId,
-        result: Result<(), ErrorContract>,
+        result: Result<(), HubError>,
         host_closing: bool,
     ) -> Option<Action> {
         let Some(EnabledChange::Starting { command, revision }) = self.enabled_change.take() else { return None };

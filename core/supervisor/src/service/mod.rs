@@ -28,8 +28,7 @@ use self::progress::{BootProgress, ShutdownProgress};
 use self::server_names::ServerNames;
 use self::start_queue::{QueuedStart, StartQueue};
 use super::{
-    CatalogueBuilder, Command, CommandId, Effect, ErrorContract, Event, Generation, RateLimiter, Server, ServerId,
-    State,
+    CatalogueBuilder, Command, CommandId, Effect, Event, Generation, HubError, RateLimiter, Server, ServerId, State,
 };
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
@@ -65,7 +64,7 @@ use mcpwire_core::ToolList;
 ///     supervisor.status(id),
 ///     Some(Status::Error { message: "Missing required credentials: TOKEN".into() })
 /// );
-/// # Ok::<(), mcpwire_supervisor::ErrorContract>(())
+/// # Ok::<(), mcpwire_supervisor::HubError>(())
 /// ```
 #[derive(Debug)]
 pub struct Supervisor {
@@ -114,12 +113,12 @@ impl Supervisor {
     ///
     /// Fails with a conflict if another server has the id or the name, and with a validation error if the name is
     /// blank.
-    pub fn add(&mut self, id: ServerId, spec: Spec, now: Timestamp) -> Result<(), ErrorContract> {
+    pub fn add(&mut self, id: ServerId, spec: Spec, now: Timestamp) -> Result<(), HubError> {
         if self.is_closing {
-            return Err(ErrorContract::unavailable("the host is shutting down"));
+            return Err(HubError::unavailable("the host is shutting down"));
         }
         if self.servers.contains_key(&id) {
-            return Err(ErrorContract::conflict(
+            return Err(HubError::conflict(
                 "id",
                 alloc::format!("an MCP with this id already exists: {id}; choose another id"),
             ));
@@ -147,8 +146,8 @@ impl Supervisor {
     /// Set `replaced` if the program or address of the server changed. A running server is then restarted, and its
     /// known tools are discarded. Other changes apply without a restart. If the enabled flag changed, the server is
     /// stopped, or started as by [`boot`](Self::boot).
-    pub fn update(&mut self, id: ServerId, spec: Spec, replaced: bool, now: Timestamp) -> Result<(), ErrorContract> {
-        let Some(managed) = self.servers.get_mut(&id) else { return Err(ErrorContract::unknown_server(id)) };
+    pub fn update(&mut self, id: ServerId, spec: Spec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
+        let Some(managed) = self.servers.get_mut(&id) else { return Err(HubError::unknown_server(id)) };
         self.names.set(id, &spec.name)?;
         managed.revision = spec.revision;
         managed.rate.set(spec.rate);
@@ -178,7 +177,7 @@ impl Supervisor {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, Origin::Embedder(command_id), now);
         } else {
-            self.reply(command_id, Err(ErrorContract::unknown_server(id)));
+            self.reply(command_id, Err(HubError::unknown_server(id)));
         }
     }
 
@@ -293,7 +292,7 @@ impl Supervisor {
         self.start_queued(now);
     }
 
-    fn route_reply(&mut self, id: ServerId, origin: Origin, result: Result<(), ErrorContract>) {
+    fn route_reply(&mut self, id: ServerId, origin: Origin, result: Result<(), HubError>) {
         match origin {
             Origin::Embedder(command) => self.reply(command, result),
             Origin::Internal => {}
@@ -315,7 +314,7 @@ impl Supervisor {
         }
     }
 
-    fn reply(&mut self, command: CommandId, result: Result<(), ErrorContract>) {
+    fn reply(&mut self, command: CommandId, result: Result<(), HubError>) {
         self.actions.push_back(Action::Reply { command, result });
     }
 
@@ -387,7 +386,7 @@ impl Supervisor {
             self.names.remove(id);
             self.deadlines.set(id, None);
             if let Some(change) = managed.enabled_change {
-                self.reply(change.command(), Err(ErrorContract::conflict("", "the MCP server is deleted")));
+                self.reply(change.command(), Err(HubError::conflict("", "the MCP server is deleted")));
             }
         }
         self.catalogue.remove(id);

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use crate::{CommandId, ErrorContract};
+use crate::{CommandId, HubError};
 
 /// The sender of a command to a server, which determines how the reply is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Origin {
     Enable,
     /// The stop of a server that [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) enabled but could not
     /// start. `error` answers the embedder's command.
-    EnableFailed { command: CommandId, error: ErrorContract },
+    EnableFailed { command: CommandId, error: HubError },
 }
 
 /// Assigns an internal id to each command, and stores its sender until the reply.

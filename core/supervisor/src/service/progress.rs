@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::action::Action;
-use crate::{CommandId, ErrorCode, ErrorContract};
+use crate::{CommandId, ErrorCode, HubError};
 
 /// Counts the servers that [`Supervisor::boot`](crate::Supervisor::boot) starts. All counts are 0 when no boot is in
 /// progress.
@@ -29,7 +29,7 @@ impl BootProgress {
     }
 
     /// Counts the answer of a server. Returns the report after the last answer.
-    pub(super) fn server_answered(&mut self, result: &Result<(), ErrorContract>) -> Option<Action> {
+    pub(super) fn server_answered(&mut self, result: &Result<(), HubError>) -> Option<Action> {
         match result {
             Ok(()) => self.ready += 1,
             Err(error) if error.code == ErrorCode::Conflict => self.cancelled += 1,

@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
-use crate::{ErrorContract, ServerId};
+use crate::{HubError, ServerId};
 
 /// The names of all servers, compared without case and surrounding spaces.
 #[derive(Debug, Default)]
@@ -16,14 +16,14 @@ impl ServerNames {
     /// Sets the name of a server, which may replace an earlier name.
     ///
     /// Fails with a validation error if the name is blank, and with a conflict if another server has the name.
-    pub(super) fn set(&mut self, server: ServerId, name: &str) -> Result<(), ErrorContract> {
+    pub(super) fn set(&mut self, server: ServerId, name: &str) -> Result<(), HubError> {
         let key = name.trim().to_lowercase();
         if key.is_empty() {
-            return Err(ErrorContract::validation("name", "Name is required"));
+            return Err(HubError::validation("name", "Name is required"));
         }
         if self.by_name.get(&key).is_some_and(|other| *other != server) {
             let name = name.trim();
-            return Err(ErrorContract::conflict(
+            return Err(HubError::conflict(
                 "name",
                 alloc::format!("an MCP with this name already exists: {name}; choose another name"),
             ));

@@ -4,7 +4,7 @@ use super::Supervisor;
 use super::action::Action;
 use super::managed::EnabledChange;
 use super::origins::Origin;
-use crate::{Command, CommandId, ErrorContract, ServerId};
+use crate::{Command, CommandId, HubError, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
@@ -17,17 +17,17 @@ impl Supervisor {
     /// the command fails with a conflict.
     pub fn set_enabled(&mut self, id: ServerId, command: CommandId, enabled: bool, revision: u64, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else {
-            return self.reply(command, Err(ErrorContract::unknown_server(id)));
+            return self.reply(command, Err(HubError::unknown_server(id)));
         };
         if managed.enabled_change.is_some() {
-            let error = ErrorContract::conflict(
+            let error = HubError::conflict(
                 "enabled",
                 "the MCP server is already being enabled or disabled; try again when that has finished",
             );
             return self.reply(command, Err(error));
         }
         if managed.revision != revision {
-            let error = ErrorContract::conflict(
+            let error = HubError::conflict(
                 "revision",
                 "the configuration has changed since it was read; read it again and repeat the change",
             );
@@ -45,7 +45,7 @@ impl Supervisor {
     }
 
     /// Handles the outcome of [`Action::Persist`]: the revision of the saved configuration, or the error.
-    pub fn persisted(&mut self, id: ServerId, result: Result<u64, ErrorContract>, now: Timestamp) {
+    pub fn persisted(&mut self, id: ServerId, result: Result<u64, HubError>, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         if matches!(managed.enabled_change, Some(EnabledChange::Starting { .. })) {
             return;

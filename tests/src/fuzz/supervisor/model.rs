@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcpwire_core::{Timestamp, ToolList};
 use mcpwire_supervisor::{
-    CallRejection, Command, Effect, ErrorContract, Event, Failure, Filter, Generation, PackageKind, Policy, Restart,
-    Retry, ServerId, Spec, State, Status, SupervisorSettings,
+    CallRejection, Command, Effect, Event, Failure, Filter, Generation, HubError, PackageKind, Policy, Restart, Retry,
+    ServerId, Spec, State, Status, SupervisorSettings,
 };
 
 use crate::sim::fleet::{Fleet, server_id, tools};
@@ -29,7 +29,7 @@ pub(super) struct Model {
 }
 
 pub(super) fn failure(retry: Retry) -> Failure {
-    Failure::new(ErrorContract::unavailable("it fails"), retry)
+    Failure::new(HubError::unavailable("it fails"), retry)
 }
 
 impl Model {
@@ -128,7 +128,7 @@ impl Model {
         let name = self.fleet.command(id, command);
         if self.fleet.supervisor.detail(id).is_none() && !deletes {
             let reply = self.fleet.reply(name).expect("it is answered at once");
-            assert_eq!(reply, &Err(ErrorContract::unknown_server(id)));
+            assert_eq!(reply, &Err(HubError::unknown_server(id)));
         }
     }
 
@@ -220,12 +220,12 @@ impl Model {
     pub(super) fn persisted(&mut self, how: u8) {
         let Some((id, enabled, revision)) = self.fleet.persists.pop_front() else { return };
         let result = match self.file.get_mut(&id) {
-            _ if how < 16 => Err(ErrorContract::unavailable("the disk is full")),
+            _ if how < 16 => Err(HubError::unavailable("the disk is full")),
             Some(written) if written.1 == revision && how > 64 => {
                 *written = (enabled, revision + 1);
                 Ok(revision + 1)
             }
-            _ => Err(ErrorContract::conflict("revision", "changed")),
+            _ => Err(HubError::conflict("revision", "changed")),
         };
         self.fleet.persisted(id, result);
     }

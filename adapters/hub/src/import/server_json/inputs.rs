@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::builder::Builder;
 use super::{either, text};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{EnvVarConfig, EnvVarSpec, InputFormat, fill};
 
 /// Variables that a text may refer to, and what they are called in the configuration.
@@ -15,7 +15,7 @@ pub(super) struct Scope(BTreeMap<String, String>);
 
 impl Scope {
     /// Takes in the `variables` of an input.
-    pub(super) fn define(&mut self, builder: &mut Builder<'_>, variables: Option<&Value>) -> Result<(), ErrorContract> {
+    pub(super) fn define(&mut self, builder: &mut Builder<'_>, variables: Option<&Value>) -> Result<(), HubError> {
         for (name, input) in variables.and_then(Value::as_object).into_iter().flatten() {
             let value = self::input(builder, name, input)?;
             let reference = builder.variable(name, &value);
@@ -32,7 +32,7 @@ impl Scope {
 }
 
 /// An input of this name, with the answer that the user gave for it.
-pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Result<EnvVarConfig, ErrorContract> {
+pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Result<EnvVarConfig, HubError> {
     let of = |name: &str| text(input, name).map(str::to_owned);
     let is = |name: &str, before: &str| either(input, name, before) == Some(&Value::Bool(true));
     let format = match text(input, "format") {
@@ -61,7 +61,7 @@ pub(super) fn input(builder: &mut Builder<'_>, name: &str, input: &Value) -> Res
     if let Some(answer) = builder.options.answers.get(name).filter(|_| !is_within).cloned() {
         if is_secret && spec.value.is_none() {
             crate::config::check_literal(&spec, answer.expose())
-                .map_err(|message| ErrorContract::validation(name, message))?;
+                .map_err(|message| HubError::validation(name, message))?;
             value.secret_ref = Some(builder.keep(name, answer)?);
         } else {
             value.value = Some(answer.expose().to_owned());
@@ -75,8 +75,8 @@ pub(super) fn key_value(
     builder: &mut Builder<'_>,
     input: &Value,
     field: &str,
-) -> Result<(String, EnvVarConfig), ErrorContract> {
+) -> Result<(String, EnvVarConfig), HubError> {
     let name = text(input, "name").filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| ErrorContract::validation(field, "A name is required"))?;
+    let name = name.ok_or_else(|| HubError::validation(field, "A name is required"))?;
     Ok((name.to_owned(), self::input(builder, name, input)?))
 }

@@ -13,11 +13,11 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::{Import, ImportOptions, Refused, Warning};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{McpPackage, McpPackageType, McpSource, McpTransport, Origin};
 use inputs::Scope;
 
-pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), ErrorContract> {
+pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) -> Result<(), HubError> {
     // Answers of the registry have it in a wrapper.
     let entry = whole.get("server").filter(|server| server.is_object()).unwrap_or(whole);
     let name = text(entry, "name").unwrap_or_default();
@@ -36,12 +36,12 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
         builder.config.source = source.clone();
         builder.config.origin = Origin::Registry;
         builder.read(&mut trial, |builder| {
-            let members = candidate.as_object().ok_or_else(|| ErrorContract::validation("", "It is not an object"))?;
+            let members = candidate.as_object().ok_or_else(|| HubError::validation("", "It is not an object"))?;
             if is_package { package::read(builder, members) } else { remote(builder, members) }
         });
         if let Some(refused) = trial.refused.pop() {
             let field = format!("{}.{at}.{}", if is_package { "packages" } else { "remotes" }, refused.error.field);
-            reasons.push(ErrorContract { field: field.trim_end_matches('.').to_owned(), ..refused.error });
+            reasons.push(HubError { field: field.trim_end_matches('.').to_owned(), ..refused.error });
             continue;
         }
         import.servers.append(&mut trial.servers);
@@ -49,12 +49,12 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
         return Ok(());
     }
     let error = match reasons.len() {
-        0 => ErrorContract::validation("packages", "It has neither packages nor remotes"),
+        0 => HubError::validation("packages", "It has neither packages nor remotes"),
         1 => reasons.swap_remove(0),
         _ => {
             let all: Vec<String> =
                 reasons.iter().map(|reason| format!("{}: {}", reason.field, reason.message)).collect();
-            ErrorContract::validation(reasons[0].field.clone(), all.join("; "))
+            HubError::validation(reasons[0].field.clone(), all.join("; "))
         }
     };
     import.refused.push(Refused { name: name.to_owned(), error });
@@ -62,13 +62,13 @@ pub(super) fn read(whole: &Value, options: &ImportOptions, import: &mut Import) 
 }
 
 /// What the registry has deleted it has deleted for a reason.
-fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), ErrorContract> {
+fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), HubError> {
     let mut official = whole.get("_meta").and_then(Value::as_object).into_iter().flat_map(Map::values);
     let status = official.find_map(|meta| text(meta, "status")).or_else(|| text(whole, "status"));
     match status {
         Some("deleted") => {
             let message = "The registry has deleted this server, as it does with harmful ones";
-            Err(ErrorContract::validation("status", message))
+            Err(HubError::validation("status", message))
         }
         Some("deprecated") => {
             let message = "Its author no longer recommends it".to_owned();
@@ -79,15 +79,15 @@ fn status(whole: &Value, name: &str, import: &mut Import) -> Result<(), ErrorCon
     }
 }
 
-fn remote(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+fn remote(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let remote = Value::Object(members.clone());
     if !matches!(
         either(&remote, "type", "transport_type").and_then(Value::as_str),
         Some("streamable-http" | "sse" | "streamable")
     ) {
-        return Err(ErrorContract::validation("type", "It is not a transport that is known here"));
+        return Err(HubError::validation("type", "It is not a transport that is known here"));
     }
-    let url = text(&remote, "url").ok_or_else(|| ErrorContract::validation("url", "An address is required"))?;
+    let url = text(&remote, "url").ok_or_else(|| HubError::validation("url", "An address is required"))?;
     let mut scope = Scope::default();
     scope.define(builder, remote.get("variables"))?;
     let url = scope.fill(url);

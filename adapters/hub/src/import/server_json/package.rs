@@ -5,12 +5,12 @@ use serde_json::{Map, Value};
 use super::super::builder::Builder;
 use super::inputs;
 use super::{either, text};
-use crate::ErrorContract;
+use crate::HubError;
 use crate::config::{EnvVarConfig, McpConfig, McpPackage, McpPackageType, McpTransport};
 
-pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), ErrorContract> {
+pub(super) fn read(builder: &mut Builder<'_>, members: &Map<String, Value>) -> Result<(), HubError> {
     let package = Value::Object(members.clone());
-    let wrong = |field: &str, message: &str| Err(ErrorContract::validation(field, message));
+    let wrong = |field: &str, message: &str| Err(HubError::validation(field, message));
     let package_type = match either(&package, "registryType", "registry_type")
         .or_else(|| package.get("registry_name"))
         .and_then(Value::as_str)
@@ -73,11 +73,11 @@ fn advice(kind: &str, package: &Value) -> String {
 }
 
 /// A version is one version: not the newest of some, which is another tomorrow.
-fn check_version(version: &str) -> Result<(), ErrorContract> {
+fn check_version(version: &str) -> Result<(), HubError> {
     let is_range = version == "latest" || version.contains(['^', '~', '*', '>', '<', '=', '|', ' ']);
     let is_open = version.split('.').any(|part| matches!(part, "x" | "X"));
     if is_range || is_open {
-        return Err(ErrorContract::validation("version", "An exact version is required"));
+        return Err(HubError::validation("version", "An exact version is required"));
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ fn arguments(
     builder: &mut Builder<'_>,
     arguments: Option<&Value>,
     package_type: McpPackageType,
-) -> Result<Vec<String>, ErrorContract> {
+) -> Result<Vec<String>, HubError> {
     let mut all = Vec::new();
     for argument in arguments.and_then(Value::as_array).into_iter().flatten() {
         let name = text(argument, "name").unwrap_or_default();
@@ -156,7 +156,7 @@ fn variable(builder: &mut Builder<'_>, text: &str) {
 }
 
 /// An argument that is a secret can be read by everyone, and is refused, unless the user allows it.
-fn secrets(builder: &mut Builder<'_>) -> Result<(), ErrorContract> {
+fn secrets(builder: &mut Builder<'_>) -> Result<(), HubError> {
     let config = &mut builder.config;
     let is_secret = |arg: &String| {
         crate::config::names_in(arg).any(|name| config.variables.get(name).is_some_and(|value| value.is_secret))
@@ -165,7 +165,7 @@ fn secrets(builder: &mut Builder<'_>) -> Result<(), ErrorContract> {
     if has_one && !builder.options.secrets_in_args {
         let message = "One of them is a secret, and everyone on this machine can read the arguments of a command. Allow \
                        secrets in arguments, if that is meant";
-        return Err(ErrorContract::validation("packageArguments", message));
+        return Err(HubError::validation("packageArguments", message));
     }
     config.secrets_in_args = has_one;
     Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcpwire_hub::import::{Dialect, Import, ImportOptions, Imported, import};
 use mcpwire_hub::launch::{Instance, Launch};
 use mcpwire_hub::secrets::{EnvSecrets, FileSecrets, Secrets};
-use mcpwire_hub::{ErrorContract, McpServerDef};
+use mcpwire_hub::{HubError, McpServerDef};
 use tempfile::TempDir;
 
 pub(crate) fn read_with(dialect: Dialect, text: &str, change: impl FnOnce(&mut ImportOptions)) -> Import {
@@ -24,7 +24,7 @@ pub(crate) fn server<'i>(import: &'i Import, name: &str) -> &'i Imported {
 }
 
 /// What is started in the end, with the user's consent, and with this environment.
-pub(crate) fn launch(imported: &Imported, env: &[(&str, &str)]) -> Result<McpServerDef, ErrorContract> {
+pub(crate) fn launch(imported: &Imported, env: &[(&str, &str)]) -> Result<McpServerDef, HubError> {
     let directory = TempDir::new().unwrap();
     let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     let secrets = Secrets::new(FileSecrets::new(directory.path().join("secrets")))
