@@ -30,4 +30,4 @@ pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
 pub use search::{ToolMatch, search_tools};
 pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
-pub use service::{Action, CallRejection, Spec, Supervisor, SupervisorSettings};
+pub use service::{Action, CallRejection, ServerSpec, Supervisor, SupervisorSettings};

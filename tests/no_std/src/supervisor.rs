@@ -4,7 +4,7 @@ use alloc::string::{String, ToString};
 
 use mcpwire_core::Timestamp;
 use mcpwire_supervisor::{
-    Action, Command, CommandId, Effect, Event, Failure, PackageKind, Policy, ServerId, Spec, Status, Supervisor,
+    Action, Command, CommandId, Effect, Event, Failure, PackageKind, Policy, ServerId, ServerSpec, Status, Supervisor,
     SupervisorSettings,
 };
 
@@ -13,7 +13,7 @@ pub(crate) fn drive() -> Result<String, &'static str> {
     let now = Timestamp::ORIGIN;
     let mut supervisor = Supervisor::new(SupervisorSettings::default(), 7);
     let id = ServerId::from_random(1);
-    supervisor.add(id, Spec::new("files", Policy::new(PackageKind::Binary)), now).map_err(|_| "add")?;
+    supervisor.add(id, ServerSpec::new("files", Policy::new(PackageKind::Binary)), now).map_err(|_| "add")?;
     supervisor.command(id, CommandId(1), Command::Start, now);
     let mut refused = false;
     while let Some(action) = supervisor.poll_action() {

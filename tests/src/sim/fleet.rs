@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_core::{ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_supervisor::{
     Action, Catalogue, Command, CommandId, Effect, Event, Failure, Generation, HubError, PackageKind, Policy, Retry,
-    ServerId, Spec, State, Supervisor, SupervisorSettings,
+    ServerId, ServerSpec, State, Supervisor, SupervisorSettings,
 };
 
 /// More actions than this without an event are a livelock.
@@ -105,7 +105,7 @@ impl Fleet {
         let mut policy = Policy::new(PackageKind::Binary);
         change(&mut policy);
         let id = server_id(1);
-        fleet.supervisor.add(id, Spec::new("one", policy), fleet.now).expect("there is room");
+        fleet.supervisor.add(id, ServerSpec::new("one", policy), fleet.now).expect("there is room");
         (fleet, id)
     }
 

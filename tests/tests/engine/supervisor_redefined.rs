@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcpwire_core::{ItemList, Json, Timestamp, Tool, ToolList};
 use mcpwire_supervisor::{
-    Action, CatalogueBuilder, Command, CommandId, Effect, Event, Filter, PackageKind, Policy, ServerId, Spec,
+    Action, CatalogueBuilder, Command, CommandId, Effect, Event, Filter, PackageKind, Policy, ServerId, ServerSpec,
     Supervisor, SupervisorSettings, ToolChange, ToolPart,
 };
 use mcpwire_tests::sim::fleet::{server_id, transient};
@@ -164,8 +164,8 @@ impl Host {
     }
 }
 
-fn spec() -> Spec {
-    Spec::new("one", Policy::new(PackageKind::Binary))
+fn spec() -> ServerSpec {
+    ServerSpec::new("one", Policy::new(PackageKind::Binary))
 }
 
 #[test]

@@ -4,21 +4,24 @@ use std::time::Duration;
 
 use mcpwire_supervisor::{
     CallRejection, Command, Effect, ErrorCode, Event, Failure, Filter, HubError, PackageKind, Policy, Rate, Retry,
-    ServerId, Spec, State, Status, SupervisorSettings,
+    ServerId, ServerSpec, State, Status, SupervisorSettings,
 };
 use mcpwire_tests::sim::fleet::{Fleet, server_id, tools, transient};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn spec(name: &str) -> Spec {
-    Spec::new(name, Policy::new(PackageKind::Binary))
+fn spec(name: &str) -> ServerSpec {
+    ServerSpec::new(name, Policy::new(PackageKind::Binary))
 }
 
 fn many(count: u64, kind: PackageKind) -> (Fleet, Vec<ServerId>) {
     let mut fleet = Fleet::default();
     let ids: Vec<ServerId> = (1..=count).map(server_id).collect();
     for (n, id) in ids.iter().enumerate() {
-        fleet.supervisor.add(*id, Spec::new(format!("server {n}"), Policy::new(kind)), fleet.now).expect("it is new");
+        fleet
+            .supervisor
+            .add(*id, ServerSpec::new(format!("server {n}"), Policy::new(kind)), fleet.now)
+            .expect("it is new");
     }
     (fleet, ids)
 }
@@ -148,7 +151,10 @@ fn starts_are_limited_and_slow_ones_keep_nobody_waiting() {
 fn package_managers_are_started_two_at_a_time() {
     let (mut fleet, ids) = many(6, PackageKind::Npm);
     let docker = server_id(100);
-    fleet.supervisor.add(docker, Spec::new("docker", Policy::new(PackageKind::Docker)), fleet.now).expect("it is new");
+    fleet
+        .supervisor
+        .add(docker, ServerSpec::new("docker", Policy::new(PackageKind::Docker)), fleet.now)
+        .expect("it is new");
     fleet.supervisor.boot(fleet.now);
     fleet.drain();
     let begun: Vec<ServerId> = fleet.open.iter().map(|(id, _)| *id).collect();

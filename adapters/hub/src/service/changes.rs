@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcpwire_supervisor::{Command, ServerId, Spec};
+use mcpwire_supervisor::{Command, ServerId, ServerSpec};
 use uuid::Uuid;
 
 use super::events::HubEvent;
@@ -61,7 +61,7 @@ impl Shared {
     }
 
     /// Lets what is in the file now hold for what runs.
-    fn apply(self: &Arc<Self>, id: ServerId, config: McpConfig, mut spec: Spec) -> Result<(), HubError> {
+    fn apply(self: &Arc<Self>, id: ServerId, config: McpConfig, mut spec: ServerSpec) -> Result<(), HubError> {
         self.act(|core, now| {
             let managed = core.managed.get_mut(&id).ok_or_else(|| HubError::unknown_server(id))?;
             let replaced = managed.config.hash() != config.hash();

@@ -8,7 +8,7 @@ use futures_channel::oneshot;
 use futures_util::lock::Mutex as AsyncMutex;
 use mcpwire_core::Timestamp;
 use mcpwire_driver::process::catch_panic;
-use mcpwire_supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, Spec, Supervisor};
+use mcpwire_supervisor::{Action, Catalogue, Command, CommandId, Event, Generation, ServerId, ServerSpec, Supervisor};
 
 use super::attempt::Attempt;
 use super::events::{HubEvent, Listeners};
@@ -196,12 +196,12 @@ impl Shared {
     }
 
     /// What the supervisor is told of a configuration that is new: its revision is the first. Not under the lock.
-    pub(super) fn spec(&self, config: &McpConfig) -> Result<Spec, HubError> {
+    pub(super) fn spec(&self, config: &McpConfig) -> Result<ServerSpec, HubError> {
         let mut policy = plan::policy(config);
         if let Some(tune) = &self.settings.tune {
             catch_panic(|| tune(config, &mut policy)).map_err(|message| panicked("`HubOptions::policy`", &message))?;
         }
-        let mut spec = Spec::new(config.name.trim(), policy);
+        let mut spec = ServerSpec::new(config.name.trim(), policy);
         spec.enabled = config.enabled;
         spec.filter = plan::filter(config);
         spec.rate = plan::rate(config);
@@ -210,7 +210,7 @@ impl Shared {
     }
 
     /// Takes in a server that is in the file now.
-    pub(super) fn add(self: &Arc<Self>, config: McpConfig, spec: Spec) -> Result<(), HubError> {
+    pub(super) fn add(self: &Arc<Self>, config: McpConfig, spec: ServerSpec) -> Result<(), HubError> {
         let id = server_id(config.id);
         let logs = Logs::new(Some(self.settings.layout.log(config.id)));
         self.act(|core, now| {

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 
 pub use action::Action;
 pub use calls::CallRejection;
-pub use settings::{Spec, SupervisorSettings};
+pub use settings::{ServerSpec, SupervisorSettings};
 
 use self::deadlines::Deadlines;
 use self::managed::Managed;
@@ -41,13 +41,13 @@ use mcpwire_core::ToolList;
 /// ```
 /// use mcpwire_core::Timestamp;
 /// use mcpwire_supervisor::{
-///     Action, Command, CommandId, Effect, Event, PackageKind, Policy, ServerId, Spec, Status, Supervisor,
+///     Action, Command, CommandId, Effect, Event, PackageKind, Policy, ServerId, ServerSpec, Status, Supervisor,
 /// };
 ///
 /// let now = Timestamp::ORIGIN;
 /// let mut supervisor = Supervisor::new(Default::default(), 7);
 /// let id = ServerId::from_random(1);
-/// supervisor.add(id, Spec::new("files", Policy::new(PackageKind::Binary)), now)?;
+/// supervisor.add(id, ServerSpec::new("files", Policy::new(PackageKind::Binary)), now)?;
 /// supervisor.command(id, CommandId(1), Command::Start, now);
 /// while let Some(action) = supervisor.poll_action() {
 ///     let Action::Perform { server, effect } = action else { continue };
@@ -113,7 +113,7 @@ impl Supervisor {
     ///
     /// Fails with a conflict if another server has the id or the name, and with a validation error if the name is
     /// blank.
-    pub fn add(&mut self, id: ServerId, spec: Spec, now: Timestamp) -> Result<(), HubError> {
+    pub fn add(&mut self, id: ServerId, spec: ServerSpec, now: Timestamp) -> Result<(), HubError> {
         if self.is_closing {
             return Err(HubError::unavailable("the host is shutting down"));
         }
@@ -146,7 +146,7 @@ impl Supervisor {
     /// Set `replaced` if the program or address of the server changed. A running server is then restarted, and its
     /// known tools are discarded. Other changes apply without a restart. If the enabled flag changed, the server is
     /// stopped, or started as by [`boot`](Self::boot).
-    pub fn update(&mut self, id: ServerId, spec: Spec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
+    pub fn update(&mut self, id: ServerId, spec: ServerSpec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
         let Some(managed) = self.servers.get_mut(&id) else { return Err(HubError::unknown_server(id)) };
         self.names.set(id, &spec.name)?;
         managed.revision = spec.revision;

@@ -37,7 +37,7 @@ impl Default for SupervisorSettings {
 /// The part of a server's configuration that the supervisor needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Spec {
+pub struct ServerSpec {
     /// Display name. It must not be blank, and must be unique among the servers, ignoring case.
     pub name: String,
     /// Whether the server may be started.
@@ -52,10 +52,10 @@ pub struct Spec {
     pub revision: u64,
 }
 
-impl Spec {
+impl ServerSpec {
     /// Creates the configuration of an enabled server with default settings.
     pub fn new(name: impl Into<String>, policy: Policy) -> Self {
-        Spec {
+        ServerSpec {
             name: name.into(),
             enabled: true,
             policy,

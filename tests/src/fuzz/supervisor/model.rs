@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcpwire_core::{Timestamp, ToolList};
 use mcpwire_supervisor::{
     CallRejection, Command, Effect, Event, Failure, Filter, Generation, HubError, PackageKind, Policy, Restart, Retry,
-    ServerId, Spec, State, Status, SupervisorSettings,
+    ServerId, ServerSpec, State, Status, SupervisorSettings,
 };
 
 use crate::sim::fleet::{Fleet, server_id, tools};
@@ -77,8 +77,8 @@ impl Model {
         server_id(u64::from(n) % SERVERS + 1)
     }
 
-    fn spec(n: u8, setup: u8, revision: u64) -> Spec {
-        let mut spec = Spec::new(["one", "One!", "two"][usize::from(n) % 3], Model::policy(setup));
+    fn spec(n: u8, setup: u8, revision: u64) -> ServerSpec {
+        let mut spec = ServerSpec::new(["one", "One!", "two"][usize::from(n) % 3], Model::policy(setup));
         spec.enabled = setup & 64 == 0;
         spec.revision = revision;
         if setup & 128 != 0 {
