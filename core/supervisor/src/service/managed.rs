@@ -5,7 +5,7 @@ use crate::{CommandId, ErrorCode, Filter, HubError, RateLimiter, Server, ServerI
 
 /// A server with the part of its configuration that the supervisor needs.
 #[derive(Debug)]
-pub(super) struct Managed {
+pub(super) struct ManagedServer {
     pub(super) server: Server,
     pub(super) enabled: bool,
     pub(super) revision: u64,
@@ -46,7 +46,7 @@ impl EnabledChange {
     }
 }
 
-impl Managed {
+impl ManagedServer {
     /// Handles the end of the start in [`EnabledChange::Starting`], and returns the next action.
     ///
     /// The action answers the command. If the start failed, it restores the flag first, unless the configuration has

@@ -22,7 +22,7 @@ pub use calls::CallRejection;
 pub use settings::{ServerSpec, SupervisorSettings};
 
 use self::deadlines::Deadlines;
-use self::managed::Managed;
+use self::managed::ManagedServer;
 use self::origins::{Origin, Origins};
 use self::progress::{BootProgress, ShutdownProgress};
 use self::server_names::ServerNames;
@@ -69,7 +69,7 @@ use mcpwire_core::ToolList;
 #[derive(Debug)]
 pub struct Supervisor {
     seed: u64,
-    servers: BTreeMap<ServerId, Managed>,
+    servers: BTreeMap<ServerId, ManagedServer>,
     names: ServerNames,
     catalogue: CatalogueBuilder,
     /// Whether [`Action::CatalogueChanged`] is in `actions`.
@@ -128,7 +128,7 @@ impl Supervisor {
         let mut server = Server::new(id, spec.policy, spec.enabled, seed, now);
         server.continue_after(self.last_generation);
         self.catalogue.add(id, &spec.name, spec.filter.clone());
-        let managed = Managed {
+        let managed = ManagedServer {
             server,
             enabled: spec.enabled,
             revision: spec.revision,
