@@ -29,5 +29,5 @@ pub use limits::{ResultLimits, Truncation, estimate_tokens};
 pub use policy::{Budget, Health, PackageKind, Policy, Restart};
 pub use rate::{Rate, RateLimiter, TooManyCalls};
 pub use search::{ToolMatch, search_tools};
-pub use server::{Command, CommandId, Detail, Effect, Event, Generation, Server, State, Status};
+pub use server::{Command, CommandId, Effect, Event, Generation, Server, ServerDetail, State, Status};
 pub use service::{Action, CallRejection, ServerSpec, Supervisor, SupervisorSettings};

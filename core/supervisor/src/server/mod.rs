@@ -34,7 +34,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 pub use io::{Command, CommandId, Effect, Event};
-pub use state::{Detail, Generation, State, Status};
+pub use state::{Generation, ServerDetail, State, Status};
 
 use self::pending_commands::PendingCommands;
 use self::probes::Probes;
@@ -281,8 +281,8 @@ impl Server {
     }
 
     /// Returns a detailed snapshot for diagnostics.
-    pub fn detail(&self) -> Detail {
-        Detail {
+    pub fn detail(&self) -> ServerDetail {
+        ServerDetail {
             state: self.state,
             since: self.since,
             generation: self.generation,

@@ -114,7 +114,7 @@ pub enum Status {
 /// A detailed snapshot of a server's lifecycle, for diagnostics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Detail {
+pub struct ServerDetail {
     /// Current state.
     pub state: State,
     /// Time at which the server entered this state.

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::Supervisor;
-use crate::{Catalogue, Detail, ServerId, Status, ToolChange};
+use crate::{Catalogue, ServerDetail, ServerId, Status, ToolChange};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
@@ -19,7 +19,7 @@ impl Supervisor {
     }
 
     /// Returns a detailed snapshot of a server for diagnostics, or `None` if the server is unknown.
-    pub fn detail(&self, id: ServerId) -> Option<Detail> {
+    pub fn detail(&self, id: ServerId) -> Option<ServerDetail> {
         self.servers.get(&id).map(|managed| managed.server.detail())
     }
 
