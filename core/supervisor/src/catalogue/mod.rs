@@ -44,12 +44,12 @@ struct Section {
     slug: String,
     tools: Arc<ToolList>,
     /// The offered tools, sorted by the names that the server gives them.
-    entries: Vec<Entry>,
+    entries: Vec<ExposedTool>,
     /// Indices into `entries`, sorted by exposed name.
     by_exposed: Vec<u32>,
 }
 
-struct Entry {
+struct ExposedTool {
     /// Index into the server's tool list.
     index: u32,
     exposed: String,
@@ -134,11 +134,11 @@ impl Section {
         let tool_names: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
         // Names are assigned before filtering, so that a change of the filter does not rename tools.
         let names = names::exposed_names(server, slug, &tool_names, limit);
-        let mut entries: Vec<Entry> = (0..)
+        let mut entries: Vec<ExposedTool> = (0..)
             .zip(names)
             .zip(&tool_names)
             .filter(|(_, tool)| filter.permits(tool))
-            .map(|((index, exposed), _)| Entry { index, exposed })
+            .map(|((index, exposed), _)| ExposedTool { index, exposed })
             .collect();
         entries.sort_unstable_by_key(|entry| tool_names[entry.index as usize]);
         let mut by_exposed: Vec<u32> = (0..).zip(&entries).map(|(index, _)| index).collect();
@@ -146,11 +146,11 @@ impl Section {
         Section { server, slug: slug.into(), tools: Arc::clone(tools), entries, by_exposed }
     }
 
-    fn tool_name(&self, entry: &Entry) -> &str {
+    fn tool_name(&self, entry: &ExposedTool) -> &str {
         self.tools.listed().items.get(entry.index as usize).map_or("", |tool| &tool.name)
     }
 
-    fn offer<'a>(&'a self, entry: &'a Entry) -> Option<OfferedTool<'a>> {
+    fn offer<'a>(&'a self, entry: &'a ExposedTool) -> Option<OfferedTool<'a>> {
         let tool = self.tools.listed().items.get(entry.index as usize)?;
         Some(OfferedTool { exposed: &entry.exposed, server: self.server, slug: &self.slug, tool })
     }
