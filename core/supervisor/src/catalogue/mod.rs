@@ -33,13 +33,13 @@ const DEFAULT_NAME_LIMIT: usize = 64;
 /// catalogue.
 #[derive(Default)]
 pub struct Catalogue {
-    sections: Vec<Arc<Section>>,
+    sections: Vec<Arc<ServerSection>>,
     len: usize,
     version: u64,
 }
 
 /// The offered tools of one server.
-struct Section {
+struct ServerSection {
     server: ServerId,
     slug: String,
     tools: Arc<ToolList>,
@@ -129,7 +129,7 @@ impl fmt::Debug for Catalogue {
     }
 }
 
-impl Section {
+impl ServerSection {
     fn new(server: ServerId, slug: &str, tools: &Arc<ToolList>, filter: &Filter, limit: NameLimit) -> Self {
         let tool_names: Vec<&str> = tools.listed().items.iter().map(|tool| tool.name.as_str()).collect();
         // Names are assigned before filtering, so that a change of the filter does not rename tools.
@@ -143,7 +143,7 @@ impl Section {
         entries.sort_unstable_by_key(|entry| tool_names[entry.index as usize]);
         let mut by_exposed: Vec<u32> = (0..).zip(&entries).map(|(index, _)| index).collect();
         by_exposed.sort_unstable_by_key(|index| entries[*index as usize].exposed.as_str());
-        Section { server, slug: slug.into(), tools: Arc::clone(tools), entries, by_exposed }
+        ServerSection { server, slug: slug.into(), tools: Arc::clone(tools), entries, by_exposed }
     }
 
     fn tool_name(&self, entry: &ExposedTool) -> &str {
@@ -203,7 +203,7 @@ struct Member {
     filter: Filter,
     tools: Option<Arc<ToolList>>,
     /// Cached section of the catalogue, built from the fields above. `None` if it must be rebuilt.
-    section: Option<Arc<Section>>,
+    section: Option<Arc<ServerSection>>,
     /// The known tool definitions. They are kept while the server offers no tools.
     definitions: Definitions,
 }
@@ -372,7 +372,7 @@ impl CatalogueBuilder {
         let mut sections = Vec::new();
         for (id, member) in &mut self.members {
             let Some(tools) = &member.tools else { continue };
-            let build = || Arc::new(Section::new(*id, &member.slug, tools, &member.filter, self.limit));
+            let build = || Arc::new(ServerSection::new(*id, &member.slug, tools, &member.filter, self.limit));
             sections.push(Arc::clone(member.section.get_or_insert_with(build)));
         }
         sections.sort_unstable_by(|one, other| one.slug.cmp(&other.slug));
