@@ -189,7 +189,7 @@ impl ServerSection {
 pub struct CatalogueBuilder {
     limit: NameLimit,
     key: HashKey,
-    members: BTreeMap<ServerId, Member>,
+    members: BTreeMap<ServerId, CatalogueMember>,
     /// Whether servers were added, removed or renamed, so that slugs must be assigned again.
     slugs_outdated: bool,
     /// Whether `current` must be rebuilt.
@@ -197,7 +197,7 @@ pub struct CatalogueBuilder {
     current: Arc<Catalogue>,
 }
 
-struct Member {
+struct CatalogueMember {
     name: String,
     slug: String,
     filter: Filter,
@@ -208,9 +208,9 @@ struct Member {
     definitions: Definitions,
 }
 
-impl fmt::Debug for Member {
+impl fmt::Debug for CatalogueMember {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Member").field("name", &self.name).field("slug", &self.slug).finish_non_exhaustive()
+        f.debug_struct("CatalogueMember").field("name", &self.name).field("slug", &self.slug).finish_non_exhaustive()
     }
 }
 
@@ -254,7 +254,7 @@ impl CatalogueBuilder {
     /// The slug is derived from `name`, the configured name. The name that a server reports for itself may not be
     /// unique, so it is not used.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
-        let new_member = || Member {
+        let new_member = || CatalogueMember {
             name: String::new(),
             slug: String::new(),
             filter: Filter::default(),
