@@ -11,7 +11,7 @@ use crate::{ErrorCode, Failure, PackageKind, Retry};
 const IDENTIFIER: &str = "package.identifier";
 const RUNNER: &str = "package.package_type";
 
-struct Rule {
+struct MessageRule {
     /// Substrings in lower case. The rule matches a line that contains all of them, ignoring case.
     contains: &'static [&'static str],
     code: ErrorCode,
@@ -27,15 +27,15 @@ const fn rule(
     field: &'static str,
     text: &'static str,
     retry: Retry,
-) -> Rule {
-    Rule { contains, code, field, text, retry }
+) -> MessageRule {
+    MessageRule { contains, code, field, text, retry }
 }
 
 const NO_PACKAGE: &str = "Package not found";
 const NO_REGISTRY: &str = "the package registry cannot be reached; check the network";
 
 /// Messages of npm. They start with `npm error`, or with `npm ERR!` up to version 9.
-const NPM: &[Rule] = &[
+const NPM: &[MessageRule] = &[
     rule(&["npm err", "404 not found"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["npm err", "code e404"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["npm err", "notarget no matching version"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -112,7 +112,7 @@ const NPM: &[Rule] = &[
     ),
 ];
 
-const PYPI: &[Rule] = &[
+const PYPI: &[MessageRule] = &[
     rule(&["was not found in the package registry"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["was not found in the provided package locations"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["there is no version of"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -152,7 +152,7 @@ const PYPI: &[Rule] = &[
     rule(&["no space left on device"], ServiceUnavailable, "", "the disk is full; free some space", Retry::Backoff),
 ];
 
-const DOCKER: &[Rule] = &[
+const DOCKER: &[MessageRule] = &[
     rule(
         &["permission denied", "docker daemon"],
         ServiceUnavailable,
@@ -261,13 +261,13 @@ const DOCKER: &[Rule] = &[
 ];
 
 /// Messages of interpreters whose script or module does not exist.
-const BINARY: &[Rule] = &[
+const BINARY: &[MessageRule] = &[
     rule(&["can't open file"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["error: cannot find module"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["no module named"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
 ];
 
-const COMMON: &[Rule] = &[
+const COMMON: &[MessageRule] = &[
     rule(
         &["eaddrinuse"],
         ServiceUnavailable,
