@@ -11,7 +11,7 @@ use mcpwire_core::Timestamp;
 pub(super) struct StartQueue {
     settings: SupervisorSettings,
     waiting: VecDeque<QueuedStart>,
-    slots: BTreeMap<ServerId, Slot>,
+    slots: BTreeMap<ServerId, StartSlot>,
 }
 
 /// A start that waits for a slot.
@@ -23,7 +23,7 @@ pub(super) struct QueuedStart {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct StartSlot {
     kind: PackageKind,
     /// When the slot becomes free even if the server is still starting.
     until: Timestamp,
@@ -47,7 +47,7 @@ impl StartQueue {
         self.slots.retain(|_, slot| slot.until > now);
         let next = self.waiting.iter().position(|start| self.has_free_slot(start.kind))?;
         let start = self.waiting.remove(next)?;
-        self.slots.insert(start.server, Slot { kind: start.kind, until: now + self.settings.slot_timeout });
+        self.slots.insert(start.server, StartSlot { kind: start.kind, until: now + self.settings.slot_timeout });
         Some(start)
     }
 
