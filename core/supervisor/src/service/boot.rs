@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::Supervisor;
-use super::origins::Origin;
+use super::origins::CommandOrigin;
 use crate::{Command, CommandId, ServerId};
 use mcpwire_core::Timestamp;
 
@@ -16,7 +16,7 @@ impl Supervisor {
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
         self.boot_progress.hold(ids.len());
         for id in ids {
-            self.send_command(id, Command::Boot, Origin::Boot, now);
+            self.send_command(id, Command::Boot, CommandOrigin::Boot, now);
         }
         let report = self.boot_progress.release();
         self.actions.extend(report);
@@ -31,7 +31,7 @@ impl Supervisor {
         let ids: Vec<ServerId> = self.ids().collect();
         self.shutdown_progress.hold(command, ids.len());
         for id in ids {
-            self.send_command(id, Command::Shutdown { by }, Origin::Shutdown, now);
+            self.send_command(id, Command::Shutdown { by }, CommandOrigin::Shutdown, now);
         }
         let answered = self.shutdown_progress.release();
         self.reply_to_all(answered);

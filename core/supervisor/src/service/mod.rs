@@ -23,7 +23,7 @@ pub use settings::{ServerSpec, SupervisorSettings};
 
 use self::deadlines::Deadlines;
 use self::managed::ManagedServer;
-use self::origins::{Origin, Origins};
+use self::origins::{CommandOrigin, Origins};
 use self::progress::{BootProgress, ShutdownProgress};
 use self::server_names::ServerNames;
 use self::start_queue::{QueuedStart, StartQueue};
@@ -159,12 +159,17 @@ impl Supervisor {
         }
         self.announce_catalogue();
         if !spec.enabled && was {
-            self.send_command(id, Command::Disable, Origin::Internal, now);
+            self.send_command(id, Command::Disable, CommandOrigin::Internal, now);
         }
-        self.send_command(id, Command::Configure { policy: spec.policy.into(), replaced }, Origin::Internal, now);
+        self.send_command(
+            id,
+            Command::Configure { policy: spec.policy.into(), replaced },
+            CommandOrigin::Internal,
+            now,
+        );
         if spec.enabled && !was {
-            self.send_command(id, Command::Enable, Origin::Internal, now);
-            self.send_command(id, Command::Boot, Origin::Internal, now);
+            self.send_command(id, Command::Enable, CommandOrigin::Internal, now);
+            self.send_command(id, Command::Boot, CommandOrigin::Internal, now);
         }
         Ok(())
     }
@@ -175,7 +180,7 @@ impl Supervisor {
     /// server becomes unknown as soon as its process is gone.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
-            self.send_command(id, command, Origin::Embedder(command_id), now);
+            self.send_command(id, command, CommandOrigin::Embedder(command_id), now);
         } else {
             self.reply(command_id, Err(HubError::unknown_server(id)));
         }
@@ -251,7 +256,7 @@ impl Supervisor {
     }
 
     /// Sends a command to a server. The reply is handled according to its origin.
-    fn send_command(&mut self, id: ServerId, command: Command, origin: Origin, now: Timestamp) {
+    fn send_command(&mut self, id: ServerId, command: Command, origin: CommandOrigin, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         managed.is_urgent = match command {
             Command::Start | Command::Restart | Command::PrepareCall { .. } => true,
@@ -292,25 +297,25 @@ impl Supervisor {
         self.start_queued(now);
     }
 
-    fn route_reply(&mut self, id: ServerId, origin: Origin, result: Result<(), HubError>) {
+    fn route_reply(&mut self, id: ServerId, origin: CommandOrigin, result: Result<(), HubError>) {
         match origin {
-            Origin::Embedder(command) => self.reply(command, result),
-            Origin::Internal => {}
-            Origin::Boot => {
+            CommandOrigin::Embedder(command) => self.reply(command, result),
+            CommandOrigin::Internal => {}
+            CommandOrigin::Boot => {
                 let report = self.boot_progress.server_answered(&result);
                 self.actions.extend(report);
             }
-            Origin::Shutdown => {
+            CommandOrigin::Shutdown => {
                 let answered = self.shutdown_progress.server_stopped();
                 self.reply_to_all(answered);
             }
-            Origin::Enable => {
+            CommandOrigin::Enable => {
                 let closing = self.is_closing;
                 let managed = self.servers.get_mut(&id);
                 let action = managed.and_then(|managed| managed.start_finished(id, result, closing));
                 self.actions.extend(action);
             }
-            Origin::EnableFailed { command, error } => self.reply(command, Err(error)),
+            CommandOrigin::EnableFailed { command, error } => self.reply(command, Err(error)),
         }
     }
 

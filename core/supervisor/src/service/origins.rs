@@ -6,7 +6,7 @@ use crate::{CommandId, HubError};
 
 /// The sender of a command to a server, which determines how the reply is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum CommandOrigin {
     /// The embedder, which identifies the command by this id.
     Embedder(CommandId),
     /// The supervisor itself; the reply is dropped.
@@ -25,13 +25,13 @@ pub(super) enum Origin {
 /// Assigns an internal id to each command, and stores its sender until the reply.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
-    pending: BTreeMap<CommandId, Origin>,
+    pending: BTreeMap<CommandId, CommandOrigin>,
     last_id: u64,
 }
 
 impl Origins {
     /// Stores the sender of a new command, and returns the internal id of the command.
-    pub(super) fn add(&mut self, origin: Origin) -> CommandId {
+    pub(super) fn add(&mut self, origin: CommandOrigin) -> CommandId {
         self.last_id += 1;
         let id = CommandId(self.last_id);
         self.pending.insert(id, origin);
@@ -39,7 +39,7 @@ impl Origins {
     }
 
     /// Removes and returns the sender of an answered command.
-    pub(super) fn take(&mut self, id: CommandId) -> Option<Origin> {
+    pub(super) fn take(&mut self, id: CommandId) -> Option<CommandOrigin> {
         self.pending.remove(&id)
     }
 }

@@ -3,7 +3,7 @@
 use super::Supervisor;
 use super::action::Action;
 use super::managed::EnabledChange;
-use super::origins::Origin;
+use super::origins::CommandOrigin;
 use crate::{Command, CommandId, HubError, ServerId};
 use mcpwire_core::Timestamp;
 
@@ -40,7 +40,7 @@ impl Supervisor {
             managed.enabled_change = Some(EnabledChange::Starting { command, revision: None });
             self.enable_and_start(id, now);
         } else {
-            self.send_command(id, Command::Disable, Origin::Embedder(command), now);
+            self.send_command(id, Command::Disable, CommandOrigin::Embedder(command), now);
         }
     }
 
@@ -59,13 +59,13 @@ impl Supervisor {
                     managed.enabled_change = Some(EnabledChange::Starting { command, revision: Some(revision) });
                     self.enable_and_start(id, now);
                 } else {
-                    self.send_command(id, Command::Disable, Origin::Embedder(command), now);
+                    self.send_command(id, Command::Disable, CommandOrigin::Embedder(command), now);
                 }
             }
             (EnabledChange::Reverting { command, error }, Ok(revision)) => {
                 managed.revision = revision;
                 managed.enabled = false;
-                self.send_command(id, Command::Disable, Origin::EnableFailed { command, error }, now);
+                self.send_command(id, Command::Disable, CommandOrigin::EnableFailed { command, error }, now);
             }
             // The configuration changed meanwhile or cannot be written, so the server stays enabled.
             (EnabledChange::Reverting { command, error }, Err(_)) => self.reply(command, Err(error)),
@@ -75,7 +75,7 @@ impl Supervisor {
     }
 
     fn enable_and_start(&mut self, id: ServerId, now: Timestamp) {
-        self.send_command(id, Command::Enable, Origin::Internal, now);
-        self.send_command(id, Command::Start, Origin::Enable, now);
+        self.send_command(id, Command::Enable, CommandOrigin::Internal, now);
+        self.send_command(id, Command::Start, CommandOrigin::Enable, now);
     }
 }
