@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::restarts::RestartDecision;
-use super::stopping::{AfterStop, StopPhase, StopProgress};
+use super::stopping::{NextState, StopPhase, StopProgress};
 use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
@@ -43,14 +43,14 @@ impl Server {
         let decision = self.restarts.after_failure(failure.retry, &self.policy, now);
         let mut error = failure.error;
         let then = match (decision, failure.retry) {
-            (RestartDecision::After(wait), _) if !self.host_closing => AfterStop::Backoff(wait),
+            (RestartDecision::After(wait), _) if !self.host_closing => NextState::Backoff(wait),
             (RestartDecision::CrashLoop, _) => {
                 error.message.push_str("; it failed too often (crash loop). Start it again manually.");
-                AfterStop::WaitForUser(State::Failed)
+                NextState::WaitForUser(State::Failed)
             }
-            (_, Retry::Login) => AfterStop::WaitForUser(State::NeedsAuth),
-            (_, Retry::Input) => AfterStop::WaitForUser(State::NeedsInput),
-            _ => AfterStop::WaitForUser(State::Failed),
+            (_, Retry::Login) => NextState::WaitForUser(State::NeedsAuth),
+            (_, Retry::Input) => NextState::WaitForUser(State::NeedsInput),
+            _ => NextState::WaitForUser(State::Failed),
         };
         self.error = Some(error.clone());
         self.fail_start_waiters(&error);
@@ -58,11 +58,11 @@ impl Server {
     }
 
     /// Stops the current attempt. Calls in flight fail with `error`.
-    pub(super) fn stop_attempt(&mut self, then: AfterStop, error: &HubError, now: Timestamp) {
+    pub(super) fn stop_attempt(&mut self, then: NextState, error: &HubError, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
         }
-        self.is_dormant = then == AfterStop::Sleep;
+        self.is_dormant = then == NextState::Sleep;
         let phase = match self.process {
             ProcessState::None => return self.end_attempt(then, now),
             ProcessState::Launching => StopPhase::AwaitLaunch,
@@ -130,20 +130,20 @@ impl Server {
     }
 
     /// Ends the attempt: enters the state that follows, and answers the commands that waited for the server to stop.
-    pub(super) fn end_attempt(&mut self, then: AfterStop, now: Timestamp) {
+    pub(super) fn end_attempt(&mut self, then: NextState, now: Timestamp) {
         self.next_generation();
         for command in self.pending.take_stop_waiters() {
             self.reply(command, Ok(()));
         }
-        self.is_dormant = then == AfterStop::Sleep || (then == AfterStop::Start && self.is_dormant);
+        self.is_dormant = then == NextState::Sleep || (then == NextState::Start && self.is_dormant);
         match then {
-            AfterStop::Start => self.start(now),
-            AfterStop::Sleep => self.enter(State::Sleeping, None, now),
-            AfterStop::Backoff(wait) => self.enter(State::Backoff, Some(now + wait), now),
-            AfterStop::WaitForUser(state) => self.enter(state, None, now),
-            AfterStop::Stopped => self.enter(State::Stopped, None, now),
-            AfterStop::Disabled => self.enter(State::Disabled, None, now),
-            AfterStop::Deleted => {
+            NextState::Start => self.start(now),
+            NextState::Sleep => self.enter(State::Sleeping, None, now),
+            NextState::Backoff(wait) => self.enter(State::Backoff, Some(now + wait), now),
+            NextState::WaitForUser(state) => self.enter(state, None, now),
+            NextState::Stopped => self.enter(State::Stopped, None, now),
+            NextState::Disabled => self.enter(State::Disabled, None, now),
+            NextState::Deleted => {
                 self.tools = None;
                 self.enter(State::Deleted, None, now);
             }

@@ -1,6 +1,6 @@
 //! Handling of commands, by state.
 
-use super::stopping::{AfterStop, StopPhase};
+use super::stopping::{NextState, StopPhase};
 use super::{Command, CommandId, Server, State};
 use crate::{HubError, Policy};
 use mcpwire_core::Timestamp;
@@ -15,7 +15,7 @@ impl Server {
             Command::Boot
                 if self.policy.lazy && self.tools.is_some() && self.state == State::Stopped && !self.host_closing =>
             {
-                self.end_attempt(AfterStop::Sleep, now);
+                self.end_attempt(NextState::Sleep, now);
                 self.reply(id, Ok(()));
             }
             Command::Boot => self.handle_start(id, now),
@@ -23,7 +23,7 @@ impl Server {
             Command::PrepareCall { by } => self.handle_prepare_call(id, by, now),
             Command::Enable => {
                 match &mut self.stopping {
-                    Some(stopping) if stopping.then == AfterStop::Disabled => stopping.then = AfterStop::Stopped,
+                    Some(stopping) if stopping.then == NextState::Disabled => stopping.then = NextState::Stopped,
                     _ if self.state == State::Disabled => self.enter(State::Stopped, None, now),
                     _ => {}
                 }
@@ -31,16 +31,16 @@ impl Server {
             }
             Command::Stop => {
                 let again = self.stopping.is_some_and(|stopping| stopping.is_requested);
-                self.handle_stop(id, AfterStop::Stopped, now);
+                self.handle_stop(id, NextState::Stopped, now);
                 if again {
                     self.kill_if_graceful(now);
                 }
             }
-            Command::Disable => self.handle_stop(id, AfterStop::Disabled, now),
-            Command::Delete => self.handle_stop(id, AfterStop::Deleted, now),
+            Command::Disable => self.handle_stop(id, NextState::Disabled, now),
+            Command::Delete => self.handle_stop(id, NextState::Deleted, now),
             Command::Shutdown { by } => {
                 self.host_closing = true;
-                self.handle_stop(id, AfterStop::Stopped, now);
+                self.handle_stop(id, NextState::Stopped, now);
                 self.set_stop_deadline(by, now);
             }
             Command::Configure { policy, replaced } => {
@@ -72,7 +72,7 @@ impl Server {
             // No process exists yet, so the next generation can resolve the configuration at once.
             self.start(now);
         } else if self.state == State::Running || self.state.is_starting() {
-            self.stop_attempt(AfterStop::Start, &HubError::unavailable("the MCP server is being restarted"), now);
+            self.stop_attempt(NextState::Start, &HubError::unavailable("the MCP server is being restarted"), now);
         }
         self.wait_until_running(id, None, now);
     }
@@ -107,7 +107,7 @@ impl Server {
         }
         match &mut self.stopping {
             Some(stopping) => {
-                stopping.then = AfterStop::Start;
+                stopping.then = NextState::Start;
                 stopping.is_requested = false;
             }
             None if self.state.is_resting() => self.start(now),
@@ -115,10 +115,10 @@ impl Server {
         }
     }
 
-    fn handle_stop(&mut self, id: CommandId, then: AfterStop, now: Timestamp) {
+    fn handle_stop(&mut self, id: CommandId, then: NextState, now: Timestamp) {
         let error = match then {
-            AfterStop::Deleted => HubError::conflict("", "the MCP server is deleted"),
-            AfterStop::Disabled => HubError::conflict("enabled", "the MCP server is disabled"),
+            NextState::Deleted => HubError::conflict("", "the MCP server is deleted"),
+            NextState::Disabled => HubError::conflict("enabled", "the MCP server is disabled"),
             _ => HubError::conflict("", "the MCP server is stopped"),
         };
         self.fail_start_waiters(&error);
@@ -126,7 +126,7 @@ impl Server {
         self.pending.wait_for_stop(id);
         if self.state.is_resting() {
             let then =
-                if self.state == State::Disabled && then == AfterStop::Stopped { AfterStop::Disabled } else { then };
+                if self.state == State::Disabled && then == NextState::Stopped { NextState::Disabled } else { then };
             return self.end_attempt(then, now);
         }
         if self.stopping.is_none() {
@@ -134,7 +134,7 @@ impl Server {
         }
         if let Some(stopping) = &mut self.stopping {
             let stays =
-                matches!((stopping.then, then), (AfterStop::Deleted, _) | (AfterStop::Disabled, AfterStop::Stopped));
+                matches!((stopping.then, then), (NextState::Deleted, _) | (NextState::Disabled, NextState::Stopped));
             if !stays {
                 stopping.then = then;
             }
@@ -159,10 +159,10 @@ impl Server {
         self.restarts.reset();
         if let Some(stopping) = &mut self.stopping {
             match stopping.then {
-                AfterStop::Sleep | AfterStop::Backoff(_) | AfterStop::WaitForUser(_) => {
-                    stopping.then = AfterStop::Start;
+                NextState::Sleep | NextState::Backoff(_) | NextState::WaitForUser(_) => {
+                    stopping.then = NextState::Start;
                 }
-                AfterStop::Start | AfterStop::Stopped | AfterStop::Disabled | AfterStop::Deleted => {}
+                NextState::Start | NextState::Stopped | NextState::Disabled | NextState::Deleted => {}
             }
         } else {
             match self.state {
@@ -170,7 +170,7 @@ impl Server {
                 _ if self.host_closing => {}
                 State::Running | State::Launching | State::Negotiating | State::Listing => {
                     let error = HubError::unavailable("the MCP server restarts with a new configuration");
-                    self.stop_attempt(AfterStop::Start, &error, now);
+                    self.stop_attempt(NextState::Start, &error, now);
                 }
                 _ => self.start(now),
             }
@@ -184,8 +184,8 @@ impl Server {
             return Some(host_closing());
         }
         match self.stopping.map(|stopping| stopping.then) {
-            Some(AfterStop::Disabled) => Some(HubError::disabled()),
-            Some(AfterStop::Deleted) => Some(HubError::conflict("", "the MCP server is deleted")),
+            Some(NextState::Disabled) => Some(HubError::disabled()),
+            Some(NextState::Deleted) => Some(HubError::conflict("", "the MCP server is deleted")),
             _ if self.state == State::Disabled => Some(HubError::disabled()),
             _ => None,
         }

@@ -40,7 +40,7 @@ use self::pending_commands::PendingCommands;
 use self::probes::Probes;
 use self::refreshes::Refreshes;
 use self::restarts::Restarts;
-use self::stopping::{AfterStop, StopProgress};
+use self::stopping::{NextState, StopProgress};
 use super::{HubError, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
@@ -277,7 +277,7 @@ impl Server {
     /// The attempt may still be stopping.
     pub(crate) fn requires_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
-        self.state == State::NeedsAuth || then == Some(AfterStop::WaitForUser(State::NeedsAuth))
+        self.state == State::NeedsAuth || then == Some(NextState::WaitForUser(State::NeedsAuth))
     }
 
     /// Returns a detailed snapshot for diagnostics.

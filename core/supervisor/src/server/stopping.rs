@@ -9,7 +9,7 @@ use mcpwire_core::Timestamp;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopProgress {
     pub(super) phase: StopPhase,
-    pub(super) then: AfterStop,
+    pub(super) then: NextState,
     /// Whether a command requested this shutdown. If so, a second [`Command::Stop`](super::Command::Stop) kills the
     /// server.
     pub(super) is_requested: bool,
@@ -29,7 +29,7 @@ pub(super) enum StopPhase {
 
 /// The step that follows a complete shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AfterStop {
+pub(super) enum NextState {
     Start,
     Sleep,
     Backoff(Duration),

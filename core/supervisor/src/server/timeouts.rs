@@ -3,7 +3,7 @@
 use alloc::format;
 use core::time::Duration;
 
-use super::stopping::AfterStop;
+use super::stopping::NextState;
 use super::{Effect, Server, State};
 use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
@@ -54,7 +54,7 @@ impl Server {
     fn maintain(&mut self, now: Timestamp) {
         if self.sleep_deadline().is_some_and(|at| at <= now) {
             let error = HubError::unavailable("the MCP server is idle and is being stopped");
-            return self.stop_attempt(AfterStop::Sleep, &error, now);
+            return self.stop_attempt(NextState::Sleep, &error, now);
         }
         if self.refreshes.is_due(&self.policy, now) {
             self.refreshes.started(&self.policy, now);
