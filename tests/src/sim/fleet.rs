@@ -189,7 +189,7 @@ impl Fleet {
             Effect::Probe { generation } => self.event(id, generation, Event::Probed),
             Effect::Stop { generation } | Effect::Kill { generation } => {
                 self.alive.remove(&(id, generation));
-                self.event(id, generation, Event::Gone);
+                self.event(id, generation, Event::Removed);
             }
             other => panic!("{other:?} needs no answer"),
         }

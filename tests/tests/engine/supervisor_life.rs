@@ -234,7 +234,7 @@ fn a_restart_of_ours_is_no_crash_and_what_the_old_one_says_is_not_heard() {
         fleet.settle(&list);
         assert_eq!(fleet.reply(restart), Some(&Ok(())));
         fleet.event(id, old, Event::Closed(transient("it was closed")));
-        fleet.event(id, old, Event::Gone);
+        fleet.event(id, old, Event::Removed);
         assert_eq!((fleet.state(id), fleet.living(id)), (State::Running, 1));
     }
     assert_eq!(fleet.supervisor.detail(id).expect("it is there").attempt, 0);
@@ -328,7 +328,7 @@ fn everything_may_go_without_a_word() {
     fleet.run(id, &tools(["a"]));
     let generation = fleet.generation(id);
     fleet.alive.clear();
-    fleet.event(id, generation, Event::Gone);
+    fleet.event(id, generation, Event::Removed);
     assert_eq!(fleet.state(id), State::Backoff);
     assert!(fleet.open.is_empty(), "nothing is left to be ended");
 }

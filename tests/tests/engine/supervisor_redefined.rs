@@ -152,7 +152,7 @@ impl Host {
                         Effect::Launch { generation } => (generation, Event::Launched { pid: None }),
                         Effect::Negotiate { generation, .. } => (generation, Event::Negotiated { version: "x".into() }),
                         Effect::List { generation } => (generation, Event::Listed { tools: list(tools), ttl: None }),
-                        Effect::Stop { generation } | Effect::Kill { generation } => (generation, Event::Gone),
+                        Effect::Stop { generation } | Effect::Kill { generation } => (generation, Event::Removed),
                         _ => continue,
                     };
                     supervisor.event(server, generation, event, now);

@@ -356,7 +356,7 @@ impl Shared {
             if let Some(managed) = core.managed.get_mut(&id) {
                 managed.attempts.remove(&generation);
             }
-            core.supervisor.event(id, generation, Event::Gone, now);
+            core.supervisor.event(id, generation, Event::Removed, now);
         });
     }
 }

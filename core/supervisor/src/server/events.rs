@@ -46,7 +46,7 @@ impl Server {
                 self.process = ProcessState::None;
                 self.fail(failure, now);
             }
-            Event::Gone => self.handle_unexplained_exit(now),
+            Event::Removed => self.handle_unexplained_exit(now),
             _ => {}
         }
     }
@@ -60,7 +60,7 @@ impl Server {
                 self.effects.push_back(Effect::List { generation: self.generation });
             }
             Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
-            Event::Gone => self.handle_unexplained_exit(now),
+            Event::Removed => self.handle_unexplained_exit(now),
             _ => {}
         }
     }
@@ -76,7 +76,7 @@ impl Server {
             // The server may have built the list before the change, so a refresh must follow.
             Event::ListChanged => self.refreshes.changed_while_listing(),
             Event::Failed(failure) | Event::Closed(failure) => self.fail(failure, now),
-            Event::Gone => self.handle_unexplained_exit(now),
+            Event::Removed => self.handle_unexplained_exit(now),
             _ => {}
         }
     }
@@ -84,7 +84,7 @@ impl Server {
     fn handle_while_running(&mut self, event: Event, now: Timestamp) {
         match event {
             Event::Closed(failure) | Event::Failed(failure) => self.fail(failure, now),
-            Event::Gone => self.handle_unexplained_exit(now),
+            Event::Removed => self.handle_unexplained_exit(now),
             Event::Listed { tools, ttl } => {
                 self.probes.received(now);
                 if self.refreshes.received(ttl, &self.policy, now) {
@@ -120,7 +120,7 @@ impl Server {
             }
             // The launch failed, so there is no process to stop.
             Event::Failed(_) | Event::Closed(_) if self.process == ProcessState::Launching => self.finish_stop(now),
-            Event::Gone => self.finish_stop(now),
+            Event::Removed => self.finish_stop(now),
             _ => {}
         }
     }

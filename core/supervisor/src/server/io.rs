@@ -94,7 +94,7 @@ pub enum Event {
     /// still exist.
     Closed(Failure),
     /// The attempt has ended completely: no process, no container and no connection is left.
-    Gone,
+    Removed,
     /// The server sent `notifications/tools/list_changed`.
     ListChanged,
     /// The server answered [`Effect::Probe`], with a result or an error.
@@ -165,12 +165,12 @@ pub enum Effect {
         error: HubError,
     },
     /// Stop the server gracefully by the [shutdown sequence](mcpwire_core::shutdown): close stdin, wait, terminate,
-    /// wait, kill. Answer with [`Event::Gone`] when nothing is left.
+    /// wait, kill. Answer with [`Event::Removed`] when nothing is left.
     Stop {
         /// The attempt that this effect belongs to.
         generation: Generation,
     },
-    /// Kill the process group or container at once. Answer with [`Event::Gone`].
+    /// Kill the process group or container at once. Answer with [`Event::Removed`].
     ///
     /// The generation may be an earlier one, which the server has abandoned.
     Kill {

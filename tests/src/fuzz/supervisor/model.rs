@@ -174,7 +174,7 @@ impl Model {
         let id = Model::pick(n);
         if let Some((_, generation)) = self.fleet.alive.iter().copied().find(|(server, _)| *server == id) {
             self.fleet.alive.remove(&(id, generation));
-            self.fleet.event(id, generation, Event::Gone);
+            self.fleet.event(id, generation, Event::Removed);
         }
     }
 
