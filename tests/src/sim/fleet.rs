@@ -287,7 +287,7 @@ impl Fleet {
         match effect {
             Effect::Changed { state } => self.states.entry(id).or_default().push(state),
             Effect::FailCalls { generation, error } => self.failed_calls.push((id, generation, error)),
-            Effect::Abandoned { generation } => self.abandoned.push((id, generation)),
+            Effect::StopFailed { generation } => self.abandoned.push((id, generation)),
             Effect::Kill { generation } => {
                 // Nobody survives it; that is told later.
                 self.alive.remove(&(id, generation));

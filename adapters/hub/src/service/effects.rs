@@ -48,7 +48,7 @@ impl Shared {
             }
             Effect::Stop { generation } => self.stop(core, id, generation),
             Effect::Kill { generation } => self.kill(core, id, generation),
-            Effect::Abandoned { .. } => {
+            Effect::StopFailed { .. } => {
                 if let Some(managed) = core.managed.get(&id) {
                     managed.logs.push("the process could not be ended; it may still run");
                 }

@@ -115,7 +115,7 @@ impl Server {
             StopPhase::Graceful => self.kill(now),
             // If the launch reports a process later, the server kills that process.
             StopPhase::AwaitLaunch | StopPhase::Killed => {
-                self.effects.push_back(Effect::Abandoned { generation: self.generation });
+                self.effects.push_back(Effect::StopFailed { generation: self.generation });
                 self.finish_stop(now);
             }
         }

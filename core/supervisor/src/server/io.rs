@@ -178,7 +178,7 @@ pub enum Effect {
         generation: Generation,
     },
     /// Log that the server could not be stopped. It abandons the process.
-    Abandoned {
+    StopFailed {
         /// The attempt that was given up.
         generation: Generation,
     },
