@@ -119,7 +119,7 @@ impl<R: Runtime> McpClient<R> {
                     self.restart(begun)?;
                     continue;
                 }
-                Opened::Closed(how) => how.before_open(),
+                Opened::Closed(how) => how.into_opening_error(),
             };
             let process = shared.lock().process_report();
             return Err(Error::Connect { server: shared.name().into(), error, process });

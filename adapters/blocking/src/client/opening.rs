@@ -75,7 +75,7 @@ impl McpClient {
         }
         let error = match opened {
             Opened::Connected => None,
-            Opened::Closed(how) => Some(how.before_open()),
+            Opened::Closed(how) => Some(how.into_opening_error()),
             Opened::Restart => Some(ConnectError::Closed),
         };
         if let Some(error) = error {

@@ -33,7 +33,7 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// Converts the reason to the error of a connection that ended before it was open.
-    pub fn before_open(self) -> ConnectError {
+    pub fn into_opening_error(self) -> ConnectError {
         match self {
             CloseReason::NotOpened(error) => Arc::unwrap_or_clone(error),
             CloseReason::ByServer | CloseReason::ByClient => ConnectError::Closed,
