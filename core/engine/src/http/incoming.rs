@@ -8,7 +8,7 @@ use super::outgoing::sort_messages;
 use super::purpose::Purpose;
 use super::response::StreamItem;
 use crate::rpc::PeerError;
-use crate::rpc::peek::{Peek, peek};
+use crate::rpc::peek::{MessageClass, peek};
 use crate::session::RequestFault;
 
 /// Hands a message of the server to the session.
@@ -32,7 +32,7 @@ pub(super) fn limit_answers(context: &mut Context) {
 pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let (is_body, request) = (exchange.response.is_ignored(), exchange.purpose.request());
-    let names_request = matches!(peek(head), Peek::Response { id } if id.number().is_some());
+    let names_request = matches!(peek(head), MessageClass::Response { id } if id.number().is_some());
     match request {
         Some(id) if is_body || !names_request => {
             let limit = context.session.config().max_message;

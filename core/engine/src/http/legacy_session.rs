@@ -31,7 +31,7 @@ use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, MessageKind};
 use crate::json::scan::member;
 use crate::rpc::decode::{self, DecodedResponse};
-use crate::rpc::peek::{Peek, peek};
+use crate::rpc::peek::{MessageClass, peek};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
@@ -161,7 +161,7 @@ impl LegacySession {
             Some(Purpose::RenewSession { id }) => *id,
             _ => return false,
         };
-        let is_response = matches!(peek(message), Peek::Response { id: of } if of.number() == Some(id));
+        let is_response = matches!(peek(message), MessageClass::Response { id: of } if of.number() == Some(id));
         if is_response && self.is_renewed_by(from) {
             self.renewed(from, id, message, context);
         }

@@ -10,7 +10,7 @@ use super::request::Request;
 use super::send_queue::MessageKind;
 use crate::json::scan::member;
 use crate::rpc::WireId;
-use crate::rpc::peek::{Peek, peek};
+use crate::rpc::peek::{MessageClass, peek};
 
 /// Maximum length of a message that is kept to be sent again. 1 MiB: arguments rarely exceed some KiB, and keeping a message
 /// doubles the memory of a large call.
@@ -29,7 +29,7 @@ pub(super) fn sort_messages(context: &mut Context) {
     }
     while let Some(message) = context.queue.next_unsorted() {
         match peek(&message) {
-            Peek::Request { id, method } => {
+            MessageClass::Request { id, method } => {
                 let Some(id) = id.number() else { continue };
                 if context.session.waits_for(id) {
                     let method = method.into_owned().into_boxed_str();
@@ -39,7 +39,7 @@ pub(super) fn sort_messages(context: &mut Context) {
                     never_sent.insert(id);
                 }
             }
-            Peek::Notification { method } => {
+            MessageClass::Notification { method } => {
                 let method = method.into_owned();
                 if method == "notifications/cancelled"
                     && let Some(id) = cancelled_request(&message)

@@ -12,7 +12,7 @@ use super::response_head::Head;
 use super::sse_decoder::{SseDecoder, SseEvent};
 use crate::json;
 use crate::json::scan::member;
-use crate::rpc::peek::{Peek, peek};
+use crate::rpc::peek::{MessageClass, peek};
 use crate::rpc::{RpcError, decode};
 use crate::text::{BOM, excerpt};
 use crate::transport_error::{Failure, HttpError};
@@ -237,8 +237,7 @@ impl Response {
             return None;
         }
         let error = decode::orphan_error(body.text())?;
-        let has_id =
-            matches!(peek(body.text()), Peek::Response { id } if id.number().is_some() && id.number() == request);
+        let has_id = matches!(peek(body.text()), MessageClass::Response { id } if id.number().is_some() && id.number() == request);
         Some((error, has_id))
     }
 }

@@ -8,7 +8,7 @@ use crate::json::scan::{key_text, members, skip_space};
 
 /// The kind of a message, as far as its keys show. The message may still be malformed; decoding it finds out.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Peek<'a> {
+pub(crate) enum MessageClass<'a> {
     /// A response, or another object with an `id` but no `method`. It ends the request with this id.
     Response { id: WireId<'a> },
     /// An error response without an id: the server could not parse the message that it responds to.
@@ -27,22 +27,22 @@ pub(crate) enum Peek<'a> {
 ///
 /// A response is recognized by its `id` and its `result` or `error` key. With the usual order of keys, both are within the first
 /// fifty bytes. If `result` is the first key, the end of the message is searched for the `id` before the value is scanned.
-pub(crate) fn peek(bytes: &[u8]) -> Peek<'_> {
+pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     if let Some((id, _)) = usual_start(bytes) {
-        return Peek::Response { id: WireId(id) };
+        return MessageClass::Response { id: WireId(id) };
     }
     if let Some((id, _)) = usual_end(bytes) {
-        return Peek::Response { id: WireId(id) };
+        return MessageClass::Response { id: WireId(id) };
     }
     peek_slowly(bytes)
 }
 
 /// Classifies a message whose keys are not in one of the usual orders.
-fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
+fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
-        Some(b'[') => return Peek::Batch,
-        _ => return Peek::InvalidMessage,
+        Some(b'[') => return MessageClass::Batch,
+        _ => return MessageClass::InvalidMessage,
     }
     let mut list = members(bytes);
     let mut seen = SeenMembers::default();
@@ -73,7 +73,7 @@ fn peek_slowly(bytes: &[u8]) -> Peek<'_> {
             }
         }
         if let (Some(id), Some(method)) = (seen.id, seen.method) {
-            return Peek::Request { id, method: key_text(method) };
+            return MessageClass::Request { id, method: key_text(method) };
         }
     }
     seen.kind()
@@ -115,20 +115,22 @@ struct SeenMembers<'a> {
 
 impl<'a> SeenMembers<'a> {
     /// Returns the kind of the message after its last member.
-    fn kind(self) -> Peek<'a> {
+    fn kind(self) -> MessageClass<'a> {
         match self {
-            SeenMembers { id: None, method: Some(method), .. } => Peek::Notification { method: key_text(method) },
+            SeenMembers { id: None, method: Some(method), .. } => {
+                MessageClass::Notification { method: key_text(method) }
+            }
             // An object with an id alone counts as a response, so that the request with this id fails now, not by its timeout.
             SeenMembers { id: Some(id), .. } => response(id),
-            SeenMembers { has_outcome: true, .. } => Peek::OrphanError,
-            _ => Peek::InvalidMessage,
+            SeenMembers { has_outcome: true, .. } => MessageClass::OrphanError,
+            _ => MessageClass::InvalidMessage,
         }
     }
 }
 
 /// Returns the kind of a response with this id.
-fn response(id: WireId<'_>) -> Peek<'_> {
-    if id.is_null() { Peek::OrphanError } else { Peek::Response { id } }
+fn response(id: WireId<'_>) -> MessageClass<'_> {
+    if id.is_null() { MessageClass::OrphanError } else { MessageClass::Response { id } }
 }
 
 /// The keys of a message that decide its kind.
@@ -202,7 +204,7 @@ mod tests {
 
     fn id(text: &str) -> Option<&str> {
         match peek(text.as_bytes()) {
-            Peek::Response { id } => core::str::from_utf8(id.0).ok(),
+            MessageClass::Response { id } => core::str::from_utf8(id.0).ok(),
             _ => None,
         }
     }
@@ -229,16 +231,18 @@ mod tests {
 
     #[test]
     fn kinds_are_told_apart() {
-        assert!(matches!(peek(br#"{"id":1,"method":"ping"}"#), Peek::Request { method, .. } if method == "ping"));
-        assert!(matches!(peek(br#"{"method":"ping","params":{"id":3},"id":1}"#), Peek::Request { .. }));
         assert!(
-            matches!(peek(br#"{"method":"a\u0062","params":{"id":3}}"#), Peek::Notification { method } if method == "ab")
+            matches!(peek(br#"{"id":1,"method":"ping"}"#), MessageClass::Request { method, .. } if method == "ping")
         );
-        assert_eq!(peek(br#"{"id":null,"error":{"code":-32700}}"#), Peek::OrphanError);
-        assert_eq!(peek(br#"{"error":{"code":-32700}}"#), Peek::OrphanError);
-        assert_eq!(peek(br#"[{"id":1}]"#), Peek::Batch);
+        assert!(matches!(peek(br#"{"method":"ping","params":{"id":3},"id":1}"#), MessageClass::Request { .. }));
+        assert!(
+            matches!(peek(br#"{"method":"a\u0062","params":{"id":3}}"#), MessageClass::Notification { method } if method == "ab")
+        );
+        assert_eq!(peek(br#"{"id":null,"error":{"code":-32700}}"#), MessageClass::OrphanError);
+        assert_eq!(peek(br#"{"error":{"code":-32700}}"#), MessageClass::OrphanError);
+        assert_eq!(peek(br#"[{"id":1}]"#), MessageClass::Batch);
         for noise in ["", "null", "\"x\"", "{}", "{\"level\":\"info\"}", "{\"id\"", "Server started", "1"] {
-            assert_eq!(peek(noise.as_bytes()), Peek::InvalidMessage, "{noise}");
+            assert_eq!(peek(noise.as_bytes()), MessageClass::InvalidMessage, "{noise}");
         }
     }
 

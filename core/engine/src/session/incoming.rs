@@ -8,7 +8,7 @@ use super::event::Notification;
 use crate::json::from_json::FromJson;
 use crate::json::scan;
 use crate::rpc::decode;
-use crate::rpc::peek::{Peek, peek};
+use crate::rpc::peek::{MessageClass, peek};
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
 /// A notification of the server.
@@ -58,7 +58,7 @@ fn params<P: FromJson>(message: &[u8]) -> Option<P> {
 /// Returns the id of the request that an overlong message responds to, from the beginning of the message.
 pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     match peek(head) {
-        Peek::Response { id } => id.number(),
+        MessageClass::Response { id } => id.number(),
         _ => None,
     }
 }

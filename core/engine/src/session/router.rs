@@ -27,7 +27,7 @@ use crate::json::scan;
 use crate::method::Method;
 use crate::rpc::PeerError;
 use crate::rpc::decode;
-use crate::rpc::peek::{Peek, peek};
+use crate::rpc::peek::{MessageClass, peek};
 #[cfg(feature = "http")]
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
@@ -340,17 +340,17 @@ impl Session {
     /// Handles a message, unless it is a response: then returns the id for [`Self::response`].
     fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
-            Peek::Response { id } => {
+            MessageClass::Response { id } => {
                 let id = id.number();
                 if id.is_none() {
                     self.stats.foreign += 1;
                 }
                 return id;
             }
-            Peek::Request { id, method } => self.parts(now, out).request(id, &method, message),
-            Peek::Notification { method } => self.parts(now, out).notification(&method, message),
-            Peek::OrphanError => self.orphan_error(message, now, out),
-            Peek::InvalidMessage | Peek::Batch => self.parts(now, out).invalid_message(message),
+            MessageClass::Request { id, method } => self.parts(now, out).request(id, &method, message),
+            MessageClass::Notification { method } => self.parts(now, out).notification(&method, message),
+            MessageClass::OrphanError => self.orphan_error(message, now, out),
+            MessageClass::InvalidMessage | MessageClass::Batch => self.parts(now, out).invalid_message(message),
         }
         None
     }
