@@ -58,7 +58,7 @@ fn day(era: Era) {
     let (morning, evening) = (peak(&hours[..12]), peak(&hours[12..]));
     assert!(evening <= morning + MARGIN, "what is needed at a time was {morning} bytes, and is {evening}: {hours:?}");
     let stats = client.stats();
-    assert!(stats.late > 1_000 && stats.noise > 500, "{stats:?}");
+    assert!(stats.late > 1_000 && stats.invalid > 500, "{stats:?}");
     assert_eq!(client.in_flight(), 0);
 }
 

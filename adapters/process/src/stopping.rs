@@ -31,7 +31,7 @@ impl ShutdownReport {
 /// The way of a process to its end: the [`ShutdownSequence`], with the signals that belong to its steps.
 #[derive(Debug)]
 pub struct Stopping {
-    ladder: ShutdownSequence,
+    sequence: ShutdownSequence,
     took: Step,
 }
 
@@ -50,20 +50,20 @@ pub enum Next {
 impl Stopping {
     /// No step has been taken yet.
     pub fn new(grace_periods: GracePeriods) -> Self {
-        Stopping { ladder: ShutdownSequence::new(grace_periods), took: Step::CloseInput }
+        Stopping { sequence: ShutdownSequence::new(grace_periods), took: Step::CloseInput }
     }
 
     /// Takes the steps that are due.
     pub fn next(&mut self, process: &mut Process, now: Timestamp) -> Next {
         loop {
             if process.observe().is_some() {
-                self.ladder.exited();
+                self.sequence.exited();
                 if !process.left_others_behind() {
-                    self.ladder.group_is_empty();
+                    self.sequence.group_is_empty();
                 }
             }
             let exited = process.exit().is_some();
-            let step = self.ladder.next(now);
+            let step = self.sequence.next(now);
             // What an exited process left behind is no fault of the process.
             if !exited && matches!(step, Step::Terminate | Step::Kill) {
                 self.took = step;
@@ -74,7 +74,7 @@ impl Stopping {
                 Step::Kill => process.kill(),
                 Step::Wait => {
                     let tick = exited.then(|| now + TICK);
-                    let until = [self.ladder.deadline(), tick].into_iter().flatten().min();
+                    let until = [self.sequence.deadline(), tick].into_iter().flatten().min();
                     return Next::Wait(until.unwrap_or(now + TICK));
                 }
                 Step::Done => return Next::Done(ShutdownReport { exit: process.exit().copied(), took: self.took }),

@@ -61,17 +61,17 @@ enum Stage {
 /// ```
 /// use core::time::Duration;
 /// use mcpwire_core::Timestamp;
-/// use mcpwire_core::shutdown::{Ladder, Patience, Step};
+/// use mcpwire_core::shutdown::{GracePeriods, ShutdownSequence, Step};
 ///
 /// let at = |s| Timestamp::from_origin(Duration::from_secs(s));
-/// let mut ladder = Ladder::new(Patience::default());
-/// assert_eq!(ladder.next(at(0)), Step::CloseInput);
-/// assert_eq!(ladder.next(at(1)), Step::Wait);
-/// assert_eq!(ladder.deadline(), Some(at(3)));
-/// assert_eq!(ladder.next(at(3)), Step::Terminate);
-/// ladder.exited();
-/// ladder.group_is_empty();
-/// assert_eq!(ladder.next(at(4)), Step::Done);
+/// let mut sequence = ShutdownSequence::new(GracePeriods::default());
+/// assert_eq!(sequence.next(at(0)), Step::CloseInput);
+/// assert_eq!(sequence.next(at(1)), Step::Wait);
+/// assert_eq!(sequence.deadline(), Some(at(3)));
+/// assert_eq!(sequence.next(at(3)), Step::Terminate);
+/// sequence.exited();
+/// sequence.group_is_empty();
+/// assert_eq!(sequence.next(at(4)), Step::Done);
 /// ```
 #[derive(Clone, Debug)]
 pub struct ShutdownSequence {
@@ -159,52 +159,52 @@ mod tests {
 
     #[test]
     fn a_server_that_obeys_is_asked_once() {
-        let mut ladder = ShutdownSequence::new(GracePeriods::default());
-        assert_eq!(ladder.next(at(0)), Step::CloseInput);
-        assert_eq!(ladder.next(at(5)), Step::Wait);
-        ladder.exited();
-        ladder.group_is_empty();
-        assert_eq!(ladder.next(at(10)), Step::Done);
-        assert_eq!(ladder.deadline(), None);
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(at(0)), Step::CloseInput);
+        assert_eq!(sequence.next(at(5)), Step::Wait);
+        sequence.exited();
+        sequence.group_is_empty();
+        assert_eq!(sequence.next(at(10)), Step::Done);
+        assert_eq!(sequence.deadline(), None);
     }
 
     #[test]
     fn a_server_that_ignores_everything_is_killed_after_five_seconds() {
-        let mut ladder = ShutdownSequence::new(GracePeriods::default());
-        assert_eq!(ladder.next(at(0)), Step::CloseInput);
-        assert_eq!(ladder.next(at(2_999)), Step::Wait);
-        assert_eq!(ladder.next(at(3_000)), Step::Terminate);
-        assert_eq!(ladder.next(at(4_999)), Step::Wait);
-        assert_eq!(ladder.next(at(5_000)), Step::Kill);
-        assert_eq!(ladder.next(at(5_001)), Step::Wait);
-        ladder.exited();
-        assert_eq!(ladder.next(at(5_002)), Step::Done);
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(at(0)), Step::CloseInput);
+        assert_eq!(sequence.next(at(2_999)), Step::Wait);
+        assert_eq!(sequence.next(at(3_000)), Step::Terminate);
+        assert_eq!(sequence.next(at(4_999)), Step::Wait);
+        assert_eq!(sequence.next(at(5_000)), Step::Kill);
+        assert_eq!(sequence.next(at(5_001)), Step::Wait);
+        sequence.exited();
+        assert_eq!(sequence.next(at(5_002)), Step::Done);
     }
 
     #[test]
     fn a_process_that_no_kill_ends_is_left_to_the_system() {
-        let mut ladder = ShutdownSequence::new(GracePeriods::default());
-        let mut steps = [0, 3_000, 5_000, 5_999, 6_000].map(|now| ladder.next(at(now))).into_iter();
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        let mut steps = [0, 3_000, 5_000, 5_999, 6_000].map(|now| sequence.next(at(now))).into_iter();
         assert!(steps.by_ref().eq([Step::CloseInput, Step::Terminate, Step::Kill, Step::Wait, Step::Done]));
     }
 
     #[test]
     fn what_a_server_leaves_behind_is_ended_too() {
-        let mut ladder = ShutdownSequence::new(GracePeriods::default());
-        assert_eq!(ladder.next(at(0)), Step::CloseInput);
-        ladder.exited();
-        assert_eq!(ladder.next(at(10)), Step::Terminate);
-        assert_eq!(ladder.next(at(20)), Step::Wait);
-        assert_eq!(ladder.next(at(2_010)), Step::Kill);
-        assert_eq!(ladder.next(at(2_020)), Step::Done);
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        assert_eq!(sequence.next(at(0)), Step::CloseInput);
+        sequence.exited();
+        assert_eq!(sequence.next(at(10)), Step::Terminate);
+        assert_eq!(sequence.next(at(20)), Step::Wait);
+        assert_eq!(sequence.next(at(2_010)), Step::Kill);
+        assert_eq!(sequence.next(at(2_020)), Step::Done);
     }
 
     #[test]
     fn a_server_that_has_exited_before_needs_no_closing() {
-        let mut ladder = ShutdownSequence::new(GracePeriods::default());
-        ladder.exited();
-        assert_eq!(ladder.next(at(0)), Step::Terminate);
-        ladder.group_is_empty();
-        assert_eq!(ladder.next(at(1)), Step::Done);
+        let mut sequence = ShutdownSequence::new(GracePeriods::default());
+        sequence.exited();
+        assert_eq!(sequence.next(at(0)), Step::Terminate);
+        sequence.group_is_empty();
+        assert_eq!(sequence.next(at(1)), Step::Done);
     }
 }

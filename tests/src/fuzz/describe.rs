@@ -191,8 +191,8 @@ pub(crate) fn phase(phase: Phase) -> &'static str {
 }
 
 pub(crate) fn stats(stats: Stats) -> String {
-    let Stats { noise, late, foreign, cached, refused, .. } = stats;
-    format!("noise {noise} late {late} foreign {foreign} cached {cached} refused {refused}")
+    let Stats { invalid, late, unmatched, cached, refused, .. } = stats;
+    format!("noise {invalid} late {late} foreign {unmatched} cached {cached} refused {refused}")
 }
 
 pub(crate) fn subscription_event(event: &SubscriptionEvent) -> String {

@@ -46,7 +46,7 @@ fn an_array_without_messages_is_noise() {
         pair.say(line);
     }
     assert!(pair.happened().iter().all(|event| matches!(event, Event::InvalidMessage { .. })));
-    assert_eq!((pair.events.len(), pair.engine.session().stats().noise), (6, 6));
+    assert_eq!((pair.events.len(), pair.engine.session().stats().invalid), (6, 6));
 }
 
 #[test]

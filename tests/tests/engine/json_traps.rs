@@ -60,7 +60,7 @@ fn a_byte_order_mark_before_a_line_is_skipped() {
                 pair.drive();
                 assert_eq!(pair.text(ticket), "\u{feff}yes", "pieces of {size}, end {end:?}");
             }
-            assert_eq!(pair.engine.session().stats().noise, 0, "{:?}", pair.events);
+            assert_eq!(pair.engine.session().stats().invalid, 0, "{:?}", pair.events);
         }
     }
 }

@@ -106,7 +106,7 @@ fn what_cannot_be_read_is_noise() {
     ] {
         pair.say(line);
     }
-    assert_eq!(pair.engine.session().stats().noise, 6);
+    assert_eq!(pair.engine.session().stats().invalid, 6);
     for event in pair.happened() {
         let Event::InvalidMessage { excerpt } = event else { panic!("{event:?}") };
         assert!(!excerpt.contains(char::is_control));

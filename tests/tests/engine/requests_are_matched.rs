@@ -93,7 +93,7 @@ fn late_and_repeated_answers_are_counted_and_nothing_else() {
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     assert_eq!(pair.take(ticket).expect("it has ended").expect("it went well").get(), r#"{"n":1}"#);
     assert!(matches!(pair.error(cancelled), CallError::Cancelled { .. }));
-    assert_eq!((pair.engine.session().stats().late, pair.engine.session().stats().foreign), (2, 0));
+    assert_eq!((pair.engine.session().stats().late, pair.engine.session().stats().unmatched), (2, 0));
     assert!(pair.events.is_empty());
 }
 
@@ -105,7 +105,10 @@ fn foreign_answers_are_counted_and_nothing_else() {
     for id in foreign {
         pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     }
-    assert_eq!((pair.engine.session().stats().late, pair.engine.session().stats().foreign), (0, foreign.len() as u64));
+    assert_eq!(
+        (pair.engine.session().stats().late, pair.engine.session().stats().unmatched),
+        (0, foreign.len() as u64)
+    );
     assert!(pair.engine.session().is_waiting(ticket.key()), "it still waits for its own");
     pair.say(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
     assert!(pair.take(ticket).is_some_and(|result| result.is_ok()));

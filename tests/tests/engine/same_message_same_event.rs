@@ -39,7 +39,7 @@ fn receive(mut pair: Pair) -> (Vec<Event>, u64, u64) {
     }
     let after = pair.engine.session().stats();
     let events = pair.events.split_off(events).into_iter().map(|(_, event)| event).collect();
-    (events, after.late - before.late, after.noise - before.noise)
+    (events, after.late - before.late, after.invalid - before.invalid)
 }
 
 /// A session that has used all of its parts, and waits for nothing any more.

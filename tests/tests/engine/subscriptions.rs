@@ -228,7 +228,7 @@ fn a_refusal_says_why() {
         panic!("{events:?}")
     };
     assert_eq!((&**method, error.code), (LISTEN, -32601));
-    assert_eq!(pair.engine.session().stats().late + pair.engine.session().stats().foreign, 0);
+    assert_eq!(pair.engine.session().stats().late + pair.engine.session().stats().unmatched, 0);
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn a_tool_answers_in_every_way() {
                 assert_eq!(structured, json!({"degrees": 21}));
                 assert!(matches!(error("silence").await, CallError::Timeout { .. }));
                 assert_eq!(call("garbage").await.unwrap().text().as_str(), "and an answer");
-                assert!(client.stats().noise >= 1);
+                assert!(client.stats().invalid >= 1);
             });
             assert_eq!(kit.server().calls("text")[0].get(), r#"{"name":"Ann"}"#);
             assert!(kit.server().calls("other").is_empty());

@@ -109,7 +109,7 @@ impl Parts<'_> {
 
     /// Counts and reports a message that cannot be read.
     pub(super) fn invalid_message(&mut self, message: &[u8]) {
-        self.context.stats.noise += 1;
+        self.context.stats.invalid += 1;
         self.context.report(Event::InvalidMessage { excerpt: excerpt(message) });
     }
 

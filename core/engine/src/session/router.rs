@@ -343,7 +343,7 @@ impl Session {
             MessageClass::Response { id } => {
                 let id = id.number();
                 if id.is_none() {
-                    self.stats.foreign += 1;
+                    self.stats.unmatched += 1;
                 }
                 return id;
             }
@@ -363,7 +363,7 @@ impl Session {
             }
             Some(owner) => self.parts(now, out).response(owner, id, message),
             None if self.requests.was_sent(id) => self.stats.late += 1,
-            None => self.stats.foreign += 1,
+            None => self.stats.unmatched += 1,
         }
     }
 

@@ -305,8 +305,10 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
 /// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
 fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
-        let unpolled =
-            context.events.iter().position(|event| matches!(event, Event::ServerRequest(ask) if ask.key == key));
+        let unpolled = context
+            .events
+            .iter()
+            .position(|event| matches!(event, Event::ServerRequest(request) if request.key == key));
         match unpolled {
             Some(at) => drop(context.events.remove(at)),
             None => context.report(Event::ServerRequestCancelled(key)),

@@ -5,11 +5,11 @@
 #[non_exhaustive]
 pub struct Stats {
     /// Number of messages that are not JSON-RPC or cannot be read.
-    pub noise: u64,
+    pub invalid: u64,
     /// Number of responses to requests that had ended already.
     pub late: u64,
     /// Number of responses to requests that were never sent.
-    pub foreign: u64,
+    pub unmatched: u64,
     /// Number of requests that were answered from the cache.
     pub cached: u64,
     /// Number of requests of the server that were refused.

@@ -121,11 +121,11 @@ mod tests {
     #[test]
     fn the_delays_double_and_end() {
         for seed in 0..100 {
-            let mut relisten = ResubscribeBackoff::new(ResubscribePolicy::AfterDrop, seed);
-            relisten.acknowledged(at(0));
+            let mut backoff = ResubscribeBackoff::new(ResubscribePolicy::AfterDrop, seed);
+            backoff.acknowledged(at(0));
             let mut now = at(1);
             let mut waits = Vec::new();
-            while let Some(next) = relisten.ended(&lost(), now) {
+            while let Some(next) = backoff.ended(&lost(), now) {
                 waits.push(next.duration_since(now));
                 now = next;
             }
@@ -139,18 +139,18 @@ mod tests {
 
     #[test]
     fn a_subscription_that_was_open_for_long_resets_the_delays() {
-        let mut relisten = ResubscribeBackoff::new(ResubscribePolicy::AfterDrop, 7);
+        let mut backoff = ResubscribeBackoff::new(ResubscribePolicy::AfterDrop, 7);
         for round in 0..100 {
-            relisten.acknowledged(at(round * 1000));
+            backoff.acknowledged(at(round * 1000));
             let ended = at(round * 1000 + 60);
-            let again = relisten.ended(&lost(), ended).expect("each interruption leads to another attempt");
+            let again = backoff.ended(&lost(), ended).expect("each interruption leads to another attempt");
             assert!(again.duration_since(ended) <= FIRST);
         }
         // A subscription that ends at once after its acknowledgment does not reset the delays.
         let mut attempts = 0;
         loop {
-            relisten.acknowledged(at(200_000));
-            if relisten.ended(&lost(), at(200_000)).is_none() {
+            backoff.acknowledged(at(200_000));
+            if backoff.ended(&lost(), at(200_000)).is_none() {
                 break;
             }
             attempts += 1;
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn reopen_decides_which_ends_are_final() {
         let tries = |resubscribe, end: &SubscriptionEnd| {
-            let mut relisten = ResubscribeBackoff::new(resubscribe, 7);
-            relisten.acknowledged(at(0));
-            relisten.ended(end, at(1)).is_some()
+            let mut backoff = ResubscribeBackoff::new(resubscribe, 7);
+            backoff.acknowledged(at(0));
+            backoff.ended(end, at(1)).is_some()
         };
         assert!(!tries(ResubscribePolicy::Never, &lost()));
         assert!(!tries(ResubscribePolicy::AfterDrop, &SubscriptionEnd::ByServer));
