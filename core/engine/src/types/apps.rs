@@ -45,7 +45,7 @@ object! {
         /// Browser permissions that the page requests: an object with the names of permissions, such as `camera`, as
         /// keys and objects as values.
         optional permissions: Json = "permissions",
-        /// Origin from which the page requests to be served.
+        /// Origin from which the page requests to be served. `None` if the page requests no origin.
         optional domain: String = "domain",
         /// Whether the page prefers to be displayed with a border.
         optional prefers_border: bool = "prefersBorder",

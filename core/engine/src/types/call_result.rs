@@ -70,8 +70,8 @@ impl FromJson for CallToolResult {
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// Returns a result without `_meta` as a JSON object. `content` is the value of the member `content` if the server sent
-/// a value that is not an array.
+/// Returns the members of a result, except `_meta`, as a JSON object. `content` is the member of this name if the
+/// server sent a value that is not an array.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {

@@ -78,9 +78,9 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns whether an `elicitation` capability declares support for the mode `mode` (`form` or `url`).
+/// Returns whether a client with the `elicitation` capability `declared` supports a mode: `form` or `url`.
 ///
-/// An object without modes declares form mode, because revisions before 2025-11-25 have no other mode.
+/// A capability without modes means form mode, because revisions before 2025-11-25 have no other mode.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
     has(mode) || mode == FORM && !has("url")

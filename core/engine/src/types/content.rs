@@ -366,8 +366,8 @@ impl Members {
         }
     }
 
-    /// Converts the members to a block. Returns the value of `type` as the error if it is absent or not a known type,
-    /// or if a required member is absent.
+    /// Converts the members to a block. If the type is absent or unknown, or a required member is absent, returns the
+    /// type as the error.
     fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);

@@ -16,7 +16,7 @@ use crate::printable;
 #[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
-    /// The invalid fields in the order of the form, then other invalid fields.
+    /// The invalid fields: first those that the form defines, in the form's order, then any others.
     pub fields: Vec<FieldError>,
 }
 
@@ -25,7 +25,7 @@ pub struct FormError {
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Name of the field. Empty if the error concerns all values, which are not a JSON object.
+    /// Name of the field. Empty if the form values as a whole are not a JSON object.
     pub field: String,
     /// The rule that the field's value violates.
     pub problem: FieldProblem,
@@ -132,8 +132,6 @@ impl FormSchema {
     ///
     /// `content` contains the values by field name. `None` means that the user accepted the form without a change.
     ///
-    /// `None` means that the user accepted the form without changing it.
-    ///
     /// ```
     /// use mcpwire_core::{FormSchema, Json};
     ///
@@ -158,9 +156,10 @@ impl FormSchema {
         self.validate(&content).map(|()| content)
     }
 
-    /// Returns the form values with defaults added and without members that are `null`.
+    /// Returns the form values with default values added and without members that are `null`.
     ///
-    /// Does not validate the values. The fields of the form come first, in the form's order, then any other members.
+    /// `content` contains the values by field name. They are not validated. The fields of the form come first, in the
+    /// form's order, then any other members.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();

@@ -33,7 +33,7 @@ fn is_email(text: &str) -> bool {
     name.len() <= 64 && name.split('.').all(is_atom) && host.len() <= 255 && host.split('.').all(is_label)
 }
 
-/// Returns whether a text is a scheme, a colon and characters that RFC 3986 allows in a URI.
+/// Returns whether a text is a URI: a scheme, a colon, then only characters that RFC 3986 allows.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let mut letters = scheme.chars();

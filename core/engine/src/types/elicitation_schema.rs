@@ -161,7 +161,7 @@ object! {
         optional minimum: f64 = "minimum",
         /// Maximum value of the number, inclusive.
         optional maximum: f64 = "maximum",
-        /// Default value of the field: a JSON number, stored as text (from revision 2025-11-25).
+        /// Default value of the field, a JSON number (from revision 2025-11-25).
         optional default: Json = "default",
     }
 }
@@ -198,7 +198,7 @@ object! {
 object! {
     /// Schema of a form field for one value from a list.
     ///
-    /// Each protocol revision represents the list differently in JSON. [`EnumSchema::choices`] returns the same type
+    /// Protocol revisions represent the list differently in JSON. [`EnumSchema::choices`] returns the same type
     /// for all of them.
     pub struct EnumSchema("a schema", tag "type" = "string") {
         /// Display name of the field. If absent, display the field's name.
@@ -281,7 +281,7 @@ fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOptio
 }
 
 impl FieldSchema {
-    /// Returns the title of the field, or `None` if the schema has no title or an undefined type.
+    /// Returns the title of the field. Returns `None` for a schema without a title and for [`FieldSchema::Unknown`].
     pub fn title(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.title.as_deref(),
@@ -293,7 +293,8 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the description of the field, or `None` if the schema has no description or an undefined type.
+    /// Returns the description of the field. Returns `None` for a schema without a description and for
+    /// [`FieldSchema::Unknown`].
     pub fn description(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.description.as_deref(),

@@ -86,8 +86,8 @@ fn yes_or_no(text: &str) -> Option<bool> {
 
 /// Returns the value of the choice that the user's text identifies.
 ///
-/// The text can be a value, else a value or display name in any letter case, else a position in the list, counted from
-/// 1. `choices` contains each value with its display name.
+/// The text is compared with the values first, then with values and display names regardless of letter case. Otherwise,
+/// it is a position in the list, counted from 1. `choices` contains each value with its display name.
 fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));

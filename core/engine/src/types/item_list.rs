@@ -24,7 +24,7 @@ pub struct ItemList<T> {
     pub items: Vec<T>,
     /// The invalid entries, in the order in which the server sent them.
     pub rejected: Vec<InvalidItem>,
-    /// Whether the list is incomplete: the server has more entries, but the client stopped reading.
+    /// Whether the list is incomplete: the client stopped reading before the end of the server's list.
     ///
     /// The client stops after 100,000 entries, after 1,000 pages, after 64 MiB beyond the first page, or when a cursor
     /// repeats. The last entry of [`ItemList::rejected`] then describes the truncation.
@@ -43,7 +43,7 @@ impl<T: PartialEq> PartialEq for ItemList<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidItem {
-    /// Position of the entry in the complete list, counted from 0 over all pages.
+    /// Position of the entry in the server's list, counted from 0 across all pages.
     pub index: usize,
     /// Name of the entry, or `None` if it has no valid name.
     pub name: Option<String>,
@@ -81,7 +81,8 @@ impl<T> ItemList<T> {
         }
     }
 
-    /// Appends the entries of the next page, and adjusts the positions of its rejected entries.
+    /// Appends the entries of the next page. Adds the number of earlier entries to the positions of the page's rejected
+    /// entries.
     pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;

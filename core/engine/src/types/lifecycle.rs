@@ -68,8 +68,8 @@ impl DiscoverResult {
         self.implementation_in_meta().or_else(|| self.server_info.clone())
     }
 
-    /// Returns the name and version of the server from `_meta`, where the specification places them, or `None` if
-    /// absent.
+    /// Returns the name and version of the server from `_meta`, where the specification places them. Returns `None` if
+    /// they are absent.
     pub(crate) fn implementation_in_meta(&self) -> Option<Implementation> {
         let info = self.meta.as_ref()?.member_text("io.modelcontextprotocol/serverInfo")?;
         from_json::from_str(info)
