@@ -34,7 +34,7 @@ object! {
     ///
     /// Specification: client/elicitation, "Form Mode Elicitation Requests".
     pub struct ElicitForm("an object") {
-        /// The mode: `form`. An absent mode also means `form`.
+        /// Mode of the elicitation request: `form`. `None` also means `form`.
         optional mode: String = "mode",
         /// Message for the user: what information the server requests, and why.
         required message: String = "message",
