@@ -95,7 +95,7 @@ impl Serialize for FormFields {
     }
 }
 
-/// The schema of a form field's value (`PrimitiveSchemaDefinition`).
+/// The schema of a form field's value, by type (`PrimitiveSchemaDefinition`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {

@@ -42,7 +42,7 @@ object! {
     ///
     /// The peer chooses the URL of the icon, so do not trust it. This library never fetches the URL.
     pub struct Icon("an icon") {
-        /// URL of the image: an `https:` URL, or a `data:` URL that contains the image.
+        /// URL of the icon's image: an `https:` URL, or a `data:` URL that contains the image.
         required src: String = "src",
         /// MIME type of the image. Overrides the type reported by the image's source, if that type is missing or generic.
         optional mime_type: String = "mimeType",
