@@ -1,5 +1,5 @@
-//! The MCP Apps extension (`io.modelcontextprotocol/ui`): the members that it adds to the `_meta` of tools and
-//! resources.
+//! The MCP Apps extension (`io.modelcontextprotocol/ui`): the members that the extension adds to the `_meta` of tools
+//! and resources.
 //!
 //! This module also looks up the settings of any extension. Specification: basic/versioning, "Extension Negotiation".
 
@@ -11,40 +11,41 @@ use super::{Resource, ResourceContents, ServerCapabilities, Tool};
 use crate::json::Json;
 use crate::json::from_json::{self, FromJson};
 
-/// Identifier of the MCP Apps extension in the `extensions` of the client's and the server's capabilities.
+/// Identifier of the MCP Apps extension: its key in the `extensions` member of client and server capabilities.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
 /// MIME type of the HTML pages that the MCP Apps extension displays.
 pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 object! {
-    /// The user interface of a tool (`_meta.ui` of the tool; MCP Apps extension).
+    /// The user interface that a tool declares in `_meta.ui` (MCP Apps extension).
     pub struct ToolUi("an object") {
-        /// URI of the page to display, with the scheme `ui:`. Read it with `resources/read`.
+        /// URI of the HTML page to display, with the scheme `ui:`. The client reads the page with `resources/read`.
         optional resource_uri: String = "resourceUri",
-        /// The callers that may use the tool: `model`, `app` or both. An empty list means both.
+        /// Who may call the tool: `model` (language models), `app` (the displayed page) or both. An empty list means
+        /// both.
         or_default visibility: Vec<String> = "visibility",
     }
 }
 
 impl ToolUi {
-    /// Returns whether the host may offer the tool to language models.
+    /// Returns whether the host application may offer the tool to language models.
     pub fn is_for_model(&self) -> bool {
         self.visibility.is_empty() || self.visibility.iter().any(|who| who == "model")
     }
 }
 
 object! {
-    /// Display settings that a page requests (`_meta.ui` of a resource; MCP Apps extension).
+    /// Display settings that an HTML page requests in `_meta.ui` of its resource (MCP Apps extension).
     ///
-    /// A host may ignore any of them.
+    /// A host application may ignore any of these settings.
     pub struct ResourceUi("an object") {
-        /// Origins that the page loads from, to build its content security policy.
+        /// Origins that the page loads from. The host builds the page's content security policy from them.
         optional csp: UiCsp = "csp",
-        /// Browser permissions that the page requests. Each member names a permission, such as `camera`, and has an
-        /// object as its value.
+        /// Browser permissions that the page requests: an object with the names of permissions, such as `camera`, as
+        /// keys and objects as values.
         optional permissions: Json = "permissions",
-        /// Origin from which the page wants to be served.
+        /// Origin from which the page requests to be served. `None` if the page requests no origin.
         optional domain: String = "domain",
         /// Whether the page prefers to be displayed with a border.
         optional prefers_border: bool = "prefersBorder",
@@ -52,21 +53,21 @@ object! {
 }
 
 object! {
-    /// Origins that a page loads from, by purpose. The host builds the page's content security policy from them.
+    /// Origins that an HTML page loads from, by purpose. The host builds the page's content security policy from them.
     pub struct UiCsp("an object") {
-        /// Origins for network requests: `fetch`, `XMLHttpRequest` and WebSocket (`connect-src`).
+        /// Origins of network requests by `fetch`, `XMLHttpRequest` and WebSocket (CSP directive `connect-src`).
         or_default connect_domains: Vec<String> = "connectDomains",
-        /// Origins for scripts, images, styles and fonts.
+        /// Origins of scripts, images, styles and fonts.
         or_default resource_domains: Vec<String> = "resourceDomains",
-        /// Origins for nested frames (`frame-src`).
+        /// Origins of nested frames (CSP directive `frame-src`).
         or_default frame_domains: Vec<String> = "frameDomains",
-        /// Origins allowed as the base URI of the document (`base-uri`).
+        /// Origins that are allowed as the base URI of the document (CSP directive `base-uri`).
         or_default base_uri_domains: Vec<String> = "baseUriDomains",
     }
 }
 
 impl Tool {
-    /// Returns the user interface of the tool, or `None` if the tool has none.
+    /// Returns the user interface that the tool declares in `_meta`, or `None` if the tool declares none.
     ///
     /// ```
     /// use mcpwire_core::{Json, Tool};
@@ -88,16 +89,16 @@ impl Tool {
 }
 
 impl Resource {
-    /// Returns the display settings that the resource requests, or `None` if it requests none.
+    /// Returns the display settings in `_meta.ui` of the resource, or `None` if there are none.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
 }
 
 impl ResourceContents {
-    /// Returns the display settings that these contents request, or `None` if they request none.
+    /// Returns the display settings in `_meta.ui` of these resource contents, or `None` if there are none.
     ///
-    /// They take precedence over [`Resource::ui`].
+    /// These settings take precedence over those of [`Resource::ui`].
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }
@@ -108,7 +109,7 @@ fn ui<T: FromJson>(meta: Option<&Json>) -> Option<T> {
 }
 
 impl ServerCapabilities {
-    /// Returns the settings of an extension, or `None` if the server does not declare the extension.
+    /// Returns the settings of the extension `name`, or `None` if the server does not declare the extension.
     ///
     /// The settings are a JSON object, often an empty one.
     ///
@@ -127,7 +128,8 @@ impl ServerCapabilities {
     }
 }
 
-/// Returns the settings of the extension `name` if they are an object.
+/// Returns the settings of the extension `name`, or `None` if they are absent or not an object. `declared` is the
+/// `extensions` member of a client's or server's capabilities.
 pub(super) fn extension(declared: Option<&Json>, name: &str) -> Option<Json> {
     declared?.member::<Json>(name).filter(Json::is_object)
 }

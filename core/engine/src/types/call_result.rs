@@ -13,26 +13,26 @@ use crate::json::{Json, scan};
 
 /// The result of `tools/call` (`CallToolResult`).
 ///
-/// A failed tool also has a result: `is_error` is set and the content describes the error. A call returns `Err` only if
-/// the request fails or its result cannot be parsed.
+/// A tool that fails also returns this result: `is_error` is `true` and `content` describes the error. A call returns
+/// `Err` only if the request fails or its result cannot be parsed.
 ///
 /// Specification: server/tools, "Tool Result".
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The unstructured result, as content blocks. Empty if the server sent an empty list or no list; [`Self::text`]
-    /// returns different texts in these two cases.
+    /// The unstructured result, as content blocks. Empty if the server sent an empty list, or no list at all
+    /// (`without_content` is then set).
     pub content: Vec<ContentBlock>,
-    /// The structured result, a JSON value that conforms to the tool's output schema.
+    /// The structured result: a JSON value that conforms to the tool's output schema. `None` if the server sent none.
     pub structured_content: Option<Json>,
-    /// Whether the tool failed. The content then describes the error.
+    /// Whether the tool reported a failure. `content` then describes the error.
     pub is_error: bool,
     /// Additional metadata of the result (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not define.
+    /// Members of the result that this version of the library does not define.
     pub extra: Extra,
-    /// The complete result without `_meta`, if `content` is absent or not an array. Some servers return such results,
-    /// and even values that are not objects.
+    /// The complete result without `_meta`, as JSON. Set only if `content` is absent or not an array, as in the results
+    /// of some servers. Such a result can be any JSON value except `null`.
     pub without_content: Option<Json>,
 }
 
@@ -70,7 +70,8 @@ impl FromJson for CallToolResult {
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// Returns all members of a result except its metadata, as one JSON object.
+/// Returns the members of a result, except `_meta`, as a JSON object. `content` is the member of this name if the
+/// server sent a value that is not an array.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {
@@ -117,11 +118,11 @@ impl Serialize for CallToolResult {
     }
 }
 
-/// The value of the member `content` while a result is read.
+/// The member `content` of a result that is being read.
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// A value that is not an array. It becomes part of [`CallToolResult::without_content`].
+    /// A value other than an array or `null`. It becomes part of [`CallToolResult::without_content`].
     Other(Json),
 }
 

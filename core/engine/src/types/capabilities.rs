@@ -7,31 +7,32 @@ use crate::json::Json;
 object! {
     /// The optional features that the client supports (`ClientCapabilities`).
     ///
-    /// A present member declares the feature. Its value is an object with options, which may be empty.
+    /// A feature is supported if its member is present. The member's value is an object with options, which may be
+    /// empty.
     pub struct ClientCapabilities("an object of capabilities") {
-        /// The server may request the client's roots (`roots/list`).
+        /// Servers may request the client's root directories (`roots/list`).
         ///
         /// The specification deprecates roots from revision 2026-07-28 on.
         optional roots: Json = "roots",
-        /// The server may request completions from the client's language model (`sampling/createMessage`).
+        /// Servers may send requests to the client's language model (`sampling/createMessage`).
         ///
         /// The specification deprecates sampling from revision 2026-07-28 on.
         optional sampling: Json = "sampling",
-        /// The server may request input from the user (`elicitation/create`).
+        /// Servers may request input from the user (`elicitation/create`).
         optional elicitation: Json = "elicitation",
-        /// Experimental tasks of revision 2025-11-25. Later revisions have the extension
-        /// [`TASKS_EXTENSION`](crate::TASKS_EXTENSION) instead.
+        /// The client supports tasks, an experimental feature of revision 2025-11-25. In later revisions, the extension
+        /// [`TASKS_EXTENSION`](crate::TASKS_EXTENSION) replaces this member.
         optional tasks: Json = "tasks",
-        /// Supported extensions: an object with extension identifiers as keys and settings as values (from revision
-        /// 2026-07-28).
+        /// Extensions that the client supports: an object with extension identifiers as keys and the settings of each
+        /// extension as values (from revision 2026-07-28).
         optional extensions: Json = "extensions",
-        /// Experimental features that the specification does not define.
+        /// Experimental features of the client that the specification does not define.
         optional experimental: Json = "experimental",
     }
 }
 
 impl ClientCapabilities {
-    /// Declares the tasks extension: the server may then answer `tools/call` with a task.
+    /// Declares the tasks extension, so that the server may return a task as the result of `tools/call`.
     ///
     /// Only [`Config::declare_tasks`](crate::Config::declare_tasks) calls this function, because the engine must also
     /// follow those tasks. Specification: extension `io.modelcontextprotocol/tasks`, "Capability Negotiation".
@@ -39,7 +40,7 @@ impl ClientCapabilities {
         self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
     }
 
-    /// Returns whether the client declares the tasks extension.
+    /// Returns whether the client declares the tasks extension ([`TASKS_EXTENSION`](crate::TASKS_EXTENSION)).
     pub fn has_tasks(&self) -> bool {
         self.extensions.as_ref().and_then(|extensions| extensions.member_text(TASKS_EXTENSION)).is_some()
     }
@@ -48,7 +49,7 @@ impl ClientCapabilities {
 object! {
     /// The optional features that a server supports (`ServerCapabilities`).
     ///
-    /// An absent member means that the server does not support the feature.
+    /// A feature is supported if its member is present.
     pub struct ServerCapabilities("an object of capabilities") {
         /// The server offers tools.
         optional tools: ListCapability = "tools",
@@ -56,35 +57,35 @@ object! {
         optional resources: ResourcesCapability = "resources",
         /// The server offers prompts.
         optional prompts: ListCapability = "prompts",
-        /// The server suggests values for arguments of prompts and resource templates (`completion/complete`).
+        /// The server suggests values for the arguments of prompts and resource templates (`completion/complete`).
         optional completions: Json = "completions",
         /// The server sends log messages to the client.
         optional logging: Json = "logging",
-        /// Experimental tasks of revision 2025-11-25. Later revisions have the extension
-        /// [`TASKS_EXTENSION`](crate::TASKS_EXTENSION) instead.
+        /// The server supports tasks, an experimental feature of revision 2025-11-25. In later revisions, the extension
+        /// [`TASKS_EXTENSION`](crate::TASKS_EXTENSION) replaces this member.
         optional tasks: TasksCapability = "tasks",
-        /// Supported extensions: an object with extension identifiers as keys and settings as values (from revision
-        /// 2026-07-28).
+        /// Extensions that the server supports: an object with extension identifiers as keys and the settings of each
+        /// extension as values (from revision 2026-07-28).
         optional extensions: Json = "extensions",
-        /// Experimental features that the specification does not define.
+        /// Experimental features of the server that the specification does not define.
         optional experimental: Json = "experimental",
     }
 }
 
 object! {
-    /// Options of the capabilities `tools` and `prompts`.
+    /// Options of the server capabilities `tools` and `prompts`.
     pub struct ListCapability("an object") {
-        /// Whether the server sends a notification when the list changes.
+        /// Whether the server sends a notification when its list of tools or prompts changes.
         or_default list_changed: bool = "listChanged",
     }
 }
 
 object! {
-    /// Options of the capability `resources`.
+    /// Options of the server capability `resources`.
     pub struct ResourcesCapability("an object") {
-        /// Whether the server sends a notification when the list changes.
+        /// Whether the server sends a notification when its list of resources changes.
         or_default list_changed: bool = "listChanged",
-        /// Whether the client can subscribe to changes of single resources.
+        /// Whether the client can subscribe to changes of individual resources.
         or_default subscribe: bool = "subscribe",
     }
 }

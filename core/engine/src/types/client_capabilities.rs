@@ -6,19 +6,19 @@ use super::elicitation::FORM;
 use super::{ClientCapabilities, Extra};
 use crate::json::{Json, scan};
 
-/// Method of a server's request for input from the user.
+/// Method by which a server requests input from the user.
 pub(crate) const ELICIT: &str = "elicitation/create";
 
-/// Method of a server's request to the client's language model.
+/// Method by which a server sends a request to the client's language model.
 pub(crate) const SAMPLE: &str = "sampling/createMessage";
 
-/// Method of a server's request for the client's roots.
+/// Method by which a server requests the client's root directories.
 pub(crate) const LIST_ROOTS: &str = "roots/list";
 
 impl ClientCapabilities {
-    /// Declares support for elicitation in form mode, in URL mode, or both.
+    /// Declares that the client supports elicitation in form mode (`form`), in URL mode (`url`), or both.
     ///
-    /// Modes that were declared before stay declared. Specification: client/elicitation, "Capabilities".
+    /// Modes that earlier calls declared remain declared. Specification: client/elicitation, "Capabilities".
     #[must_use]
     pub fn with_elicitation(mut self, form: bool, url: bool) -> Self {
         // An empty object means form mode, but some servers do not know that. So `form` is always written.
@@ -27,22 +27,22 @@ impl ClientCapabilities {
         self
     }
 
-    /// Declares support for sampling: servers may send requests to the client's language model.
+    /// Declares that the client supports sampling: servers may send requests to its language model.
     ///
-    /// `tools` allows requests that offer tools to the model. `context` allows requests to include the context of MCP
-    /// servers (`includeContext`). Options that were declared before stay declared. The specification deprecates
-    /// sampling from revision 2026-07-28 on.
+    /// If `tools` is `true`, these requests may offer tools to the model. If `context` is `true`, they may include the
+    /// context of MCP servers (`includeContext`). Options that earlier calls declared remain declared.
     ///
-    /// Specification: client/sampling, "Capabilities".
+    /// The specification deprecates sampling from revision 2026-07-28 on. Specification: client/sampling,
+    /// "Capabilities".
     #[must_use]
     pub fn with_sampling(mut self, tools: bool, context: bool) -> Self {
         self.sampling = Some(declare(self.sampling.as_ref(), [("tools", tools), ("context", context)]));
         self
     }
 
-    /// Declares support for roots: servers may request the client's root directories.
+    /// Declares that the client supports roots: servers may request its root directories.
     ///
-    /// `list_changed` declares that the client notifies servers of the legacy era when its roots change. The
+    /// If `list_changed` is `true`, the client notifies servers when its roots change (up to revision 2025-11-25). The
     /// specification deprecates roots from revision 2026-07-28 on.
     ///
     /// Specification of revision 2025-11-25: client/roots, "Capabilities".
@@ -63,14 +63,14 @@ impl ClientCapabilities {
         self.roots.as_ref().and_then(|roots| roots.member("listChanged")).unwrap_or(false)
     }
 
-    /// Returns the settings of an extension, or `None` if the client does not declare the extension.
+    /// Returns the settings of the extension `name`, or `None` if the client does not declare the extension.
     pub fn extension(&self, name: &str) -> Option<Json> {
         super::apps::extension(self.extensions.as_ref(), name)
     }
 
-    /// Declares an extension with its settings, which must be a JSON object.
+    /// Declares the extension `name` with its settings, which must be a JSON object.
     ///
-    /// Replaces earlier settings of the same extension.
+    /// Replaces the settings that were declared earlier for the same extension.
     pub fn declare_extension(&mut self, name: &str, settings: Json) {
         let mut extensions = members_without(self.extensions.as_ref(), name);
         extensions.push(name, settings);
@@ -78,15 +78,15 @@ impl ClientCapabilities {
     }
 }
 
-/// Returns whether a client with the `elicitation` capability `declared` supports a mode.
+/// Returns whether a client with the `elicitation` capability `declared` supports a mode: `form` or `url`.
 ///
-/// An empty object means form mode: revisions before 2025-11-25 have no other.
+/// A capability without modes means form mode, because revisions before 2025-11-25 have no other mode.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
     has(mode) || mode == FORM && !has("url")
 }
 
-/// Returns the object `before` with an empty object for each wanted name that it lacks.
+/// Returns the members of the object `before`, and an empty object for each absent name that `names` pairs with `true`.
 fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
     let mut object = members_without(before, "");
     for (name, wanted) in names {
@@ -97,7 +97,7 @@ fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> J
     object.to_json()
 }
 
-/// Returns the members of an object except `left_out`.
+/// Returns the members of an object except the member `left_out`. Returns no members if `object` is `None`.
 fn members_without(object: Option<&Json>, left_out: &str) -> Extra {
     let mut members = Extra::default();
     for member in object.iter().flat_map(|object| scan::members(object.get().as_bytes())) {

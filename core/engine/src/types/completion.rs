@@ -10,7 +10,7 @@ use super::object::object;
 use super::result::result;
 use crate::json::Json;
 
-/// Parameters of `completion/complete`.
+/// Parameters of `completion/complete`, which requests suggestions for an argument.
 ///
 /// ```
 /// use mcpwire_core::{CompleteParams, CompletionReference, Json};
@@ -26,14 +26,15 @@ use crate::json::Json;
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct CompleteParams<'a> {
-    /// The prompt or resource template that the argument belongs to.
+    /// The prompt or resource template to which the argument belongs.
     #[serde(rename = "ref")]
     pub reference: CompletionReference<'a>,
-    /// The argument to complete, with the text that the user has typed so far.
+    /// Name of the argument to complete, and the text that the user has typed so far.
     argument: CompletionArgument<'a>,
-    /// Names and values of other arguments that the user has already chosen, each name once. Not sent if empty.
+    /// Names and values of the other arguments that the user has already chosen. Each name occurs once. Not sent if
+    /// empty.
     ///
-    /// Revisions before 2025-06-18 do not have this member: see [`CompleteParams::for_version`].
+    /// This member exists from revision 2025-06-18: see [`CompleteParams::for_version`].
     #[serde(skip_serializing_if = "<[_]>::is_empty", serialize_with = "as_context")]
     pub context: &'a [(&'a str, &'a str)],
 }
@@ -44,9 +45,10 @@ impl<'a> CompleteParams<'a> {
         CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
 
-    /// Removes `context` if the protocol version of the server does not define this member.
+    /// Clears `context` if `version`, the protocol version of the connection, is earlier than 2025-06-18.
     ///
-    /// The context only improves the suggestions, so the request stays meaningful without it.
+    /// Earlier versions do not define `context`. The request is still valid, because `context` only improves the
+    /// suggestions.
     pub fn for_version(mut self, version: ProtocolVersion) -> Self {
         if version < ProtocolVersion::V2025_06_18 {
             self.context = &[];
@@ -55,23 +57,23 @@ impl<'a> CompleteParams<'a> {
     }
 }
 
-/// The prompt or resource template that an argument belongs to.
+/// The prompt or resource template to which an argument belongs.
 ///
 /// Specification: server/utilities/completion, "Reference Types".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum CompletionReference<'a> {
-    /// An argument of a prompt.
+    /// The argument belongs to a prompt.
     #[serde(rename = "ref/prompt")]
     Prompt {
         /// Name of the prompt.
         name: &'a str,
     },
-    /// A variable of a resource template.
+    /// The argument is a variable of a resource template.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
-        /// The URI template, or a URI.
+        /// The template's URI with its variables, or the URI of a resource.
         uri: &'a str,
     },
 }
@@ -82,7 +84,7 @@ struct CompletionArgument<'a> {
     value: &'a str,
 }
 
-/// Writes the arguments that the user has already chosen (from revision 2025-06-18).
+/// Serializes `context` as the JSON object `{"arguments": {name: value, ...}}`.
 fn as_context<S: Serializer>(arguments: &[(&str, &str)], serializer: S) -> Result<S::Ok, S::Error> {
     struct Arguments<'a>(&'a [(&'a str, &'a str)]);
     impl Serialize for Arguments<'_> {
@@ -104,13 +106,14 @@ result! {
 }
 
 object! {
-    /// Suggested values of an argument.
+    /// The values that a server suggests for an argument.
     pub struct Completion("an object") {
         /// Suggested values, most relevant first. The specification allows at most 100.
         always values: Vec<String> = "values",
-        /// Total number of matching values, if the server knows it. It may exceed the number sent.
+        /// Total number of values that match, which may exceed the length of `values`. `None` if the server sent no
+        /// total.
         optional total: u64 = "total",
-        /// Whether more values match than the server sent.
+        /// Whether more values match than the server sent in `values`.
         or_default has_more: bool = "hasMore",
     }
 }

@@ -16,8 +16,8 @@ use crate::json::{Json, Number};
 
 /// A content block of a tool result or prompt message (`ContentBlock`).
 ///
-/// A block of an undefined type, or without a member that its type requires, becomes [`ContentBlock::Unknown`]. An
-/// invalid block does not affect the others.
+/// A block with an undefined type, or without a member that its type requires, becomes [`ContentBlock::Unknown`]. An
+/// invalid block does not affect the other blocks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
@@ -25,20 +25,20 @@ pub enum ContentBlock {
     Text(TextContent),
     /// An image.
     Image(ImageContent),
-    /// An audio recording.
+    /// Audio data.
     Audio(AudioContent),
-    /// A link to a resource of the server.
+    /// A link to a resource that the client can read from the server.
     ResourceLink(Box<ResourceLink>),
-    /// A resource, embedded with its contents.
+    /// A resource that is embedded with its contents.
     Resource(Box<EmbeddedResource>),
-    /// A block of any other type, or an invalid block.
+    /// A block with any other type, or an invalid block.
     Unknown(UnknownContent),
 }
 
 impl ContentBlock {
-    /// Returns the `type` of the block, as in JSON: for example `resource_link`.
+    /// Returns the `type` member of the block's JSON, such as `resource_link`.
     ///
-    /// Empty for an unknown block without a type.
+    /// Returns an empty string for an unknown block without a type.
     pub fn kind(&self) -> &str {
         match self {
             ContentBlock::Text(_) => "text",
@@ -80,7 +80,7 @@ impl From<String> for ContentBlock {
     }
 }
 
-/// Declares the block types. Each struct has the given members, then the members common to all blocks.
+/// Declares the structs for content blocks. Each struct has the listed fields, then the fields common to all blocks.
 macro_rules! blocks {
     ($(
         $(#[$meta:meta])*
@@ -93,11 +93,11 @@ macro_rules! blocks {
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $ty, )*
-            /// Hints about the block's audience and importance.
+            /// Hints for clients, such as the audience and importance of the block.
             pub annotations: Option<Box<Annotations>>,
             /// Additional metadata of the block (`_meta`).
             pub meta: Option<Json>,
-            /// Members that this version of the library does not define.
+            /// Members of the block that this version of the library does not define.
             pub extra: Extra,
         }
 
@@ -124,7 +124,7 @@ macro_rules! blocks {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut map = serializer.serialize_map(None)?;
                 map.serialize_entry("type", $kind)?;
-                // A value of the wrong type was kept in `extra`, which is written below.
+                // A value of the wrong type is stored in `extra`, which is written below.
                 $( if !self.$field.is_absent() && self.extra.get($key).is_none() {
                     map.serialize_entry($key, &self.$field)?;
                 } )*
@@ -143,7 +143,7 @@ macro_rules! blocks {
     )* };
 }
 
-/// Unwraps blocks that [`ContentBlock`] stores in a `Box`, and returns the others unchanged.
+/// Moves a block out of its `Box` if it has one. [`ContentBlock`] boxes only some block types.
 trait Unboxed<T> {
     fn unboxed(self) -> T;
 }
@@ -158,7 +158,7 @@ impl<T> Unboxed<T> for Box<T> {
     }
 }
 
-/// Decides whether a member is omitted when its block is written.
+/// Decides whether a field is omitted when its block is serialized: if it is `None` or an empty `Vec`.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -192,7 +192,7 @@ blocks! {
         mime_type: String = "mimeType",
     }
 
-    /// An audio recording.
+    /// Audio data.
     pub struct AudioContent(Audio = "audio") {
         /// The audio data, encoded in base64.
         data: String = "data",
@@ -206,21 +206,21 @@ blocks! {
     pub struct ResourceLink(ResourceLink = "resource_link") {
         /// URI of the resource.
         uri: String = "uri",
-        /// Identifier of the resource for programs. If the server sent no name, this field holds the URI.
+        /// Name of the resource for use by programs. If the server sent no name, this field contains the URI.
         name: String = "name",
         /// Display name of the resource.
         title: Option<String> = "title",
         /// Description of the resource, which helps language models to understand it.
         description: Option<String> = "description",
-        /// MIME type of the resource, if the server knows it.
+        /// MIME type of the resource. `None` if the server sent none.
         mime_type: Option<String> = "mimeType",
-        /// Size of the resource in bytes, before encoding, if the server knows it.
+        /// Size of the resource's contents in bytes, before base64 encoding. `None` if the server sent no size.
         size: Option<u64> = "size",
         /// Icons to display for the resource.
         icons: Vec<Icon> = "icons",
     }
 
-    /// A resource that is part of the result, together with its contents (`EmbeddedResource`).
+    /// A resource that is embedded, with its contents, in a tool result or prompt message (`EmbeddedResource`).
     pub struct EmbeddedResource(Resource = "resource") {
         /// The contents of the resource.
         resource: ResourceContents = "resource",
@@ -234,7 +234,7 @@ impl TextContent {
     }
 }
 
-/// A block of an undefined type, or a block that lacks a required member.
+/// A block with an undefined type, or a block that lacks a member that its type requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {
@@ -258,29 +258,30 @@ impl Serialize for ContentBlock {
 }
 
 object! {
-    /// Hints for clients: the audience and importance of a block or resource (`Annotations`).
+    /// Hints for clients about a content block or resource, such as its audience and importance (`Annotations`).
     ///
     /// Specification: server/resources, "Annotations".
     pub struct Annotations("an object") {
-        /// The intended audience: `user`, `assistant` or both.
+        /// The intended audience: `user`, `assistant` or both. Empty if the server sent none.
         or_default audience: Vec<String> = "audience",
-        /// Importance from 0 (optional) to 1 (required).
+        /// Importance, from 0 (entirely optional) to 1 (required).
         optional priority: Number = "priority",
-        /// Time of the last modification, in ISO 8601 format: `2025-01-12T15:00:58Z`.
+        /// Time of the last modification as ISO 8601 text, such as `2025-01-12T15:00:58Z`.
         optional last_modified: String = "lastModified",
     }
 }
 
-/// Members read so far of a block whose type is not yet known.
+/// The members of a content block that is being read.
 ///
-/// The type decides which members are required, and `type` may be the last member.
+/// They are collected first, because the block's type decides which members are required, and `type` may be the last
+/// member.
 #[derive(Default)]
 struct Members {
     kind: Option<ContentKind>,
     text: Option<String>,
     data: Option<String>,
     mime_type: Option<String>,
-    /// Members that only `resource_link` and `resource` blocks have. They are boxed, because most blocks have none.
+    /// Members that only blocks of type `resource_link` and `resource` have. Boxed, because most blocks have none.
     of_resource: Option<Box<ResourceMembers>>,
     annotations: Option<Box<Annotations>>,
     meta: Option<Json>,
@@ -298,7 +299,7 @@ struct ResourceMembers {
     resource: Option<ResourceContents>,
 }
 
-/// The `type` of a block. Known types are borrowed, so they allocate no memory.
+/// The `type` member of a content block. Known types are static strings, so that reading them allocates no memory.
 struct ContentKind(Cow<'static, str>);
 
 impl FromJson for ContentKind {
@@ -365,7 +366,8 @@ impl Members {
         }
     }
 
-    /// Returns the block. Fails with its type if no known type has these members.
+    /// Converts the members to a block. If the type is absent or unknown, or a required member is absent, returns the
+    /// type as the error.
     fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);

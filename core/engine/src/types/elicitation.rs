@@ -17,15 +17,15 @@ use crate::url::Url;
 
 /// Parameters of `elicitation/create` (`ElicitRequestParams`).
 ///
-/// Parameters without a `mode` mean a form, as in revisions up to 2025-06-18.
+/// Parameters without a `mode` request a form, because revision 2025-06-18 has no other mode.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
-    /// The user fills in a form.
+    /// The server requests that the user fill in a form.
     Form(ElicitForm),
-    /// The user visits a URL (from revision 2025-11-25).
+    /// The server requests that the user visit a URL (from revision 2025-11-25).
     Url(ElicitUrl),
-    /// A mode that this version of the library does not define.
+    /// The request has a mode that this version of the library does not define.
     Other(ElicitOther),
 }
 
@@ -34,11 +34,11 @@ object! {
     ///
     /// Specification: client/elicitation, "Form Mode Elicitation Requests".
     pub struct ElicitForm("an object") {
-        /// The mode: `form`. An absent mode also means a form.
+        /// Mode of the elicitation request: `form`. `None` also means `form`.
         optional mode: String = "mode",
         /// Message for the user: what information the server requests, and why.
         required message: String = "message",
-        /// The fields of the form.
+        /// Schema of the form: its fields, and which of them are required.
         required requested_schema: FormSchema = "requestedSchema",
         /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",
@@ -57,7 +57,8 @@ object! {
         required message: String = "message",
         /// The URL to visit.
         required url: String = "url",
-        /// Identifier of this request in `notifications/elicitation/complete` (revision 2025-11-25 only).
+        /// Identifier that `notifications/elicitation/complete` uses for this request. Only revision 2025-11-25 defines
+        /// it.
         optional elicitation_id: String = "elicitationId",
         /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",
@@ -67,8 +68,8 @@ object! {
 impl ElicitUrl {
     /// Returns the host of the URL, or `None` if the URL has no host.
     ///
-    /// Show the host to the user before the visit. Credentials before an `@` do not count as part of the host, although
-    /// a malicious server can make them look like one.
+    /// Show the host to the user before opening the URL. User name and password (the text before `@`) are not part of
+    /// the host, even if they look like a trusted host.
     pub fn host(&self) -> Option<&str> {
         Url::split(&self.url)?.host()
     }
@@ -78,7 +79,7 @@ impl ElicitUrl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ElicitOther {
-    /// The mode, as in JSON.
+    /// The value of `mode` that the server sent.
     pub mode: String,
     /// Message for the user. Empty if the server sent none.
     pub message: String,
@@ -87,7 +88,7 @@ pub struct ElicitOther {
 }
 
 impl ElicitParams {
-    /// Returns the mode as in JSON: `form`, `url` or an undefined mode.
+    /// Returns the mode of the request: `form`, `url`, or the undefined mode that the server sent.
     pub fn mode(&self) -> &str {
         match self {
             ElicitParams::Form(_) => FORM,
@@ -106,12 +107,12 @@ impl ElicitParams {
     }
 }
 
-/// The value of `mode` for a form.
+/// Value of `mode` that requests a form.
 pub(crate) const FORM: &str = "form";
-/// The value of `mode` for a URL.
+/// Value of `mode` that requests the visit of a URL.
 const URL: &str = "url";
 
-/// Returns the `mode` of the parameters, or `form` if it is absent.
+/// Returns the `mode` of `elicitation/create` parameters, or `form` if it is absent or not a string.
 pub(crate) fn elicitation_mode(params: &Json) -> String {
     params.member_text("mode").and_then(from_json::from_str).unwrap_or_else(|| FORM.into())
 }
@@ -151,7 +152,7 @@ impl Serialize for ElicitParams {
 }
 
 open_enum! {
-    /// The user's response to an elicitation request.
+    /// The user's response to an elicitation request (`action`).
     ///
     /// Specification: client/elicitation, "Response Actions".
     pub enum ElicitAction {
@@ -160,7 +161,7 @@ open_enum! {
         Cancel = "cancel",
         /// The user declined the request.
         Decline = "decline",
-        /// The user accepted the request and submitted the form, if there is one.
+        /// The user submitted the form, or agreed to visit the URL.
         Accept = "accept",
     }
 }
@@ -179,9 +180,10 @@ object! {
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
     pub struct ElicitResult("an object", finish objects_only) {
-        /// The user's response.
+        /// The user's response: accept, decline or cancel.
         required action: ElicitAction = "action",
         /// Values of an accepted form: an object whose members are strings, numbers, booleans or arrays of strings.
+        /// `None` for any other response.
         optional content: Json = "content",
         /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
         optional meta: Json = "_meta",
@@ -196,7 +198,8 @@ fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
 impl ElicitResult {
     /// Creates the result for a form that the user filled in.
     ///
-    /// `content` must serialize as a JSON object. Members that are `null` count as fields left empty.
+    /// `content` contains the values by field name, and must serialize as a JSON object. A field whose value is `null`
+    /// counts as empty.
     ///
     /// # Errors
     /// Returns an error if `content` cannot be serialized.
@@ -214,9 +217,9 @@ impl ElicitResult {
         ElicitResult::of(ElicitAction::Cancel)
     }
 
-    /// Creates a result with this response and without form values.
+    /// Creates a result with the given action and without form values.
     ///
-    /// With [`ElicitAction::Accept`], the user accepts the defaults of the form.
+    /// With [`ElicitAction::Accept`], [`ElicitForm::complete`] uses the default values of the form.
     pub fn of(action: ElicitAction) -> Self {
         ElicitResult { action, ..ElicitResult::default() }
     }
@@ -229,13 +232,13 @@ impl From<ElicitAction> for ElicitResult {
 }
 
 impl ElicitForm {
-    /// Completes and checks a result before it is sent.
+    /// Completes and validates the user's response to this form, before the client sends it.
     ///
-    /// For an accepted form, fills in default values and checks the values against the schema. For any other response,
-    /// removes the values.
+    /// If the user accepted the form, adds default values and validates all values against the form's schema.
+    /// Otherwise, removes the values.
     ///
     /// # Errors
-    /// Returns the invalid fields and what is wrong with each.
+    /// Returns the invalid fields, and which rule each of them violates.
     pub fn complete(&self, mut result: ElicitResult) -> Result<ElicitResult, FormError> {
         result.content = match result.action {
             ElicitAction::Accept => Some(self.requested_schema.complete(result.content.as_ref())?),
@@ -246,12 +249,12 @@ impl ElicitForm {
 }
 
 object! {
-    /// Parameters of `notifications/elicitation/complete`: the user has finished at a URL.
+    /// Parameters of `notifications/elicitation/complete`: the user has finished the interaction at a URL.
     ///
-    /// Ignore an unknown id. Specification of revision 2025-11-25: client/elicitation, "Completion Notifications for
-    /// URL Mode Elicitation".
+    /// Ignore the notification if its id is unknown. Specification of revision 2025-11-25: client/elicitation,
+    /// "Completion Notifications for URL Mode Elicitation".
     pub struct ElicitationComplete("an object") {
-        /// Identifier of the elicitation request: its [`ElicitUrl::elicitation_id`].
+        /// Identifier of the elicitation request, from [`ElicitUrl::elicitation_id`].
         required elicitation_id: String = "elicitationId",
         /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",

@@ -1,4 +1,4 @@
-//! Checks the values of a filled-in form against its schema.
+//! Validates the values of a filled-in form against the form's schema.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,18 +16,18 @@ use crate::printable;
 #[error("{}", problems(fields))]
 #[non_exhaustive]
 pub struct FormError {
-    /// The invalid fields, in the order of the form.
+    /// The invalid fields: first those that the form defines, in the form's order, then any others.
     pub fields: Vec<FieldError>,
 }
 
-/// The error for one field of a filled-in form.
+/// An invalid field of a filled-in form.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Name of the field. Empty if the values as a whole are invalid.
+    /// Name of the field. Empty if the form values as a whole are not a JSON object.
     pub field: String,
-    /// The violated rule.
+    /// The rule that the field's value violates.
     pub problem: FieldProblem,
 }
 
@@ -38,12 +38,12 @@ pub enum FieldProblem {
     /// The field is required, but has no value.
     #[error("must be filled in")]
     Missing,
-    /// The value has the wrong type.
+    /// The value has a wrong JSON type.
     #[error("must be {expected}, not {found}")]
     Type {
-        /// Type that the schema requires.
+        /// The type that the schema requires, in words.
         expected: &'static str,
-        /// Type of the value.
+        /// The type of the value, in words.
         found: &'static str,
     },
     /// The text is shorter than the minimum.
@@ -58,7 +58,7 @@ pub enum FieldProblem {
         /// Maximum length, in characters.
         max: u64,
     },
-    /// The text does not have the required format.
+    /// The text does not have this format, which the schema requires.
     #[error("must {}", expected_format(.0))]
     Format(StringFormat),
     /// The number is below the minimum.
@@ -73,25 +73,25 @@ pub enum FieldProblem {
         /// Maximum value.
         max: f64,
     },
-    /// The value is not one of the allowed choices.
+    /// The value is not one of the values that the field allows.
     #[error("must be one of the choices, not {}", printable(found))]
     NotAChoice {
-        /// The rejected value.
+        /// The value that the user entered.
         found: String,
     },
-    /// Fewer values are selected than required.
+    /// Fewer values are selected than the field requires.
     #[error("must have at least {min} choice{}", plural(*min))]
     TooFew {
-        /// Minimum number of values.
+        /// Minimum number of selected values.
         min: u64,
     },
-    /// More values are selected than allowed.
+    /// More values are selected than the field allows.
     #[error("must have at most {max} choice{}", plural(*max))]
     TooMany {
-        /// Maximum number of values.
+        /// Maximum number of selected values.
         max: u64,
     },
-    /// The form has no such field, and its schema forbids additional fields.
+    /// The schema does not define this field, and forbids undefined fields (`additionalProperties` is `false`).
     #[error("is not a field of the form")]
     Unexpected,
 }
@@ -110,14 +110,15 @@ fn expected_format(format: &StringFormat) -> Cow<'static, str> {
     }
 }
 
-/// Returns the subject of an error message: the field, or the answer as a whole.
+/// Returns the subject of an error message: the name of the field, or "the answer" if `field` is empty.
 fn subject(field: &str) -> String {
     if field.is_empty() { "the answer".into() } else { alloc::format!("`{}`", printable(field)) }
 }
 
-/// Returns the messages of the first errors, and the number of the others.
+/// Returns the error message for a form: the messages of the first invalid fields, then the number of other invalid
+/// fields.
 fn problems(fields: &[FieldError]) -> String {
-    /// Maximum number of fields in the message, to keep it readable.
+    /// Maximum number of fields that the message describes. 10, to keep the message readable.
     const SHOWN: usize = 10;
     let mut problems: Vec<String> = fields.iter().take(SHOWN).map(ToString::to_string).collect();
     if let more @ 1.. = fields.len().saturating_sub(SHOWN) {
@@ -127,9 +128,9 @@ fn problems(fields: &[FieldError]) -> String {
 }
 
 impl FormSchema {
-    /// Fills in default values, removes members that are `null`, and validates the result.
+    /// Adds default values, removes members that are `null`, and validates the result.
     ///
-    /// `None` means that the user accepted the form without changing it.
+    /// `content` contains the values by field name. `None` means that the user accepted the form without a change.
     ///
     /// ```
     /// use mcpwire_core::{FormSchema, Json};
@@ -155,9 +156,10 @@ impl FormSchema {
         self.validate(&content).map(|()| content)
     }
 
-    /// Returns the values with defaults filled in and without members that are `null`.
+    /// Returns the form values with default values added and without members that are `null`.
     ///
-    /// Does not validate them. Fields come in the order of the form, then any other members.
+    /// `content` contains the values by field name. They are not validated. The fields of the form come first, in the
+    /// form's order, then any other members.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();
@@ -174,13 +176,13 @@ impl FormSchema {
         answer.to_json()
     }
 
-    /// Validates the values of a filled-in form.
+    /// Validates the values of a filled-in form against this schema.
     ///
-    /// Fields that the form does not describe are allowed, unless the schema sets `additionalProperties` to `false`.
-    /// Their values must be strings, numbers, booleans or arrays of strings.
+    /// Fields that the schema does not define are allowed, unless `additionalProperties` is `false`. Their values must
+    /// be strings, numbers, booleans or arrays of strings.
     ///
     /// # Errors
-    /// Returns the invalid fields and what is wrong with each.
+    /// Returns the invalid fields, and which rule each of them violates.
     pub fn validate(&self, content: &Json) -> Result<(), FormError> {
         if !content.is_object() {
             return Err(FormError { fields: alloc::vec![not_an_object(content)] });
@@ -219,7 +221,8 @@ impl FormSchema {
     }
 }
 
-/// Returns the members that are not `null`. If a name occurs twice, the last value counts.
+/// Returns the form values that are not `null`, as JSON text by field name. If a name occurs twice, the last value
+/// counts.
 fn members(content: Option<&Json>) -> BTreeMap<String, &str> {
     let bytes = content.map_or(&b"{}"[..], |content| content.get().as_bytes());
     scan::members(bytes)
@@ -235,7 +238,9 @@ fn not_an_object(content: &Json) -> FieldError {
     FieldError { field: String::new(), problem }
 }
 
-/// Returns whether a form value may have this type (`ElicitResult`): string, number, boolean or array of strings.
+/// Returns whether a form value, given as JSON text, is a string, a number, a boolean or an array of strings.
+///
+/// The specification allows no other types (`ElicitResult`).
 fn is_allowed_type(value: &str) -> bool {
     match value.as_bytes().first() {
         Some(b'{' | b'n') => false,
@@ -244,7 +249,7 @@ fn is_allowed_type(value: &str) -> bool {
     }
 }
 
-/// Returns the elements of an array of strings, or `None` for any other value.
+/// Parses an array of strings. Returns `None` for any other JSON value.
 fn strings(value: &str) -> Option<Vec<String>> {
     let mut reader = Reader::new(value);
     if reader.next_byte() != Some(b'[') {
@@ -262,7 +267,7 @@ fn strings(value: &str) -> Option<Vec<String>> {
 }
 
 impl FieldSchema {
-    /// Validates the value of a field, given as JSON text.
+    /// Validates the value of one form field against this schema. `value` is JSON text.
     pub(crate) fn validate(&self, value: &str) -> Result<(), FieldProblem> {
         let wrong_type = |expected| FieldProblem::Type { expected, found: type_name(value) };
         match self {
@@ -311,7 +316,7 @@ impl NumberSchema {
     }
 }
 
-/// Returns whether a number has no fraction, as in `1`, `1.0` and `1e3`.
+/// Returns whether a number has no fractional part, as in `1`, `1.0` and `1e3`. `text` is the number as JSON.
 fn is_whole(text: &str, number: f64) -> bool {
     // Floating-point numbers of 2^53 or more have no fraction.
     const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -1,11 +1,11 @@
-//! Validates the formats of form fields, which are formats of JSON Schema.
+//! Validates the text formats of form fields. The formats are those of JSON Schema.
 
 use super::StringFormat;
 
 impl StringFormat {
-    /// Returns whether a text has this format.
+    /// Returns whether `text` has this format.
     ///
-    /// Accepts every text for a format that the specification does not define.
+    /// Returns `true` for a format that the specification does not define.
     pub fn matches(&self, text: &str) -> bool {
         match self {
             StringFormat::Email => is_email(text),
@@ -17,7 +17,8 @@ impl StringFormat {
     }
 }
 
-/// Accepts `name@host` as mail systems do, but without the quoted names and comments of RFC 5322.
+/// Returns whether a text is an email address of the form `name@host`. Quoted names and comments (RFC 5322) are
+/// rejected.
 fn is_email(text: &str) -> bool {
     let Some((name, host)) = text.rsplit_once('@') else { return false };
     let is_atom = |part: &str| {
@@ -32,7 +33,7 @@ fn is_email(text: &str) -> bool {
     name.len() <= 64 && name.split('.').all(is_atom) && host.len() <= 255 && host.split('.').all(is_label)
 }
 
-/// Accepts a scheme followed by characters that RFC 3986, section 3, allows.
+/// Returns whether a text is a URI: a scheme, a colon, then only characters that RFC 3986 allows.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let mut letters = scheme.chars();
@@ -48,7 +49,7 @@ fn has_complete_escapes(text: &[u8]) -> bool {
     text.iter().enumerate().all(|(at, byte)| *byte != b'%' || is_hex(at + 1) && is_hex(at + 2))
 }
 
-/// Accepts a `full-date` of RFC 3339.
+/// Returns whether a text is a `full-date` of RFC 3339, such as `2026-07-28`.
 fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *text.as_bytes() else { return false };
     let (Some(year), Some(month), Some(day)) = (number(&[y1, y2, y3, y4]), number(&[m1, m2]), number(&[d1, d2])) else {
@@ -65,7 +66,7 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Accepts a `date-time` of RFC 3339.
+/// Returns whether a text is a `date-time` of RFC 3339, such as `2026-07-28T12:00:00Z`.
 fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else { return false };
     let zone = time.find(['Z', 'z', '+', '-']).unwrap_or(time.len());
@@ -80,7 +81,7 @@ fn is_date_time(text: &str) -> bool {
         && is_zone(zone)
 }
 
-/// Accepts `hh:mm:ss`. Seconds may be 60, for a leap second.
+/// Returns whether a text is a time of the form `hh:mm:ss`. Seconds may be 60, because of leap seconds.
 fn is_time(text: &str) -> bool {
     let [h1, h2, b':', m1, m2, b':', s1, s2] = *text.as_bytes() else { return false };
     number(&[h1, h2]).is_some_and(|hour| hour < 24)

@@ -1,4 +1,5 @@
-//! The schema of a form: an object with fields, without nesting. Specification: client/elicitation, "Requested Schema".
+//! The schema of a form: an object with fields, which cannot be nested. Specification: client/elicitation, "Requested
+//! Schema".
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
 object! {
-    /// The schema of a form: the fields, and which of them are required.
+    /// The schema of a form: its fields, and which of them are required.
     pub struct FormSchema("a schema", tag "type" = "object") {
         /// The fields.
         always properties: FormFields = "properties",
@@ -25,13 +26,13 @@ object! {
 }
 
 impl FormSchema {
-    /// Iterates over the fields. The `bool` is `true` for a required field.
+    /// Iterates over the fields of the form. The `bool` is `true` for a required field.
     pub fn fields(&self) -> impl Iterator<Item = (&FormField, bool)> {
         let required: BTreeSet<&str> = self.required.iter().map(|name| &**name).collect();
         self.properties.0.iter().map(move |field| (field, required.contains(&*field.name)))
     }
 
-    /// Returns the field with this name, or `None` if the form has no such field.
+    /// Returns the field with the name `name`, or `None` if the form has no such field.
     pub fn field(&self, name: &str) -> Option<&FormField> {
         self.properties.0.iter().find(|field| field.name == name)
     }
@@ -48,7 +49,7 @@ pub struct FormField {
 }
 
 impl FormField {
-    /// Returns the display name: the title, or else the name of the field.
+    /// Returns the title of the field, or the field's name if the schema has no title.
     pub fn display_name(&self) -> &str {
         self.schema.title().unwrap_or(&self.name)
     }
@@ -94,7 +95,7 @@ impl Serialize for FormFields {
     }
 }
 
-/// The schema of a form field's value (`PrimitiveSchemaDefinition`).
+/// The schema of a form field's value, by type (`PrimitiveSchemaDefinition`).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FieldSchema {
@@ -104,36 +105,36 @@ pub enum FieldSchema {
     Number(NumberSchema),
     /// A boolean.
     Boolean(BooleanSchema),
-    /// One value, chosen from a list.
+    /// One value that the user chooses from a list.
     Enum(Box<EnumSchema>),
-    /// Several values, chosen from a list (from revision 2025-11-25).
+    /// Several values that the user chooses from a list (from revision 2025-11-25).
     MultiSelect(Box<MultiSelectSchema>),
-    /// Any other schema, as JSON. Values of such a field are not validated.
+    /// Any other schema, as JSON. The value of the field is not validated.
     Unknown(Json),
 }
 
 object! {
-    /// Schema of a field for text.
+    /// Schema of a form field for text.
     pub struct StringSchema("a schema", tag "type" = "string") {
-        /// Display name of the field.
+        /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// Minimum length, in characters.
+        /// Minimum length of the text, in characters.
         optional min_length: u64 = "minLength",
-        /// Maximum length, in characters.
+        /// Maximum length of the text, in characters.
         optional max_length: u64 = "maxLength",
-        /// Required format of the text.
+        /// Format that the text must have.
         optional format: StringFormat = "format",
-        /// Default value (from revision 2025-11-25).
+        /// Default value of the field (from revision 2025-11-25).
         optional default: String = "default",
     }
 }
 
 open_enum! {
-    /// The format of a text field.
+    /// The format that a text field requires.
     ///
-    /// Formats that the specification does not define are not validated.
+    /// Text is not validated against formats that the specification does not define.
     pub enum StringFormat {
         /// An email address.
         #[default]
@@ -148,19 +149,19 @@ open_enum! {
 }
 
 object! {
-    /// Schema of a field for a number.
+    /// Schema of a form field for a number.
     pub struct NumberSchema("a schema", finish number_default) {
-        /// Whether the value may have a fraction.
+        /// Type of the number: any number, or only whole numbers.
         always kind: NumberKind = "type",
-        /// Display name of the field.
+        /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// Minimum value, inclusive.
+        /// Minimum value of the number, inclusive.
         optional minimum: f64 = "minimum",
-        /// Maximum value, inclusive.
+        /// Maximum value of the number, inclusive.
         optional maximum: f64 = "maximum",
-        /// Default value, a JSON number as the server wrote it (from revision 2025-11-25).
+        /// Default value of the field, a JSON number (from revision 2025-11-25).
         optional default: Json = "default",
     }
 }
@@ -172,9 +173,9 @@ fn number_default(schema: NumberSchema) -> Result<NumberSchema, Mismatch> {
 }
 
 open_enum! {
-    /// The type of a number field.
+    /// The type of number that a number field accepts.
     pub enum NumberKind {
-        /// Any number.
+        /// Any number, with or without a fraction.
         #[default]
         Number = "number",
         /// Only whole numbers.
@@ -183,91 +184,94 @@ open_enum! {
 }
 
 object! {
-    /// Schema of a field for a boolean.
+    /// Schema of a form field for a boolean.
     pub struct BooleanSchema("a schema", tag "type" = "boolean") {
-        /// Display name of the field.
+        /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// Default value.
+        /// Default value of the field.
         optional default: bool = "default",
     }
 }
 
 object! {
-    /// Schema of a field for one value from a list.
+    /// Schema of a form field for one value from a list.
     ///
-    /// The revisions of the protocol write the list in different ways. Use [`EnumSchema::choices`], which hides the
-    /// differences.
+    /// Protocol revisions represent the list differently in JSON. [`EnumSchema::choices`] returns the same type
+    /// for all of them.
     pub struct EnumSchema("a schema", tag "type" = "string") {
-        /// Display name of the field.
+        /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// The allowed values, if the server lists them with `enum`. Their titles may be in `names`.
+        /// The allowed values, if the server lists them in `enum`. The field `names` may contain their display names.
         or_default values: Vec<String> = "enum",
-        /// Display names of `values`, in the same order (revision 2025-06-18; later revisions use `oneOf`).
+        /// Display names of the values in `values`, in the same order (revision 2025-06-18; later revisions use
+        /// `oneOf`).
         or_default names: Vec<String> = "enumNames",
-        /// The allowed values with display names, if the server lists them with `oneOf` (from revision 2025-11-25).
+        /// The allowed values with their display names, if the server lists them in `oneOf` (from revision 2025-11-25).
         or_default one_of: Vec<EnumOption> = "oneOf",
-        /// Default value (from revision 2025-11-25).
+        /// Default value of the field (from revision 2025-11-25).
         optional default: String = "default",
     }
 }
 
 impl EnumSchema {
-    /// Returns the allowed values, each with its display name. The display name of a value without a title is the value.
+    /// Returns each allowed value with its display name. The display name of a value without a title is the value
+    /// itself.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.values, &self.names, &self.one_of)
     }
 }
 
 object! {
-    /// An allowed value with its display name.
+    /// An allowed value of a form field, with its display name.
     pub struct EnumOption("an option") {
-        /// The value to send to the server.
+        /// The value that the client sends to the server if the user chooses this option.
         required value: String = "const",
-        /// Display name of the value.
+        /// Display name of the value. If absent, display the value itself.
         optional title: String = "title",
     }
 }
 
 object! {
-    /// Schema of a field for several values from a list (from revision 2025-11-25).
+    /// Schema of a form field for several values from a list (from revision 2025-11-25).
     pub struct MultiSelectSchema("a schema", tag "type" = "array") {
-        /// Display name of the field.
+        /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// Minimum number of values to select.
+        /// Minimum number of values that the user must select.
         optional min_items: u64 = "minItems",
-        /// Maximum number of values to select.
+        /// Maximum number of values that the user may select.
         optional max_items: u64 = "maxItems",
-        /// The allowed values.
+        /// The values that the field allows.
         required items: MultiSelectItems = "items",
-        /// Default value.
+        /// Values that are selected by default.
         optional default: Vec<String> = "default",
     }
 }
 
 object! {
-    /// The allowed values of a [`MultiSelectSchema`].
+    /// The values that a [`MultiSelectSchema`] allows.
     pub struct MultiSelectItems("a schema") {
-        /// The allowed values, if the server lists them with `enum`, without display names.
+        /// The allowed values, if the server lists them in `enum`, without display names.
         or_default values: Vec<String> = "enum",
-        /// The allowed values with display names, if the server lists them with `anyOf`.
+        /// The allowed values with their display names, if the server lists them in `anyOf`.
         or_default any_of: Vec<EnumOption> = "anyOf",
     }
 }
 
 impl MultiSelectSchema {
-    /// Returns the allowed values, each with its display name. The display name of a value without a title is the value.
+    /// Returns each allowed value with its display name. The display name of a value without a title is the value
+    /// itself.
     pub fn choices(&self) -> Vec<(&str, &str)> {
         choices(&self.items.values, &[], &self.items.any_of)
     }
 }
 
-/// Returns the allowed values of a field with their display names.
+/// Returns the values of `values` and `titled`, each with its display name. `names` are the display names of `values`.
 fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOption]) -> Vec<(&'a str, &'a str)> {
     // If the lists differ in length, the names cannot be assigned to values.
     let names = if names.len() == values.len() { names } else { &[] };
@@ -277,7 +281,7 @@ fn choices<'a>(values: &'a [String], names: &'a [String], titled: &'a [EnumOptio
 }
 
 impl FieldSchema {
-    /// Returns the display name: the title, or else the name of the field.
+    /// Returns the title of the field. Returns `None` for a schema without a title and for [`FieldSchema::Unknown`].
     pub fn title(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.title.as_deref(),
@@ -289,7 +293,8 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the description of the field, if the schema has one.
+    /// Returns the description of the field. Returns `None` for a schema without a description and for
+    /// [`FieldSchema::Unknown`].
     pub fn description(&self) -> Option<&str> {
         match self {
             FieldSchema::String(schema) => schema.description.as_deref(),
@@ -301,7 +306,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the default value, if the schema has one.
+    /// Returns the default value of the field, or `None` if the schema has none.
     pub fn default_value(&self) -> Option<Json> {
         match self {
             FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
@@ -316,7 +321,7 @@ impl FieldSchema {
         }
     }
 
-    /// Reads the schema of a field from JSON text. An undefined schema becomes [`FieldSchema::Unknown`].
+    /// Parses the schema of a field from JSON text. Returns [`FieldSchema::Unknown`] for any undefined schema.
     fn of(raw: &str) -> FieldSchema {
         FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }
@@ -343,7 +348,7 @@ impl FieldSchema {
     }
 }
 
-/// Serializes a string, a boolean or a list of strings, which cannot fail.
+/// Converts a string, a boolean or a list of strings to JSON. The conversion cannot fail for these types.
 fn json_of(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

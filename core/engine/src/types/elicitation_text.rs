@@ -7,13 +7,13 @@ use super::{FieldProblem, FieldSchema, NumberKind};
 use crate::json::Json;
 
 impl FieldSchema {
-    /// Parses the text that a user typed for this field, and validates the value.
+    /// Parses the text that a user typed for a field with this schema, and validates the resulting value.
     ///
     /// - For a number, surrounding spaces are ignored.
     /// - For a boolean, `yes`, `y`, `true`, `on` and `1` mean `true`; `no`, `n`, `false`, `off` and `0` mean `false`.
-    /// - A choice is given by its value, its display name or its number, counted from 1. Commas separate several
-    ///   choices.
-    /// - For a field with an unknown schema, the text is parsed as JSON. Text that is not JSON becomes a string.
+    /// - For a choice from a list, the text is a value, a display name or a position in the list, counted from 1. Letter
+    ///   case is ignored. Commas separate several choices.
+    /// - For an undefined schema, the text is parsed as JSON. Text that is not JSON becomes a string.
     ///
     /// ```
     /// use mcpwire_core::{FieldSchema, Json};
@@ -62,7 +62,7 @@ fn string(text: &str) -> Json {
     Json::from_value(text).unwrap_or_default()
 }
 
-/// Parses a number in the notation of JSON, or in an informal one such as `+1` or `.5`.
+/// Parses a number in JSON notation or in an informal one, such as `+1` or `.5`. Returns `None` for any other text.
 fn number(text: &str) -> Option<Json> {
     let text = text.strip_prefix('+').filter(|rest| !rest.starts_with(['+', '-'])).unwrap_or(text);
     let looks_like_one = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c));
@@ -84,7 +84,10 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns the choice that a text names: by its value, its display name or its number, in this order.
+/// Returns the value of the choice that the user's text identifies.
+///
+/// The text is compared with the values first, then with values and display names regardless of letter case. Otherwise,
+/// it is a position in the list, counted from 1. `choices` contains each value with its display name.
 fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use super::object::object;
 
 object! {
-    /// Name and version of a client or server (`Implementation`).
+    /// Name and version of a client or server program (`Implementation`).
     ///
     /// The peer chooses these values, and nobody verifies them. Use them for display and logs, not for decisions.
     pub struct Implementation("an implementation") {
-        /// Identifier of the program, such as `example-server`.
+        /// Name that identifies the program, such as `example-server`. Empty if the peer sent none.
         always name: String = "name",
         /// Version of the program. Empty if the peer sent none.
         always version: String = "version",
@@ -26,12 +26,12 @@ object! {
 }
 
 impl Implementation {
-    /// Creates an implementation with a name and a version.
+    /// Creates the description of a program from its name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Implementation { name: name.into(), version: version.into(), ..Implementation::default() }
     }
 
-    /// Returns the display name: the title, or else the name.
+    /// Returns the title of the program, or its name if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
@@ -40,15 +40,16 @@ impl Implementation {
 object! {
     /// An icon for display in a user interface (`Icon`; from revision 2025-11-25).
     ///
-    /// The URL comes from the peer and is untrusted. This library never fetches it.
+    /// The peer chooses the URL of the icon, so do not trust it. This library never fetches the URL.
     pub struct Icon("an icon") {
-        /// URL of the image: an `https:` URL, or a `data:` URL that contains the image.
+        /// URL of the icon's image: an `https:` URL, or a `data:` URL that contains the image.
         required src: String = "src",
-        /// MIME type of the image. Overrides a missing or generic type of the URL.
+        /// MIME type of the image. Overrides the type reported by the image's source, if that type is missing or generic.
         optional mime_type: String = "mimeType",
-        /// Sizes at which the icon can be displayed, such as `48x48`; `any` for a scalable image.
+        /// Sizes at which the icon can be displayed, such as `48x48`, or `any` for a scalable image. Empty means any
+        /// size.
         or_default sizes: Vec<String> = "sizes",
-        /// Background that the icon is designed for: `light` or `dark`.
+        /// Background for which the icon is designed: `light` or `dark`. `None` means any background.
         optional theme: String = "theme",
     }
 }

@@ -1,4 +1,4 @@
-//! Results that request input from the client before the server completes a request. Specification:
+//! Results by which a server requests input from the client before it completes a request. Specification:
 //! basic/patterns/mrtr.
 
 use alloc::string::String;
@@ -11,47 +11,48 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
-/// Maximum number of inputs in one result. The user answers one input at a time, and a stored input takes much more
-/// memory than its JSON.
+/// Maximum number of inputs that one result may request. 1,024: the limit bounds memory, because a stored input
+/// occupies much more memory than its JSON.
 const MAX_INPUTS: usize = 1024;
 
 /// Result of a request that the server cannot complete without more input from the client (`InputRequiredResult`).
 ///
-/// The engine handles such results. It reports each input as an [`Event::ServerRequest`](crate::Event::ServerRequest), then sends the
-/// request again with the answers.
+/// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). It then resends
+/// the original request with the client's answers.
 ///
-/// Deserialization is strict, because the client must not leave out an input.
+/// Deserialization fails if any input is invalid, because the client must answer all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// The requested inputs.
+    /// The inputs that the server requests.
     pub input_requests: Vec<InputRequest>,
-    /// Opaque state of the server, a JSON string. The client returns it unchanged when it sends the request again.
+    /// State that only the server interprets, a JSON string. The client returns it unchanged when it resends the
+    /// request.
     pub request_state: Option<Json>,
     /// Additional metadata of the result (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not define.
+    /// Members of the result that this version of the library does not define.
     pub extra: Extra,
 }
 
-/// An input that the server requests: the method and parameters of a request, without its JSON-RPC envelope.
+/// An input that a server requests: the method and parameters of a request, without its JSON-RPC envelope.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequest {
-    /// Name of the input: the key of the client's answer.
+    /// Name of the input, chosen by the server. The client sends its answer under the same name.
     pub name: String,
-    /// Method of the request: `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// Method that requests the input: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// Parameters of the request.
+    /// Parameters of the method. `None` if the server sent none.
     pub params: Option<Json>,
 }
 
 impl InputRequiredResult {
-    /// Reads the inputs of an `inputRequests` object, with their names as keys.
+    /// Parses an `inputRequests` object, whose keys are the names of the inputs.
     ///
     /// # Errors
     ///
-    /// Returns a description of the invalid input.
+    /// Returns the reason if an input is invalid, a name occurs twice, or there are more than 1,024 inputs.
     pub(crate) fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
         let mut inputs = Vec::new();
         match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
@@ -142,7 +143,7 @@ impl Serialize for InputRequiredResult {
     }
 }
 
-/// Serializes inputs as an object with their names as keys.
+/// Serializes inputs as an object whose keys are the names of the inputs.
 struct Inputs<'a>(&'a [InputRequest]);
 
 impl Serialize for Inputs<'_> {
@@ -152,7 +153,7 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Writes the method and the parameters. The caller writes the name as the key.
+    /// Serializes the method and the parameters. The caller writes the input's name as the key of this object.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;

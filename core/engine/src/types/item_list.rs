@@ -1,4 +1,4 @@
-//! [`ItemList`]: a list that keeps its valid entries when other entries are invalid.
+//! [`ItemList`]: a list that contains its valid entries even if other entries are invalid.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -11,25 +11,25 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// Maximum number of entries of a list, valid and invalid ones together. 100,000: ten times the largest known list.
-/// Without a limit, a message full of minimal entries would take fifty times its size in memory.
+/// Maximum number of entries in a list, valid and invalid ones together. 100,000: ten times the largest known list. The
+/// limit bounds memory, because a minimal entry occupies fifty times as many bytes in memory as in JSON.
 pub(crate) const MAX_ENTRIES: usize = 100_000;
 
-/// A list from a server: its valid entries, and the reason why each other entry was rejected.
+/// A list from a server: its valid entries, and the reason why each invalid entry was rejected.
 ///
-/// Iterating over the list yields the valid entries.
+/// Iterating over the list returns the valid entries.
 #[derive(Clone, Debug)]
 pub struct ItemList<T> {
-    /// The valid entries, in the order of the server.
+    /// The valid entries, in the order in which the server sent them.
     pub items: Vec<T>,
-    /// The rejected entries, in the order of the server.
+    /// The invalid entries, in the order in which the server sent them.
     pub rejected: Vec<InvalidItem>,
-    /// Whether the list is truncated: the server has entries that the client did not read.
+    /// Whether the list is incomplete: the client stopped reading before the end of the server's list.
     ///
-    /// The client stops after 100,000 entries, 1,000 pages, or 64 MiB beyond the first page, and when a cursor repeats.
-    /// The last entry of [`ItemList::rejected`] then describes the truncation.
+    /// The client stops after 100,000 entries, after 1,000 pages, after 64 MiB beyond the first page, or when a cursor
+    /// repeats. The last entry of [`ItemList::rejected`] then describes the truncation.
     pub is_truncated: bool,
-    /// Size of the list as JSON, in bytes; 0 for a list that was not deserialized. `==` ignores this field.
+    /// Size of the list as JSON, in bytes. 0 if the list was not deserialized. `==` ignores this field.
     pub bytes: usize,
 }
 
@@ -39,15 +39,15 @@ impl<T: PartialEq> PartialEq for ItemList<T> {
     }
 }
 
-/// An invalid entry of a list.
+/// An entry of a list that was rejected because it is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidItem {
-    /// Position of the entry in the server's list, from 0. Positions continue from page to page.
+    /// Position of the entry in the server's list, counted from 0 across all pages.
     pub index: usize,
-    /// Name of the entry, if it has a valid one.
+    /// Name of the entry, or `None` if it has no valid name.
     pub name: Option<String>,
-    /// Reason for the rejection.
+    /// Why the entry was rejected.
     pub reason: Cow<'static, str>,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for InvalidItem {
 }
 
 impl<T> ItemList<T> {
-    /// Returns the number of entries that the server sent: valid and rejected ones.
+    /// Returns the number of valid and rejected entries, including the rejected entry that describes a truncation.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
     }
@@ -71,7 +71,8 @@ impl<T> ItemList<T> {
         self.items.iter()
     }
 
-    /// Marks the list as truncated.
+    /// Marks the list as truncated, and adds a rejected entry that describes the truncation. Does nothing if the list
+    /// is already truncated.
     pub(crate) fn truncate(&mut self) {
         if !self.is_truncated {
             self.is_truncated = true;
@@ -80,7 +81,8 @@ impl<T> ItemList<T> {
         }
     }
 
-    /// Appends the entries of the next page.
+    /// Appends the entries of the next page. Adds the number of earlier entries to the positions of the page's rejected
+    /// entries.
     pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;
@@ -96,9 +98,9 @@ impl<T> ItemList<T> {
         );
     }
 
-    /// Rejects each valid entry for which `reject` returns a name and a reason.
+    /// Moves each valid entry for which `reject` returns a name and a reason to the rejected entries.
     ///
-    /// The rejected entries keep their positions in the server's list.
+    /// All entries keep their positions in the server's list.
     pub(crate) fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {
         let mut taken = self.rejected.iter().map(|rejected| rejected.index).peekable();
         let mut added = Vec::new();
@@ -192,7 +194,7 @@ impl<'de, T: FromJson> Deserialize<'de> for ItemList<T> {
 }
 
 impl<T: Serialize> Serialize for ItemList<T> {
-    /// Writes only the valid entries.
+    /// Serializes the valid entries as an array.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.items.serialize(serializer)
     }

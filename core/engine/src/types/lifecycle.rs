@@ -1,4 +1,5 @@
-//! The requests that open a connection: `initialize` (legacy era) and `server/discover` (modern era).
+//! The requests that open a connection: `initialize` (up to revision 2025-11-25) and `server/discover` (from revision
+//! 2026-07-28).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,11 +10,11 @@ use super::{ClientCapabilities, Implementation, ServerCapabilities};
 use crate::json::{Json, from_json};
 
 object! {
-    /// Parameters of `initialize`.
+    /// Parameters of `initialize`, the first request of a connection up to revision 2025-11-25.
     ///
     /// Specification of revision 2025-11-25: basic/lifecycle, "Initialization".
     pub struct InitializeParams("an object") {
-        /// Protocol version that the client prefers, usually the latest it supports.
+        /// Protocol version that the client prefers, usually the latest one that it supports.
         required protocol_version: String = "protocolVersion",
         /// Capabilities of the client.
         required capabilities: ClientCapabilities = "capabilities",
@@ -25,16 +26,16 @@ object! {
 object! {
     /// Result of `initialize`.
     ///
-    /// All members are optional, because some servers omit required ones. Specification of revision 2025-11-25:
-    /// basic/lifecycle, "Initialization".
+    /// All fields are optional, because some servers omit members that the specification requires. Specification of
+    /// revision 2025-11-25: basic/lifecycle, "Initialization".
     pub struct InitializeResult("an object") {
-        /// Protocol version that the server chose for the session.
+        /// Protocol version that the server selected for the connection.
         optional protocol_version: String = "protocolVersion",
         /// Capabilities of the server.
         optional capabilities: ServerCapabilities = "capabilities",
         /// Name and version of the server.
         optional server_info: Implementation = "serverInfo",
-        /// Instructions on the use of the server, for a language model.
+        /// Instructions to a language model about the use of the server.
         optional instructions: String = "instructions",
         /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",
@@ -48,25 +49,27 @@ result! {
     pub cacheable struct DiscoverResult {
         /// Protocol versions that the server supports.
         ///
-        /// This member is required: some servers answer every unknown method with an empty object, which must not count
-        /// as a discovery.
+        /// A result without this member is rejected, because some servers answer every unknown method with an empty
+        /// object.
         required supported_versions: Vec<String> = "supportedVersions",
         /// Capabilities of the server.
         optional capabilities: ServerCapabilities = "capabilities",
-        /// Instructions on the use of the server, for a language model.
+        /// Instructions to a language model about the use of the server.
         optional instructions: String = "instructions",
-        /// Name and version of the server, if the server sends them in this member instead of `_meta`.
+        /// Name and version of the server, if the server sent them in this member instead of in `_meta`.
         optional server_info: Implementation = "serverInfo",
     }
 }
 
 impl DiscoverResult {
-    /// Returns the name and version of the server, from `_meta` or else from `serverInfo`.
+    /// Returns the name and version of the server from `_meta`, or else from `serverInfo`. Returns `None` if both are
+    /// absent.
     pub fn implementation(&self) -> Option<Implementation> {
         self.implementation_in_meta().or_else(|| self.server_info.clone())
     }
 
-    /// Returns the name and version of the server from `_meta`, where the specification places them.
+    /// Returns the name and version of the server from `_meta`, where the specification places them. Returns `None` if
+    /// they are absent.
     pub(crate) fn implementation_in_meta(&self) -> Option<Implementation> {
         let info = self.meta.as_ref()?.member_text("io.modelcontextprotocol/serverInfo")?;
         from_json::from_str(info)

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::open_enum::open_enum;
 
 open_enum! {
-    /// Severity of a log message: the levels of syslog (RFC 5424, section 6.2.1), least severe first.
+    /// Severity of a log message, from least to most severe. The levels are those of syslog (RFC 5424, section 6.2.1).
     pub enum LoggingLevel {
-        /// Details for debugging.
+        /// Detailed information for debugging.
         Debug = "debug",
-        /// Normal operation.
+        /// Information about normal operation.
         #[default]
         Info = "info",
         /// A normal but significant event.
@@ -30,9 +30,10 @@ open_enum! {
     }
 }
 
-/// Parameters of `logging/setLevel` (up to revision 2025-11-25).
+/// Parameters of `logging/setLevel`, which sets the minimum severity of log messages (up to revision 2025-11-25).
 #[derive(Debug, Serialize)]
 pub struct SetLevelParams<'a> {
-    /// Minimum severity of the messages to send. Servers reject levels that the specification does not define.
+    /// Minimum severity of the log messages that the server sends. Servers reject levels that the specification does
+    /// not define.
     pub level: &'a LoggingLevel,
 }
