@@ -14,13 +14,13 @@ use crate::json::read::{self, Reader};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// URI of the resource. Empty if the server sent none.
+    /// URI of the resource that has these contents. Empty if the server sent none.
     pub uri: String,
-    /// MIME type of the contents, if the server knows it.
+    /// MIME type of the contents. `None` if the server sent none.
     pub mime_type: Option<String>,
-    /// The contents, if they are text.
+    /// The contents as text. `None` if the contents are binary data.
     pub text: Option<String>,
-    /// The contents encoded in base64, if they are binary.
+    /// The contents as binary data, encoded in base64. `None` if the contents are text.
     pub blob: Option<String>,
     /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,
