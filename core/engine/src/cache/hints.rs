@@ -1,4 +1,4 @@
-//! Parses the cache hints of a result: its lifetime and scope ("Cacheable Model").
+//! Parses the cache hints of a response: its lifetime and scope (server/utilities/caching, "Cacheable Model").
 
 use core::time::Duration;
 
@@ -7,8 +7,11 @@ use crate::json::scan;
 /// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hints {
+    /// How long the response is fresh after receipt. Zero if the server declares no valid lifetime.
     pub(super) ttl: Duration,
+    /// Whether every context may use the response.
     pub(super) public: bool,
+    /// Whether the response contains a result, and the result is complete.
     pub(super) complete: bool,
 }
 

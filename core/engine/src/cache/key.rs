@@ -1,4 +1,4 @@
-//! Cache keys ("Cache Key").
+//! Cache keys (server/utilities/caching, "Cache Key").
 
 use alloc::collections::BinaryHeap;
 use alloc::string::String;

@@ -1,4 +1,5 @@
-//! A cache of results, valid for as long as the server declares (2026-07-28, server/utilities/caching).
+//! A cache of responses. Each response is fresh for as long as the server declares (protocol revision 2026-07-28,
+//! server/utilities/caching).
 //!
 //! The cache reads no clock: callers pass the time, and entries expire only when they are looked up.
 
@@ -69,7 +70,9 @@ pub(crate) struct CachedAnswer {
 pub(crate) struct Cache {
     limits: CacheLimits,
     entries: VecMap<EntryKey, CacheEntry>,
+    /// Total size of the cached responses and their keys.
     bytes: usize,
+    /// Number of times that an entry was stored or returned.
     uses: u64,
 }
 
@@ -83,6 +86,7 @@ struct CacheEntry {
     /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] made the
     /// response stale.
     fresh_until: Option<Timestamp>,
+    /// Value of [`Cache::uses`] when the entry was last stored or returned.
     used: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Tracking of requests whose results will be cached.
+//! Data of pending requests whose responses can be cached.
 
 use super::CacheKey;
 

@@ -1,5 +1,5 @@
-//! [`object!`] declares the JSON objects of the protocol. Defined members become fields, and [`Extra`] holds the
-//! others.
+//! [`object!`] declares the JSON objects of the protocol. Defined members become fields. [`Extra`] contains all other
+//! members.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -81,19 +81,18 @@ impl Extra {
 
 /// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.
 ///
-/// The word before each member decides how a missing value is handled: a member that is absent, `null` or of the wrong
-/// type.
+/// The keyword before each member determines what happens if its value is missing: absent, `null` or of the wrong type.
 ///
-/// | word | type of the field | if the value is missing | when written |
+/// | keyword | type of the field | if the value is missing | when written |
 /// |---|---|---|---|
 /// | `required` | `T` | the object is rejected | always |
 /// | `optional` | `Option<T>` | `None` | if it is `Some` |
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
 /// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
-/// The text in parentheses names the expected value in error messages. `tag` is a member with a constant value: it is
-/// written first, and skipped when the object is read, because the caller has checked it. `finish` is a function that
-/// may change or reject the object after it was read.
+/// The text in parentheses names the expected value in error messages. `tag` is a member with a constant value. It is
+/// serialized first, and not checked during deserialization, because the caller has already checked it. `finish` is a
+/// function that may change or reject the deserialized object.
 macro_rules! object {
     (
         $(#[$meta:meta])*

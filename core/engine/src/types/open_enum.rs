@@ -1,5 +1,5 @@
-//! [`open_enum!`] declares the enumerations of the protocol. All are open, because later revisions and vendors may add
-//! values.
+//! [`open_enum!`] declares the enumerations of the protocol. All of them accept undefined values, because later
+//! revisions and vendors may add values.
 
 /// Declares an enumeration of strings. Strings without a variant of their own become the variant `Other`.
 ///

@@ -55,7 +55,7 @@ from_json::impl_deserialize!(ResourceContents);
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // A URI of the wrong type was kept in `extra`, which is written below.
+        // A URI of the wrong type is stored in `extra`, which is serialized below.
         if self.extra.get("uri").is_none() {
             map.serialize_entry("uri", &self.uri)?;
         }

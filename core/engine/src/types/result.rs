@@ -1,4 +1,4 @@
-//! Parts that many results share: their type, cache hints, and the pages of lists.
+//! What many results have in common: the type of the result, cache hints, and the pages of lists.
 
 use alloc::string::String;
 

@@ -15,8 +15,8 @@ const MAX_STATE_MEMBERS: usize = 32;
 /// 3.3.2).
 const MAX_BAGGAGE_MEMBERS: usize = 180;
 
-/// Maximum length of a `tracestate`, in bytes: 512. Systems need not forward a longer value (W3C Trace Context, section
-/// 3.3.1.5).
+/// Maximum length of a `tracestate`, in bytes: 512. Systems need not forward a longer value (W3C Trace Context,
+/// "tracestate Limits").
 const MAX_STATE_LENGTH: usize = 512;
 
 /// Maximum length of a `baggage`, in bytes: 8192. Systems need not forward a longer value (W3C Baggage, section 3.3.2).

@@ -1,4 +1,4 @@
-//! The protocol versions, and the two eras that they belong to.
+//! The protocol versions, and the two eras to which they belong.
 
 use alloc::string::String;
 use core::fmt;

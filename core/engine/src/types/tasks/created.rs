@@ -1,4 +1,4 @@
-//! The result of a call that may create a task: the task, in either form, or the final result.
+//! The result of a call that may create a task: the task, of either task protocol, or the final result.
 
 use alloc::boxed::Box;
 use alloc::string::String;
