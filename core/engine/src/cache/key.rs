@@ -36,8 +36,8 @@ const fn is_same(a: &str, b: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CacheKey {
     method: String,
-    /// The parameters on which the result depends: members sorted by name, each encoded by `push_member`. The members
-    /// of `_meta` follow an empty member `_meta`.
+    /// The parameters on which the result depends, sorted by name, each encoded by `push_member`. If there is a
+    /// `_meta`, an empty parameter `_meta` and the sorted members of `_meta` follow.
     params: Vec<u8>,
 }
 
@@ -142,17 +142,15 @@ fn take_member(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 }
 
 impl CacheKey {
-    /// Returns whether this key belongs to a request that reads the resource with the URI `updated`, one of its
-    /// sub-resources or one of its parents. The cached contents may be outdated when the server reports a change of
-    /// `updated`.
+    /// Returns whether a change of the resource with the URI `updated` may affect the response: whether the request
+    /// reads this resource, one of its sub-resources or one of its parents.
     pub(crate) fn reads(&self, updated: &str) -> bool {
         self.method == "resources/read"
             && self.member("uri").is_none_or(|uri| is_within(updated, &uri) || is_within(&uri, updated))
     }
 }
 
-/// Returns whether `uri` equals the URI `whole` or lies below it: whether `uri` extends `whole` by a path, query or
-/// fragment.
+/// Returns whether `uri` equals `whole`, or extends `whole` by a path, query or fragment.
 pub(crate) fn is_within(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#']))

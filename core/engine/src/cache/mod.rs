@@ -19,7 +19,7 @@ pub(crate) use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
 pub(crate) use pending::PendingEntry;
 
-/// Identifies the authorization with which responses were fetched.
+/// Identifies the authorization (for example, the access token) with which responses were fetched.
 ///
 /// A response with the scope `private` is returned only for the context that fetched it. A connection without
 /// authorization uses a number that no other connection to the same server uses.
@@ -50,7 +50,7 @@ impl CacheLimits {
     }
 }
 
-/// A response message in the cache.
+/// A cached response message and its JSON-RPC id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CachedAnswer {
     /// The complete JSON-RPC message, as received from the server.
@@ -70,9 +70,9 @@ pub(crate) struct CachedAnswer {
 pub(crate) struct Cache {
     limits: CacheLimits,
     entries: VecMap<EntryKey, CacheEntry>,
-    /// Total size of the cached responses and their keys.
+    /// Total size of the cached responses and their keys, in bytes.
     bytes: usize,
-    /// Number of times that an entry was stored or returned.
+    /// Number of times that entries were stored or returned. Serves to find the least recently used entry.
     uses: u64,
 }
 
@@ -86,7 +86,7 @@ struct CacheEntry {
     /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] made the
     /// response stale.
     fresh_until: Option<Timestamp>,
-    /// Value of [`Cache::uses`] when the entry was last stored or returned.
+    /// Value of [`Cache::uses`] when this entry was last stored or returned.
     used: u64,
 }
 
@@ -96,13 +96,14 @@ impl Cache {
         Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
     }
 
-    /// Returns the cached response to a request. Returns `None` if there is none, or if it is stale at the time `now`.
+    /// Returns the cached response to the request with this key. Returns `None` if there is no response, or if the
+    /// response is stale at the time `now`.
     pub(crate) fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// Returns the cached response to a request, even if the response is stale. For use when the request itself has
-    /// failed.
+    /// Returns the cached response to the request with this key, even if the response is stale. For use when the
+    /// request itself has failed.
     pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
@@ -110,8 +111,8 @@ impl Cache {
     /// Stores `message`, the response received at the time `now` to the request with the JSON-RPC id `id`. Returns
     /// whether the response was stored.
     ///
-    /// Only complete results for which the server declares a lifetime are stored. An earlier response to the same
-    /// request is always removed, even if `message` is not stored.
+    /// Incomplete results, results without a lifetime, and messages larger than a quarter of [`CacheLimits::bytes`] are
+    /// not stored. An earlier response to the same request is removed in every case.
     pub(crate) fn put(
         &mut self,
         key: CacheKey,
@@ -150,7 +151,7 @@ impl Cache {
         true
     }
 
-    /// Marks all cached responses to requests of a method as stale, for every context.
+    /// Marks all cached responses to requests with this method as stale, for every context.
     pub(crate) fn invalidate(&mut self, method: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
@@ -168,7 +169,7 @@ impl Cache {
         }
     }
 
-    /// Removes all cached responses to requests of a method, for every context.
+    /// Removes all cached responses to requests with this method, for every context.
     pub(crate) fn discard(&mut self, method: &str) {
         self.entries.retain(|(_, key), entry| {
             let stays = key.method() != method;

@@ -2,7 +2,7 @@
 
 use super::CacheKey;
 
-/// Data of a pending request whose response can be cached.
+/// The cache key of a pending request, and whether the response may be cached.
 #[derive(Debug)]
 pub(crate) struct PendingEntry {
     key: CacheKey,

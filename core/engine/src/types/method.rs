@@ -16,7 +16,7 @@ use crate::types::{
     TaskParams, UnsubscribeParams, UpdateTaskParams,
 };
 
-/// A method of requests that clients send to servers, such as `tools/call`.
+/// A request method, such as `tools/call`: the name of the method, and the type of the result.
 ///
 /// Implement this trait for methods of vendors and extensions, to send requests with typed parameters and results:
 ///
@@ -63,8 +63,8 @@ pub trait Method {
 ///
 /// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Checks the serialized parameters and may change them. They are the JSON object at the end of `out`. Returns
-    /// `false` if the parameters are invalid.
+    /// Checks the serialized parameters and may change them. The parameters are the JSON object at the end of `out`.
+    /// Returns `false` if the parameters are invalid.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
@@ -101,10 +101,11 @@ macro_rules! methods {
 }
 
 methods! {
-    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine sends this request.
+    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine sends this request
+    /// when it connects.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
     /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
-    /// 2026-07-28). The engine sends this request.
+    /// 2026-07-28). The engine sends this request when it connects.
     Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;

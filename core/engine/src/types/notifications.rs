@@ -15,7 +15,7 @@ object! {
         optional progress_token: Json = "progressToken",
         /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
         always progress: f64 = "progress",
-        /// Value of `progress` when the request will be complete. `None` if the server does not know it.
+        /// Value that `progress` will have when the request is complete. `None` if the server does not know the value.
         optional total: f64 = "total",
         /// Description of the current step, for display.
         optional message: String = "message",

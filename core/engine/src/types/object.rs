@@ -18,9 +18,9 @@ pub struct Extra(Option<Members>);
 
 /// The undefined members of an object, as pairs of name and value.
 ///
-/// They are stored behind a pointer, because every object has an [`Extra`] and few objects have undefined members. The
-/// pointer is an `Arc`, because its drop glue is compiled once. The drop glue of a `Box` would be inlined into each
-/// object type, 15 KiB in total.
+/// The members are stored behind a pointer, because every object has an [`Extra`] and few objects have undefined
+/// members. The pointer is an `Arc`, because its drop glue is compiled once. The drop glue of a `Box` would be inlined
+/// into each object type, 15 KiB in total.
 type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
@@ -105,7 +105,7 @@ macro_rules! object {
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $crate::types::object::object!(@type $presence $ty), )*
-            /// Members that this version of the library does not define.
+            /// Members of the JSON object that this version of the library does not define.
             pub extra: $crate::types::Extra,
         }
 

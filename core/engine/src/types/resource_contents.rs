@@ -24,7 +24,7 @@ pub struct ResourceContents {
     pub blob: Option<String>,
     /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not define.
+    /// Members of the JSON object that this version of the library does not define.
     pub extra: Extra,
 }
 

@@ -81,13 +81,14 @@ pub enum Requirement {
     ResourcesSubscribe,
     /// The capability `prompts`.
     Prompts,
-    /// The capability `completions`. It counts as declared in protocol revision 2024-11-05, which does not define it.
+    /// The capability `completions`. Servers of protocol revision 2024-11-05 cannot declare it, and are assumed to have
+    /// it.
     Completions,
     /// The capability `logging`.
     Logging,
     /// The capability `tasks.list` (protocol revision 2025-11-25).
     TasksList,
-    /// The capability `tasks.cancel` (protocol revision 2025-11-25). In later revisions, it counts as declared, because
+    /// The capability `tasks.cancel` (protocol revision 2025-11-25). Later revisions require no capability, because
     /// every server with the tasks extension can cancel tasks.
     TasksCancel,
 }
@@ -179,7 +180,7 @@ const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_2
 /// All methods and notifications of the supported protocol revisions, and the definitions that only some of the
 /// revisions have.
 ///
-/// The rows for requests and notifications of clients come first: [`UnavailableMethods`] has a bit for each of them.
+/// The rows for requests and notifications of clients come first.
 pub const TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
@@ -290,8 +291,8 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// The requests and notifications that a client must not send in a session. Each set contains the bits that [`bit`]
-/// returns for the methods.
+/// The requests and notifications that a client must not send in a session, as sets of bits. [`bit`] returns the bit of
+/// a method.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnavailableMethods {
     /// Methods that the session's protocol revision does not have, or whose capability the server did not declare.

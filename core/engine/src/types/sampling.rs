@@ -30,7 +30,7 @@ object! {
         optional include_context: IncludeContext = "includeContext",
         /// Sampling temperature that the server suggests. The range depends on the model.
         optional temperature: f64 = "temperature",
-        /// Maximum number of tokens to generate. The client must not exceed this number.
+        /// Maximum number of tokens that the model may generate. The client must not exceed this number.
         optional max_tokens: u64 = "maxTokens",
         /// Texts that end the message: the model stops generating when it generates one of them.
         or_default stop_sequences: Vec<String> = "stopSequences",
@@ -83,11 +83,11 @@ object! {
     pub struct ModelPreferences("an object") {
         /// Names of models that the server prefers, most preferred first.
         or_default hints: Vec<ModelHint> = "hints",
-        /// Importance of low cost, from 0 to 1.
+        /// How important a low cost is, from 0 (not important) to 1 (most important).
         optional cost_priority: f64 = "costPriority",
-        /// Importance of a fast response, from 0 to 1.
+        /// How important a fast response is, from 0 (not important) to 1 (most important).
         optional speed_priority: f64 = "speedPriority",
-        /// Importance of the model's capabilities, from 0 to 1.
+        /// How important the capabilities of the model are, from 0 (not important) to 1 (most important).
         optional intelligence_priority: f64 = "intelligencePriority",
     }
 }
@@ -164,13 +164,14 @@ open_enum! {
 }
 
 impl CreateMessageResult {
-    /// Creates a message of the assistant that `model` generated. The stop reason of the new result is unknown.
+    /// Creates the result for a message that the language model `model` generated. The stop reason is unknown.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
         let (model, content) = (model.into(), content.into());
         CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
     }
 
-    /// Creates a text message of the assistant that `model` generated. The stop reason is [`StopReason::EndTurn`].
+    /// Creates the result for a text message that the language model `model` generated. The stop reason is
+    /// [`StopReason::EndTurn`].
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = SamplingContent::Text(TextContent::new(text));
         CreateMessageResult { stop_reason: Some(StopReason::EndTurn), ..CreateMessageResult::new(model, content) }

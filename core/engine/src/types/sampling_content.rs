@@ -15,7 +15,7 @@ use crate::json::read::{self, Reader};
 
 /// Content of a sampling message: one block, or several blocks (from protocol revision 2025-11-25).
 ///
-/// A single block is serialized as an object instead of an array, because all protocol revisions accept an object.
+/// A single block is serialized as an object instead of an array: all protocol revisions accept an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SamplingContents(pub Vec<SamplingContent>);
 
@@ -93,7 +93,7 @@ pub enum SamplingContent {
     ToolUse(Box<ToolUseContent>),
     /// The result of a tool call (from protocol revision 2025-11-25).
     ToolResult(Box<ToolResultContent>),
-    /// A block whose type is not one of the above, or an invalid block.
+    /// A block of a type that this library does not define, or an invalid block.
     Unknown(UnknownContent),
 }
 
@@ -102,7 +102,7 @@ object! {
     pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
         /// Id of the tool call. The tool result has the same id.
         required id: String = "id",
-        /// Name of the tool.
+        /// Name of the tool to call.
         required name: String = "name",
         /// Arguments of the tool call, as a JSON object.
         always input: Json = "input",

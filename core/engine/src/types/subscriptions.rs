@@ -19,19 +19,19 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// Whether to send a notification when the list of tools changes.
+        /// Whether the server sends a notification when the list of tools changes.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// Whether to send a notification when the list of prompts changes.
+        /// Whether the server sends a notification when the list of prompts changes.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// Whether to send a notification when the list of resources changes.
+        /// Whether the server sends a notification when the list of resources changes.
         or_default resources_list_changed: bool = "resourcesListChanged",
         /// URIs of resources. The server sends a notification when one of these resources, or one of their
         /// sub-resources, changes.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
         /// Ids of tasks. The server sends a notification when the status of one of these tasks changes.
         ///
-        /// The client reports it as [`Notification::TaskStatus`](crate::Notification::TaskStatus). Specification:
-        /// extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
+        /// The client reports these notifications as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
+        /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
         or_default task_ids: Vec<String> = "taskIds",
     }
 }

@@ -7,13 +7,13 @@ use core::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// The two groups of protocol revisions: client and server agree on a protocol version differently in each group.
+/// A group of protocol revisions. The two groups differ in how client and server agree on a protocol version.
 ///
 /// Serde represents an era as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Era {
-    /// Protocol revisions up to 2025-11-25. The request `initialize` opens a session with one protocol version.
+    /// Protocol revisions up to 2025-11-25. The request `initialize` opens a session that uses one protocol version.
     Legacy,
     /// Protocol revisions from 2026-07-28 on. Each request contains its protocol version and the client's capabilities.
     Modern,
@@ -122,6 +122,6 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown protocol version {name:?}; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
 pub struct UnknownVersion {
-    /// The text that does not name a supported protocol version.
+    /// The text that is not the name of a supported protocol version.
     pub name: String,
 }

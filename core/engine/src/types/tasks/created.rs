@@ -30,8 +30,8 @@ pub struct CreateTaskResult {
 }
 
 impl CreateTaskResult {
-    /// Returns the text that the server suggests to show to a language model until the task is complete. Returns `None`
-    /// if the server sent none.
+    /// Returns the text that the server provides for a language model until the task is complete. Returns `None` if the
+    /// server sent none.
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {

@@ -15,9 +15,9 @@ object! {
     /// A member that is present declares a feature. Its value is an object with options, which may be empty.
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Capabilities".
     pub struct TasksCapability("an object of capabilities") {
-        /// Present if the declaring client or server supports `tasks/list`.
+        /// Present if the client or server that declares this capability supports `tasks/list`.
         optional list: Json = "list",
-        /// Present if the declaring client or server supports `tasks/cancel`.
+        /// Present if the client or server that declares this capability supports `tasks/cancel`.
         optional cancel: Json = "cancel",
         /// Methods whose requests may create tasks, nested by the parts of their names: `{"tools":{"call":{}}}` means
         /// `tools/call`.

@@ -78,7 +78,7 @@ impl Task {
     }
 }
 
-/// Which of the protocol's two definitions of tasks a task follows.
+/// The task protocol that a task follows. The two task protocols differ in their methods and in the form of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
