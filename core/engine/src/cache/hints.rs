@@ -39,8 +39,8 @@ fn parse_ttl(number: &[u8]) -> Duration {
     Duration::from_millis(integer_part(number).unwrap_or(0))
 }
 
-/// Returns the integer part of a JSON number, limited to `u64::MAX`. Returns `None` if the text is negative or not a
-/// number.
+/// Returns the integer part of a JSON number, limited to `u64::MAX`. Returns `None` if the number is negative, or the
+/// text is not a number.
 fn integer_part(number: &[u8]) -> Option<u64> {
     let number = core::str::from_utf8(number).ok()?;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));

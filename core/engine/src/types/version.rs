@@ -122,6 +122,6 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown protocol version {name:?}; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
 pub struct UnknownVersion {
-    /// The text that is not the name of a supported protocol version.
+    /// Name of the unsupported protocol version.
     pub name: String,
 }

@@ -25,7 +25,7 @@ use super::{Task, TaskProtocol, TaskStatus};
 pub struct TaskHandle {
     /// Id of the task. Keep it secret: anyone who knows the id may be able to access the task.
     pub task_id: String,
-    /// Task protocol that the server used to create the task.
+    /// Task protocol that the server used to create the task: the experimental protocol or the tasks extension.
     #[serde(default)]
     pub form: TaskProtocol,
     /// Status of the task when the handle was created or last updated.
