@@ -1,7 +1,7 @@
 //! The data types of the protocol: parameters, results and the objects within them.
 //!
-//! The comments cite the specification by page and section, for example `server/tools, "Tool Names"`. A citation without
-//! a revision refers to protocol revision 2026-07-28.
+//! The comments cite the specification by page and section, for example `server/tools, "Tool Names"`. A citation
+//! without a revision refers to protocol revision 2026-07-28.
 //!
 //! All types own their data. The field `extra` of a struct contains the members that the library does not define. The
 //! variants `Unknown` and `Other` of an enum contain the values that the library does not define.
