@@ -1,14 +1,17 @@
-//! Parses the cache hints of a result: its lifetime and scope ("Cacheable Model").
+//! Parses the cache hints of a response: its lifetime and scope (server/utilities/caching, "Cacheable Model").
 
 use core::time::Duration;
 
 use crate::json::scan;
 
-/// The lifetime and scope that a server declares for a result.
+/// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hints {
+    /// How long the response is fresh after receipt. Zero if the server declares no valid lifetime.
     pub(super) ttl: Duration,
+    /// Whether every context may use the response.
     pub(super) public: bool,
+    /// Whether the response contains a result, and the result is complete.
     pub(super) complete: bool,
 }
 
@@ -30,12 +33,14 @@ impl Hints {
     }
 }
 
-/// Parses `ttlMs`. A value that is negative or not a number yields zero; a huge value saturates.
+/// Parses the value of `ttlMs`, without fractions of a millisecond. Returns zero if the value is negative or not a
+/// number.
 fn parse_ttl(number: &[u8]) -> Duration {
     Duration::from_millis(integer_part(number).unwrap_or(0))
 }
 
-/// Returns the integer part of a JSON number, saturating at `u64::MAX`. `None` if the text is negative or not a number.
+/// Returns the integer part of a JSON number, limited to `u64::MAX`. Returns `None` if the number is negative, or the
+/// text is not a number.
 fn integer_part(number: &[u8]) -> Option<u64> {
     let number = core::str::from_utf8(number).ok()?;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));

@@ -1,4 +1,4 @@
-//! Cache keys ("Cache Key").
+//! Cache keys (server/utilities/caching, "Cache Key").
 
 use alloc::collections::BinaryHeap;
 use alloc::string::String;
@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 
 use crate::json::{Json, scan};
 
-/// Returns whether the results of a method may be cached ("Cacheable Results"). A `const fn`, so that other methods pay
-/// nothing for the check.
+/// Returns whether results of `method` may be cached (specification: server/utilities/caching, "Cacheable Results").
+///
+/// The function is `const`, so that callers with a constant method name evaluate it at compile time.
 pub(crate) const fn is_cacheable(method: &str) -> bool {
     let mut at = 0;
     while at < CACHEABLE.len() {
@@ -31,25 +32,29 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Identifies a cached result by its method and the parameters it depends on.
+/// Identifies a cached result: the method of the request, and the parameters on which the result depends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CacheKey {
     method: String,
-    /// The members of the parameters, sorted by name, in the encoding of `push_member`.
+    /// The parameters on which the result depends, sorted by name, each encoded by `push_member`. If there is a
+    /// `_meta`, an empty parameter `_meta` and the sorted members of `_meta` follow.
     params: Vec<u8>,
 }
 
-/// Maximum length of cacheable parameters, in bytes. 16 KiB exceeds any sensible URI or cursor.
+/// Maximum length of a request's parameters, and of its `_meta`, in bytes: 16 KiB, far more than a URI or cursor needs.
+/// Responses to requests with longer parameters are not cached.
 pub(super) const MAX_PARAMS: usize = 16 * 1024;
 
-/// Members of `_meta` that differ for every request and do not affect the result (2026-07-28, basic/index, "`_meta`").
+/// Members of a request's `_meta` that do not affect the result. Cache keys ignore them, because they may differ in
+/// each request (protocol revision 2026-07-28, basic/index, "`_meta`").
 const VOLATILE: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
 impl CacheKey {
-    /// Creates the key of a request from its method, its parameters (a JSON object without `_meta`) and the caller's
-    /// `_meta`.
+    /// Creates the cache key of a request. `params` is a JSON object without `_meta`; `meta` is the `_meta` that the
+    /// caller supplied.
     ///
-    /// Returns `None` if the result must not be cached: other methods, and requests with user input ("Cache Key").
+    /// Returns `None` if the response must not be cached: if the method is not cacheable, the parameters are too long,
+    /// or they contain user input for the server (specification: server/utilities/caching, "Cache Key").
     pub(crate) fn new(method: &str, params: &str, meta: Option<&Json>) -> Option<CacheKey> {
         let long = |text: &str| text.len() > MAX_PARAMS;
         if !is_cacheable(method) || long(params) || meta.is_some_and(|meta| long(meta.get())) {
@@ -69,12 +74,12 @@ impl CacheKey {
         Some(CacheKey { method: method.into(), params })
     }
 
-    /// Returns the method.
+    /// Returns the method of the request that this key identifies.
     pub(crate) fn method(&self) -> &str {
         &self.method
     }
 
-    /// Returns whether the request is for a page of a list other than the first.
+    /// Returns whether the request has a `cursor`, that is, requests a page of a list after the first page.
     pub(crate) fn has_cursor(&self) -> bool {
         self.member("cursor").is_some()
     }
@@ -95,8 +100,8 @@ impl CacheKey {
     }
 }
 
-/// Appends the members of an object in the order of their names, without those in `excluded`. Returns `false` if the object
-/// has a member in `forbidden`.
+/// Appends the members of the JSON object `object` to `out`, sorted by name and without the members named in
+/// `excluded`. Returns `false`, and appends nothing, if `object` has a member named in `forbidden`.
 fn push_members(out: &mut Vec<u8>, object: &str, excluded: &[&str], forbidden: &[&str]) -> bool {
     // A heap needs a tenth of the code size of a slice sort.
     let mut members = BinaryHeap::new();
@@ -114,7 +119,7 @@ fn push_members(out: &mut Vec<u8>, object: &str, excluded: &[&str], forbidden: &
     true
 }
 
-/// Appends a name and a value, each prefixed with its length, so that the encoding is unambiguous.
+/// Appends a name and a value to `out`, each after its length, so that different members never have the same encoding.
 fn push_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     for part in [name.as_bytes(), value] {
         out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -137,14 +142,15 @@ fn take_member(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 }
 
 impl CacheKey {
-    /// Returns whether the key is for a resource that an update of `updated` may affect.
+    /// Returns whether a change of the resource with the URI `updated` may affect the response: whether the request
+    /// reads this resource, one of its sub-resources or one of its parents.
     pub(crate) fn reads(&self, updated: &str) -> bool {
         self.method == "resources/read"
             && self.member("uri").is_none_or(|uri| is_within(updated, &uri) || is_within(&uri, updated))
     }
 }
 
-/// Returns whether a URI equals `whole` or lies below it.
+/// Returns whether `uri` equals `whole`, or extends `whole` by a path, query or fragment.
 pub(crate) fn is_within(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#']))

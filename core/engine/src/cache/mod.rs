@@ -1,4 +1,5 @@
-//! A cache of results, valid for as long as the server declares (2026-07-28, server/utilities/caching).
+//! A cache of responses. Each response is fresh for as long as the server declares (protocol revision 2026-07-28,
+//! server/utilities/caching).
 //!
 //! The cache reads no clock: callers pass the time, and entries expire only when they are looked up.
 
@@ -18,22 +19,23 @@ pub(crate) use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
 pub(crate) use pending::PendingEntry;
 
-/// Identifies the authorization under which results were fetched.
+/// Identifies the authorization (for example, the access token) with which responses were fetched.
 ///
-/// Private results are shared only within one context. A connection without authorization uses any number that no other
-/// connection to the same server uses.
+/// A response with the scope `private` is returned only for the context that fetched it. A connection without
+/// authorization uses a number that no other connection to the same server uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CacheContext(pub u64);
 
-/// Limits of the response cache.
+/// Limits of a session's response cache: total size, number of responses, and lifetime of each response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheLimits {
-    /// Maximum total size of results and keys, in bytes. 0 disables the cache.
+    /// Maximum total size of the cached responses and their keys, in bytes. A response larger than a quarter of this
+    /// limit is not cached. 0 disables the cache.
     pub bytes: usize,
-    /// Maximum number of results.
+    /// Maximum number of cached responses. 0 disables the cache.
     pub entries: usize,
-    /// Maximum lifetime of a result, whatever the server declares.
+    /// Maximum lifetime of a cached response, even if the server declares a longer lifetime. Zero disables the cache.
     pub ttl: Duration,
 }
 
@@ -41,44 +43,50 @@ impl CacheLimits {
     /// Limits that disable the cache.
     pub const NONE: CacheLimits = CacheLimits { bytes: 0, entries: 0, ttl: Duration::ZERO };
 
-    /// Creates limits from a size in bytes, a number of results and a lifetime.
+    /// Creates limits: `bytes` for the total size, `entries` for the number of responses, `ttl` for the lifetime of
+    /// each response.
     pub const fn new(bytes: usize, entries: usize, ttl: Duration) -> Self {
         CacheLimits { bytes, entries, ttl }
     }
 }
 
-/// A cached response message.
+/// A cached response message and its JSON-RPC id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CachedAnswer {
-    /// The complete message as received.
+    /// The complete JSON-RPC message, as received from the server.
     pub message: Vec<u8>,
-    /// The id of the request that the message answered.
+    /// JSON-RPC id of the request to which `message` is the response. `message` contains the same id.
     pub id: u64,
 }
 
-/// A bounded cache of the results of one server.
+/// A bounded cache of the responses of one server.
 ///
-/// Results with the scope `public` are returned for every [`CacheContext`]. All other results are returned only for the
-/// context that fetched them ("Cache Scope Field"). So sessions with the same server can share one cache. They must
-/// count time from the same origin.
+/// A response with the scope `public` is returned for every [`CacheContext`]. Any other response is returned only for
+/// the context that fetched it (specification: server/utilities/caching, "Cache Scope Field"). All timestamps passed to
+/// a cache must have the same origin.
 ///
-/// When the cache is full, the least recently used result is removed.
+/// When the cache is full, the least recently used response is removed.
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
     entries: VecMap<EntryKey, CacheEntry>,
+    /// Total size of the cached responses and their keys, in bytes.
     bytes: usize,
+    /// Number of times that entries were stored or returned. Serves to find the least recently used entry.
     uses: u64,
 }
 
-/// The context of a result (`None` if public), and its key.
+/// Key of a cache entry: the context that may use the response (`None` means every context), and the key of the
+/// request.
 type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]
 struct CacheEntry {
     answer: CachedAnswer,
-    /// When the result expires; `None` if it was invalidated.
+    /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] made the
+    /// response stale.
     fresh_until: Option<Timestamp>,
+    /// Value of [`Cache::uses`] when this entry was last stored or returned.
     used: u64,
 }
 
@@ -88,19 +96,23 @@ impl Cache {
         Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
     }
 
-    /// Returns the cached result for a request if it is fresh.
+    /// Returns the cached response to the request with this key. Returns `None` if there is no response, or if the
+    /// response is stale at the time `now`.
     pub(crate) fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// Returns the cached result for a request, even if it is stale. For use when the server does not respond.
+    /// Returns the cached response to the request with this key, even if the response is stale. For use when the
+    /// request itself has failed.
     pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
 
-    /// Stores the response to a request, received at `now`. Returns whether it was stored.
+    /// Stores `message`, the response received at the time `now` to the request with the JSON-RPC id `id`. Returns
+    /// whether the response was stored.
     ///
-    /// Only complete results with a lifetime are stored. An earlier result for the same request is removed in any case.
+    /// Incomplete results, results without a lifetime, and messages larger than a quarter of [`CacheLimits::bytes`] are
+    /// not stored. An earlier response to the same request is removed in every case.
     pub(crate) fn put(
         &mut self,
         key: CacheKey,
@@ -139,7 +151,7 @@ impl Cache {
         true
     }
 
-    /// Marks all results of a method as stale, in every context.
+    /// Marks all cached responses to requests with this method as stale, for every context.
     pub(crate) fn invalidate(&mut self, method: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
@@ -148,7 +160,7 @@ impl Cache {
         }
     }
 
-    /// Marks the reads of a changed resource as stale, including resources above and below it.
+    /// Marks the cached contents of the resource `uri` as stale, including those of its sub-resources and parents.
     pub(crate) fn invalidate_resource(&mut self, uri: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {
@@ -157,7 +169,7 @@ impl Cache {
         }
     }
 
-    /// Removes all results of a method.
+    /// Removes all cached responses to requests with this method, for every context.
     pub(crate) fn discard(&mut self, method: &str) {
         self.entries.retain(|(_, key), entry| {
             let stays = key.method() != method;
@@ -168,7 +180,7 @@ impl Cache {
         });
     }
 
-    /// Returns the number of results.
+    /// Returns the number of cached responses.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
@@ -179,7 +191,7 @@ impl Cache {
         self.entries.is_empty()
     }
 
-    /// Returns the total size of results and keys, in bytes.
+    /// Returns the total size of the cached responses and their keys, in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.bytes

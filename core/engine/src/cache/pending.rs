@@ -1,12 +1,13 @@
-//! Tracking of requests whose results will be cached.
+//! Data of pending requests whose responses can be cached.
 
 use super::CacheKey;
 
-/// The cache key of a pending request.
+/// The cache key of a pending request, and whether the response may be cached.
 #[derive(Debug)]
 pub(crate) struct PendingEntry {
     key: CacheKey,
-    /// Cleared when the server reports a change after the request was sent.
+    /// Whether the response may be cached. Set to `false` if the cached data may have changed while the request was
+    /// pending.
     is_valid: bool,
     stale_if_error: bool,
 }
@@ -20,17 +21,18 @@ impl PendingEntry {
         &self.key
     }
 
-    /// Returns whether the caller prefers a stale result to an error.
+    /// Returns whether the caller accepts a stale cached response if the request fails.
     pub(crate) fn stale_if_error(&self) -> bool {
         self.stale_if_error
     }
 
-    /// Excludes the result from the cache, because it may predate a change that the server has reported.
+    /// Excludes the response from the cache. Called when the server's data may have changed while the request was
+    /// pending, because the response may predate the change.
     pub(crate) fn invalidate(&mut self) {
         self.is_valid = false;
     }
 
-    /// Returns the key, or `None` if the result must not be cached.
+    /// Returns the key under which to cache the response, or `None` if the response must not be cached.
     pub(crate) fn into_valid_key(self) -> Option<CacheKey> {
         self.is_valid.then_some(self.key)
     }

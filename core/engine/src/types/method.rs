@@ -16,9 +16,9 @@ use crate::types::{
     TaskParams, UnsubscribeParams, UpdateTaskParams,
 };
 
-/// A method that clients can request from a server.
+/// A request method, such as `tools/call`: the name of the method, and the type of the result.
 ///
-/// Implement this trait for methods of vendors and extensions, to call them with types:
+/// Implement this trait for methods of vendors and extensions, to send requests with typed parameters and results:
 ///
 /// ```
 /// use mcpwire_core::{Method, Params};
@@ -38,32 +38,33 @@ use crate::types::{
 /// impl Params<Reindex> for ReindexParams {}
 /// ```
 pub trait Method {
-    /// Name of the method, as in JSON: for example `tools/call`.
+    /// Name of the method in JSON-RPC messages, for example `tools/call`.
     const NAME: &'static str;
 
-    /// Type of the result. It is deserialized from JSON text in memory, so it may contain [`Json`] values.
+    /// Type of the result. Results are deserialized from JSON text in memory, so the type may contain [`Json`] values.
     type Result: DeserializeOwned;
 
-    /// Reads a result. Methods of the protocol read their results without serde. Other crates cannot override this
-    /// function, because they cannot name `Reader`.
+    /// Reads a result from JSON. The methods that this library defines override this function to avoid serde. Other
+    /// crates cannot override it, because they cannot name `Reader`.
     #[doc(hidden)]
     fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
         Self::Result::deserialize(reader)
     }
 
-    /// Applies the rules that hold only for results received over HTTP in the modern era.
+    /// Applies the rules that hold only for results received over HTTP from protocol revision 2026-07-28 on. The
+    /// default implementation returns the result unchanged.
     #[doc(hidden)]
     fn over_http(result: Self::Result) -> Self::Result {
         result
     }
 }
 
-/// Parameters of the method `M`. They must serialize as a JSON object, or as `null` for no parameters.
+/// Parameters of requests with the method `M`. They must serialize as a JSON object, or as `null` for no parameters.
 ///
-/// They do not include `_meta`: set it in [`RequestOptions`](crate::RequestOptions).
+/// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Checks the serialized parameters, which are the object at the end of `out`, and may change them. Returns `false`
-    /// to reject them.
+    /// Checks the serialized parameters and may change them. The parameters are the JSON object at the end of `out`.
+    /// Returns `false` if the parameters are invalid.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
@@ -72,14 +73,14 @@ pub trait Params<M: Method + ?Sized>: Serialize {
 
 /// A notification that clients can send to a server.
 pub trait ClientNotification {
-    /// Name of the method, as in JSON: for example `tools/call`.
+    /// Name of the method in JSON-RPC messages, for example `notifications/roots/list_changed`.
     const NAME: &'static str;
 
-    /// Type of the parameters. They must serialize as a JSON object, or as `null` for no parameters.
+    /// Type of the notification's parameters. They must serialize as a JSON object, or as `null` for no parameters.
     type Params: Serialize;
 }
 
-/// `()` means no parameters. The server decides whether it accepts a request without parameters.
+/// `()` means no parameters, and is allowed for every method. The server may reject a request that requires parameters.
 impl<M: Method> Params<M> for () {}
 
 macro_rules! methods {
@@ -100,10 +101,11 @@ macro_rules! methods {
 }
 
 methods! {
-    /// `initialize`: opens a session with a server of the legacy era. The engine sends this request.
+    /// `initialize`: opens a session with a server (up to protocol revision 2025-11-25). The engine sends this request
+    /// when it connects.
     Initialize = "initialize", InitializeParams => InitializeResult, strict;
-    /// `server/discover`: requests the protocol versions and capabilities of a server of the modern era. The engine
-    /// sends this request first.
+    /// `server/discover`: requests the protocol versions and capabilities of a server (from protocol revision
+    /// 2026-07-28). The engine sends this request when it connects.
     Discover = "server/discover", => DiscoverResult, strict;
     /// `resources/list`: lists the resources of a server, one page per request.
     ListResources = "resources/list", ListParams<'_> => ListResourcesResult, strict;
@@ -111,34 +113,38 @@ methods! {
     ListResourceTemplates = "resources/templates/list", ListParams<'_> => ListResourceTemplatesResult, strict;
     /// `resources/read`: reads the contents of a resource.
     ReadResource = "resources/read", ReadResourceParams<'_> => ReadResourceResult, strict;
-    /// `resources/subscribe`: subscribes to changes of a resource (legacy era; later revisions have
-    /// [`SubscriptionsListen`]).
+    /// `resources/subscribe`: subscribes to changes of a resource (up to protocol revision 2025-11-25; later revisions
+    /// have [`SubscriptionsListen`]).
     Subscribe = "resources/subscribe", SubscribeParams<'_> => Json, Json::read;
-    /// `resources/unsubscribe`: ends a subscription to a resource (legacy era).
+    /// `resources/unsubscribe`: ends a subscription to a resource (up to protocol revision 2025-11-25).
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
-    /// `subscriptions/listen`: opens a subscription (from revision 2026-07-28).
+    /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
     ///
-    /// Use [`Calls::subscribe`](crate::Calls::subscribe) instead of a plain request. A plain request has a deadline,
-    /// and its notifications are not assigned to a subscription.
+    /// Use [`Calls::subscribe`](crate::Calls::subscribe) instead of sending this request directly. A direct request has
+    /// a deadline, and its notifications are not assigned to a subscription.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
     /// `completion/complete`: requests suggestions for an argument of a prompt or resource template.
     Complete = "completion/complete", CompleteParams<'_> => CompleteResult, strict;
-    /// `logging/setLevel`: sets the minimum severity of log messages (legacy era; later revisions set it in each
-    /// request).
+    /// `logging/setLevel`: sets the minimum severity of log messages (up to protocol revision 2025-11-25; in later
+    /// revisions, each request contains the level).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
-    /// `tasks/get`: requests the status of a task. In the tasks extension, the response also contains the result.
+    /// `tasks/get`: requests the status of a task. In the tasks extension, the response for a completed task also
+    /// contains the result of the call.
     GetTask = "tasks/get", TaskParams<'_> => Task, strict;
-    /// `tasks/result`: waits for the result of a task (revision 2025-11-25).
+    /// `tasks/result`: requests the result of a task. The server responds when the task has ended (protocol revision
+    /// 2025-11-25 only).
     GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
-    /// `tasks/update`: answers the input requests of a task (tasks extension).
+    /// `tasks/update`: sends the client's answers to the input requests of a task (tasks extension).
     UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
-    /// `tasks/cancel`: requests the cancellation of a task. The server may cancel the task later, or may complete it.
+    /// `tasks/cancel`: requests the cancellation of a task. In the tasks extension, the task may continue after the
+    /// response, and may even complete.
     CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult, strict;
-    /// `tasks/list`: lists the tasks of this client, one page per request (revision 2025-11-25).
+    /// `tasks/list`: lists the tasks that a server stores for this client, one page per request (protocol revision
+    /// 2025-11-25 only).
     ListTasks = "tasks/list", ListParams<'_> => ListTasksResult, strict;
-    /// `ping`: checks whether the server responds (legacy era).
+    /// `ping`: checks whether the server responds (up to protocol revision 2025-11-25).
     Ping = "ping", => Json, Json::read;
 }
 
@@ -161,7 +167,7 @@ impl Method for ListTools {
 }
 impl Params<ListTools> for ListParams<'_> {}
 
-/// `tools/call`: calls a tool.
+/// `tools/call`: calls a tool and returns its result as [`CallToolResult`].
 pub enum CallTool {}
 
 impl Method for CallTool {
@@ -178,9 +184,10 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
     }
 }
 
-/// Checks that the arguments are an object, and replaces `null` by an empty object.
+/// Returns whether the `arguments` of a tool call are a JSON object. First replaces `null` by an empty object.
 ///
-/// `arguments` is the last member of the parameters, so the end of the text suffices for the check.
+/// The serialized parameters are at the end of `out`, and `arguments` is their last member. So the last bytes suffice
+/// for the check.
 fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     if out.ends_with(b":null}") {
         out.truncate(out.len() - b"null}".len());
@@ -189,7 +196,7 @@ fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     out.ends_with(b"}}")
 }
 
-/// `tools/call`: calls a tool and returns its result as [`Json`], as the server sent it.
+/// `tools/call`: calls a tool and returns its result as [`Json`], exactly as the server sent it.
 pub enum CallToolRaw {}
 
 impl Method for CallToolRaw {
@@ -206,9 +213,9 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
     }
 }
 
-/// `tools/call`: calls a tool whose result may be a task.
+/// `tools/call`: calls a tool and returns either its result or a task.
 ///
-/// [`RequestOptions::task`](crate::RequestOptions::task) and the server determine whether it is a task.
+/// [`RequestOptions::task`](crate::RequestOptions::task) determines whether the call may create a task.
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -225,7 +232,7 @@ impl<A: Serialize + ?Sized> Params<CallToolAsTask> for CallToolParams<'_, A> {
     }
 }
 
-/// `prompts/get`: requests a prompt with its arguments filled in.
+/// `prompts/get`: requests the messages of a prompt, with the prompt's arguments filled in.
 pub enum GetPrompt {}
 
 impl Method for GetPrompt {
@@ -238,9 +245,10 @@ impl Method for GetPrompt {
 }
 impl<A: Serialize + ?Sized> Params<GetPrompt> for GetPromptParams<'_, A> {}
 
-/// `notifications/roots/list_changed`: notifies the server that the client's roots have changed (legacy era).
+/// `notifications/roots/list_changed`: notifies the server that the client's roots have changed (up to protocol
+/// revision 2025-11-25).
 ///
-/// Send it only if the client declares the capability `roots.listChanged`.
+/// Send this notification only if the client declares the capability `roots.listChanged`.
 pub enum RootsListChanged {}
 
 impl ClientNotification for RootsListChanged {
@@ -248,7 +256,7 @@ impl ClientNotification for RootsListChanged {
     type Params = ();
 }
 
-/// A method whose name is chosen at run time. See [`Calls::request_raw`](crate::Calls::request_raw).
+/// Any method, with a name that is chosen at run time. Used by [`Calls::request_raw`](crate::Calls::request_raw).
 pub enum Raw {}
 
 impl Method for Raw {

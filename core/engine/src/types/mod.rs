@@ -1,10 +1,10 @@
 //! The data types of the protocol: parameters, results and the objects within them.
 //!
-//! The comments cite the specification by page and section, for example `server/tools, "Tool Names"`. They mean
-//! revision 2026-07-28 unless they name another.
+//! The comments cite the specification by page and section, for example `server/tools, "Tool Names"`. A citation
+//! without a revision refers to protocol revision 2026-07-28.
 //!
-//! All types own their data. Unknown members of an object are kept in its field `extra`, and unknown values of an enum
-//! in its variant `Unknown` or `Other`.
+//! All types own their data. The field `extra` of a struct contains the members that the library does not define. The
+//! variants `Unknown` and `Other` of an enum contain the values that the library does not define.
 //!
 //! Deserialization is lenient: an optional member with a value of the wrong type counts as absent. Types that the
 //! client receives implement `serde::Deserialize`, for every self-describing format.

@@ -7,17 +7,17 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// Progress of a request (`ProgressNotificationParams`).
+    /// Parameters of `notifications/progress`: the progress of a request (`ProgressNotificationParams`).
     ///
     /// Specification: basic/patterns/progress.
     pub struct Progress("an object") {
-        /// Token that identifies the request. The engine has already matched it.
+        /// Token of the request that makes progress. The engine has already used the token to find the request.
         optional progress_token: Json = "progressToken",
-        /// Progress so far. It increases with each notification.
+        /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
         always progress: f64 = "progress",
-        /// Value of `progress` at completion, if the server knows it.
+        /// Value that `progress` will have when the request is complete. `None` if the server does not know the value.
         optional total: f64 = "total",
-        /// Description of the current step.
+        /// Description of the current step, for display.
         optional message: String = "message",
         /// Additional metadata of the notification (`_meta`).
         optional meta: Json = "_meta",
@@ -25,7 +25,7 @@ object! {
 }
 
 impl Progress {
-    /// Returns the completed fraction, from 0 to 1, or `None` if the total is unknown.
+    /// Returns the completed fraction of the work, from 0 to 1. Returns `None` if the total is unknown or not positive.
     pub fn fraction(&self) -> Option<f64> {
         let total = self.total.filter(|total| *total > 0.0)?;
         Some((self.progress / total).clamp(0.0, 1.0))
@@ -33,15 +33,15 @@ impl Progress {
 }
 
 object! {
-    /// A log message of a server (`LoggingMessageNotificationParams`).
+    /// Parameters of `notifications/message`: a log message of a server (`LoggingMessageNotificationParams`).
     ///
     /// Specification: server/utilities/logging.
     pub struct LogMessage("an object") {
         /// Severity of the message.
         always level: LoggingLevel = "level",
-        /// Name of the logger: the part of the server that logs.
+        /// Name of the logger: the part of the server that wrote the message.
         optional logger: String = "logger",
-        /// The message: a string or any other JSON value.
+        /// Content of the message: a string or any other JSON value.
         always data: Json = "data",
         /// Additional metadata of the notification (`_meta`).
         optional meta: Json = "_meta",
@@ -49,7 +49,8 @@ object! {
 }
 
 impl LogMessage {
-    /// Returns the message as text. A string is returned without quotes, any other value as JSON.
+    /// Returns the content of the message as text: the string itself if `data` is a string, otherwise `data` as JSON
+    /// text.
     pub fn text(&self) -> String {
         self.data.decode().unwrap_or_else(|_| self.data.get().into())
     }

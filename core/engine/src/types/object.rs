@@ -1,5 +1,5 @@
-//! [`object!`] declares the JSON objects of the protocol. Defined members become fields, and [`Extra`] holds the
-//! others.
+//! [`object!`] declares the JSON objects of the protocol. Defined members become fields. [`Extra`] contains all other
+//! members.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -11,12 +11,16 @@ use crate::json::append::push_string;
 use crate::json::from_json::FromJson;
 use crate::json::read::{self, Reader};
 
-/// Members of a JSON object that this version of the library does not define, in the order of the message.
+/// Members of a JSON object that this version of the library does not define, in the order in which they were received
+/// or added.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
-/// Behind a pointer, because every object has this field and few objects use it. An `Arc`, because its drop glue is
-/// compiled once. That of a `Box` is inlined into each object type, 15 KiB in all.
+/// The undefined members of an object, as pairs of name and value.
+///
+/// The members are stored behind a pointer, because every object has an [`Extra`] and few objects have undefined
+/// members. The pointer is an `Arc`, because its drop glue is compiled once. The drop glue of a `Box` would be inlined
+/// into each object type, 15 KiB in total.
 type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
@@ -31,7 +35,7 @@ impl Extra {
         self.members().iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// Iterates over the members.
+    /// Iterates over the members, as pairs of name and value.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.members().iter().map(|(key, value)| (key.as_str(), value))
     }
@@ -41,12 +45,13 @@ impl Extra {
         self.members().is_empty()
     }
 
-    /// Appends a member, which is then sent with the object. Does not replace an existing member of the same name.
+    /// Appends a member. The member is sent together with the object. An existing member of the same name is not
+    /// replaced.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
         Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
     }
 
-    /// Reads the value of an undefined member and stores it under `name`.
+    /// Reads a value from `reader` and appends it as the member `name`.
     #[inline(never)]
     pub(crate) fn read(&mut self, name: &str, reader: &mut Reader<'_>) -> read::Result<()> {
         let value = Json::read(reader)?;
@@ -76,19 +81,18 @@ impl Extra {
 
 /// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.
 ///
-/// The word before each member decides how a missing value is handled: a member that is absent, `null` or of the wrong
-/// type.
+/// The keyword before each member determines what happens if its value is missing: absent, `null` or of the wrong type.
 ///
-/// | word | type of the field | if the value is missing | when written |
+/// | keyword | type of the field | if the value is missing | when written |
 /// |---|---|---|---|
 /// | `required` | `T` | the object is rejected | always |
 /// | `optional` | `Option<T>` | `None` | if it is `Some` |
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
 /// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
-/// The text in parentheses names the expected value in error messages. `tag` is a member with a constant value: it is
-/// written first, and skipped when the object is read, because the caller has checked it. `finish` is a function that
-/// may change or reject the object after it was read.
+/// The text in parentheses names the expected value in error messages. `tag` is a member with a constant value. It is
+/// serialized first, and not checked during deserialization, because the caller has already checked it. `finish` is a
+/// function that may change or reject the deserialized object.
 macro_rules! object {
     (
         $(#[$meta:meta])*
@@ -101,7 +105,7 @@ macro_rules! object {
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $crate::types::object::object!(@type $presence $ty), )*
-            /// Members that this version of the library does not define.
+            /// Members of the JSON object that this version of the library does not define.
             pub extra: $crate::types::Extra,
         }
 
@@ -191,7 +195,8 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Reads a member into `place`. A value of the wrong type is stored in `extra` under its name; `null` counts as absent.
+/// Reads the value of the member `name` into `place`. A value of the wrong type is stored in `extra` instead. `null`
+/// counts as absent.
 #[inline(never)]
 pub(super) fn member<T: FromJson>(
     place: &mut Option<T>,

@@ -1,9 +1,9 @@
-//! [`open_enum!`] declares the enumerations of the protocol. All are open, because later revisions and vendors may add
-//! values.
+//! [`open_enum!`] declares the enumerations of the protocol. All of them accept undefined values, because later
+//! revisions and vendors may add values.
 
-/// Declares an enumeration of strings. An undefined string becomes the variant `Other`.
+/// Declares an enumeration of strings. Strings without a variant of their own become the variant `Other`.
 ///
-/// One variant must have the attribute `#[default]`. Serde represents a value as a string in every format.
+/// One variant must have the attribute `#[default]`. Serde represents each value as a string, in every data format.
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
@@ -14,12 +14,12 @@ macro_rules! open_enum {
         #[non_exhaustive]
         pub enum $Name {
             $( $(#[$variant_meta])* $Variant, )*
-            /// A value that the specification does not define.
+            /// A string that this version of the library does not define.
             Other(alloc::string::String),
         }
 
         impl $Name {
-            /// Returns the value as a string, as in JSON.
+            /// Returns the string that represents the value in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( $Name::$Variant => $text, )*
@@ -47,7 +47,7 @@ macro_rules! open_enum {
         }
 
         impl core::fmt::Display for $Name {
-            /// Writes the value with control characters replaced, because a server may have sent it.
+            /// Writes the string with control characters replaced, because the string may be from a server.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 core::fmt::Display::fmt(&$crate::printable(self.as_str()), f)
             }

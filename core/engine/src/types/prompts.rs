@@ -14,21 +14,21 @@ use crate::json::from_json::{self, Mismatch};
 use crate::json::scan::members;
 
 object! {
-    /// A prompt that a server offers (`Prompt`).
+    /// A prompt that a server offers (`Prompt`): a template of messages for a language model.
     ///
-    /// [`ListPromptsResult`] rejects prompts without a name.
+    /// A [`ListPromptsResult`] rejects prompts without a name (see [`ItemList::rejected`]).
     pub struct Prompt("a prompt", finish check) {
-        /// Name of the prompt for `prompts/get`, unique within the server.
+        /// Name of the prompt, for use in `prompts/get`. The name is unique within the server.
         required name: String = "name",
-        /// Display name of the prompt (from revision 2025-06-18).
+        /// Display name of the prompt (from protocol revision 2025-06-18).
         optional title: String = "title",
-        /// Description of the prompt.
+        /// Description of what the prompt provides.
         optional description: String = "description",
         /// Arguments that the prompt accepts.
         or_default arguments: Vec<PromptArgument> = "arguments",
-        /// Icons to display for the prompt (from revision 2025-11-25).
+        /// Icons to display for the prompt (from protocol revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Additional metadata of the prompt (`_meta`; from revision 2025-06-18).
+        /// Additional metadata of the prompt (`_meta`; from protocol revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -41,44 +41,44 @@ fn check(prompt: Prompt) -> Result<Prompt, Mismatch> {
 }
 
 impl Prompt {
-    /// Returns the display name: the title, or else the name.
+    /// Returns the display name: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// An argument of a prompt (`PromptArgument`).
+    /// An argument that a prompt accepts (`PromptArgument`).
     pub struct PromptArgument("an argument") {
-        /// Name of the argument.
+        /// Name of the argument: its key in [`GetPromptParams::arguments`].
         required name: String = "name",
-        /// Display name of the prompt (from revision 2025-06-18).
+        /// Display name of the argument (from protocol revision 2025-06-18).
         optional title: String = "title",
         /// Description of the argument.
         optional description: String = "description",
-        /// Whether the argument is required.
+        /// Whether a request for the prompt must contain the argument.
         or_default required: bool = "required",
     }
 }
 
 impl PromptArgument {
-    /// Returns the display name: the title, or else the name.
+    /// Returns the display name: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 page! {
-    /// One page of the prompts of a server (`ListPromptsResult`).
+    /// One page of the list of a server's prompts (`ListPromptsResult`).
     pub struct ListPromptsResult {
-        /// The prompts of this page.
+        /// The prompts on this page.
         prompts: Prompt = "prompts",
     }
 }
 
 /// Parameters of `prompts/get`.
 ///
-/// All arguments of a prompt are strings. Parameters with an argument of another type fail to serialize. An argument
+/// All arguments of a prompt are strings. The parameters fail to serialize if an argument has another type. An argument
 /// that is `null` is omitted.
 ///
 /// ```
@@ -94,9 +94,9 @@ page! {
 /// ```
 #[derive(Debug)]
 pub struct GetPromptParams<'a, A: ?Sized> {
-    /// Name of the prompt.
+    /// Name of the prompt ([`Prompt::name`]).
     pub name: &'a str,
-    /// The arguments: a value that serializes as an object of strings, or as `null` for no arguments.
+    /// Arguments of the prompt: a value that serializes as a JSON object of strings, or as `null` for no arguments.
     pub arguments: &'a A,
 }
 
@@ -110,7 +110,7 @@ impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     }
 }
 
-/// Serializes JSON that must be an object of strings, or `null`.
+/// Serializes the arguments of a prompt: JSON that must be an object of strings, or `null`.
 struct Strings<'a>(&'a Json);
 
 impl Serialize for Strings<'_> {
@@ -135,23 +135,23 @@ result! {
     pub struct GetPromptResult {
         /// Description of the prompt.
         optional description: String = "description",
-        /// Messages for the language model. Empty if the server sent none.
+        /// Messages of the prompt, for the language model. Empty if the server sent none.
         always messages: ItemList<PromptMessage> = "messages",
     }
 }
 
 object! {
-    /// A message of a prompt (`PromptMessage`).
+    /// A message that a prompt provides for a language model (`PromptMessage`).
     pub struct PromptMessage("a message", finish check_message) {
-        /// Role of the message's author.
+        /// Author of the message: the user or the language model.
         required role: Role = "role",
-        /// Content of the message. Content that violates the specification becomes [`ContentBlock::Unknown`].
+        /// Content of the message. Invalid content becomes [`ContentBlock::Unknown`].
         required content: ContentBlock = "content",
     }
 }
 
-/// Rejects a message whose content is `null`: `null` counts as absent, but [`ContentBlock::Unknown`] accepts every
-/// value.
+/// Returns an error if the content of a message is `null`. The check is necessary because [`ContentBlock::Unknown`]
+/// accepts every value, whereas `null` must count as absent.
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => {

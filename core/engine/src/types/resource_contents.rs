@@ -14,17 +14,17 @@ use crate::json::read::{self, Reader};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ResourceContents {
-    /// URI of the resource. Empty if the server sent none.
+    /// URI of the resource that has these contents. Empty if the server sent none.
     pub uri: String,
-    /// MIME type of the contents, if the server knows it.
+    /// MIME type of the contents. `None` if the server sent none.
     pub mime_type: Option<String>,
-    /// The contents, if they are text.
+    /// The contents as text. `None` if the contents are binary data.
     pub text: Option<String>,
-    /// The contents encoded in base64, if they are binary.
+    /// The contents as binary data, encoded in base64. `None` if the contents are text.
     pub blob: Option<String>,
     /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,
-    /// Members that this version of the library does not define.
+    /// Members of the JSON object that this version of the library does not define.
     pub extra: Extra,
 }
 
@@ -55,7 +55,7 @@ from_json::impl_deserialize!(ResourceContents);
 impl Serialize for ResourceContents {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        // A URI of the wrong type was kept in `extra`, which is written below.
+        // A URI of the wrong type is stored in `extra`, which is serialized below.
         if self.extra.get("uri").is_none() {
             map.serialize_entry("uri", &self.uri)?;
         }

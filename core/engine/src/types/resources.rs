@@ -14,25 +14,26 @@ use crate::json::from_json::Mismatch;
 object! {
     /// A resource that clients can read from a server, such as a file or a database record (`Resource`).
     ///
-    /// [`ListResourcesResult`] rejects resources without a URI. A resource without a name gets its URI as its name.
+    /// A [`ListResourcesResult`] rejects resources without a URI (see [`ItemList::rejected`]). If the server sent no
+    /// name, the URI is used as the name.
     pub struct Resource("a resource", finish check_resource) {
-        /// URI of the resource for `resources/read`.
+        /// URI of the resource, for use in `resources/read`.
         required uri: String = "uri",
-        /// Identifier for programs.
+        /// Name of the resource, for use by programs rather than for display.
         always name: String = "name",
-        /// Display name (from revision 2025-06-18).
+        /// Display name of the resource (from protocol revision 2025-06-18).
         optional title: String = "title",
-        /// Description of the resource, which helps language models to understand it.
+        /// Description of the resource, which helps language models to understand its contents.
         optional description: String = "description",
-        /// MIME type of the resource, if the server knows it.
+        /// MIME type of the resource. `None` if the server does not know the type.
         optional mime_type: String = "mimeType",
-        /// Size of the resource in bytes, before encoding, if the server knows it.
+        /// Size of the resource in bytes, before base64 encoding. `None` if the server does not know the size.
         optional size: u64 = "size",
-        /// Hints about the resource's audience and importance.
+        /// Hints about the resource, such as its intended audience and importance.
         optional annotations: Annotations = "annotations",
-        /// Icons to display for the resource (from revision 2025-11-25).
+        /// Icons to display for the resource (from protocol revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Additional metadata (`_meta`; from revision 2025-06-18).
+        /// Additional metadata of the resource (`_meta`; from protocol revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -43,35 +44,35 @@ fn check_resource(mut resource: Resource) -> Result<Resource, Mismatch> {
 }
 
 impl Resource {
-    /// Returns the display name: the title, or else the name.
+    /// Returns the display name: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
 object! {
-    /// A URI template: it describes the URIs of a family of resources (`ResourceTemplate`).
+    /// A template for the URIs of a family of resources (`ResourceTemplate`).
     ///
-    /// [`ListResourceTemplatesResult`] rejects templates without a URI template. A template without a name gets its URI
-    /// template as its name.
+    /// A [`ListResourceTemplatesResult`] rejects templates without a URI template (see [`ItemList::rejected`]). If the
+    /// server sent no name, the URI template is used as the name.
     ///
     /// Specification: server/resources, "Resource Templates".
     pub struct ResourceTemplate("a resource template", finish check_template) {
-        /// The URI template, in the syntax of RFC 6570.
+        /// The URI template in the syntax of RFC 6570, such as `file:///logs/{date}`.
         required uri_template: String = "uriTemplate",
-        /// Identifier for programs.
+        /// Name of the template, for use by programs rather than for display.
         always name: String = "name",
-        /// Display name (from revision 2025-06-18).
+        /// Display name of the template (from protocol revision 2025-06-18).
         optional title: String = "title",
-        /// Description of the resources, which helps language models to understand them.
+        /// Description of the resources, which helps language models to understand their contents.
         optional description: String = "description",
-        /// MIME type of the resources, if all of them have the same.
+        /// MIME type of the resources. `None` if the resources have different types.
         optional mime_type: String = "mimeType",
-        /// Hints about the resources' audience and importance.
+        /// Hints about the resources, such as their intended audience and importance.
         optional annotations: Annotations = "annotations",
-        /// Icons to display for the resources (from revision 2025-11-25).
+        /// Icons to display for the resources (from protocol revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Additional metadata (`_meta`; from revision 2025-06-18).
+        /// Additional metadata of the template (`_meta`; from protocol revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -82,14 +83,14 @@ fn check_template(mut template: ResourceTemplate) -> Result<ResourceTemplate, Mi
 }
 
 impl ResourceTemplate {
-    /// Returns the display name: the title, or else the name.
+    /// Returns the display name: `title`, or `name` if there is no title.
     pub fn display_name(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 }
 
-/// Returns the name of a resource, or its URI if the name is empty. Rejects a resource without a URI, which no client
-/// can read.
+/// Returns `name`, or `uri` if `name` is empty. Returns an error with the reason `empty` if `uri` is empty, because
+/// clients cannot read a resource without a URI.
 fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, Mismatch> {
     match (uri.is_empty(), name.is_empty()) {
         (true, _) => Err(Mismatch::Object { reason: empty.into(), name: Some(name).filter(|name| !name.is_empty()) }),
@@ -99,17 +100,17 @@ fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, M
 }
 
 page! {
-    /// One page of the resources of a server (`ListResourcesResult`).
+    /// One page of the list of a server's resources (`ListResourcesResult`).
     pub struct ListResourcesResult {
-        /// The resources of this page.
+        /// The resources on this page.
         resources: Resource = "resources",
     }
 }
 
 page! {
-    /// One page of the resource templates of a server (`ListResourceTemplatesResult`).
+    /// One page of the list of a server's resource templates (`ListResourceTemplatesResult`).
     pub struct ListResourceTemplatesResult {
-        /// The templates of this page.
+        /// The resource templates on this page.
         resource_templates: ResourceTemplate = "resourceTemplates",
     }
 }
@@ -117,22 +118,23 @@ page! {
 /// Parameters of `resources/read`.
 #[derive(Debug, Serialize)]
 pub struct ReadResourceParams<'a> {
-    /// URI of the resource.
+    /// URI of the resource to read.
     pub uri: &'a str,
 }
 
 result! {
     /// Result of `resources/read`: the contents of a resource (`ReadResourceResult`).
     ///
-    /// A resource may have several contents, as a folder does. Contents that are neither text nor binary data keep
-    /// their members in [`ResourceContents::extra`]. An entry that is not an object is rejected.
+    /// A resource may have several contents: a folder, for example, may have one for each file. If contents are neither
+    /// text nor binary data, their undefined members are in [`ResourceContents::extra`]. Contents that are not a JSON
+    /// object are rejected (see [`ItemList::rejected`]).
     pub cacheable struct ReadResourceResult {
-        /// The contents. Empty if the server sent none.
+        /// The contents of the resource. Empty if the server sent none.
         always contents: ItemList<ResourceContents> = "contents",
     }
 }
 
-/// Parameters of `resources/subscribe` (up to revision 2025-11-25).
+/// Parameters of `resources/subscribe` (up to protocol revision 2025-11-25).
 ///
 /// Specification of revision 2025-11-25: server/resources, "Subscriptions".
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -141,7 +143,7 @@ pub struct SubscribeParams<'a> {
     pub uri: &'a str,
 }
 
-/// Parameters of `resources/unsubscribe` (up to revision 2025-11-25).
+/// Parameters of `resources/unsubscribe` (up to protocol revision 2025-11-25).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct UnsubscribeParams<'a> {
     /// URI of the resource to unsubscribe from.
@@ -153,10 +155,10 @@ object! {
     ///
     /// Specification: server/resources, "Subscriptions".
     pub struct ResourceUpdated("an object") {
-        /// URI of the changed resource. It may be a sub-resource of the resource that the client subscribed to.
+        /// URI of the changed resource: a resource to which the client subscribed, or one of its sub-resources.
         required uri: String = "uri",
-        /// Additional metadata of the notification (`_meta`). From revision 2026-07-28 on, it contains the id of the
-        /// subscription.
+        /// Additional metadata of the notification (`_meta`). From protocol revision 2026-07-28 on, the metadata
+        /// contains the id of the subscription.
         optional meta: Json = "_meta",
     }
 }

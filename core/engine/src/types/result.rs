@@ -1,4 +1,4 @@
-//! Parts that many results share: their type, cache hints, and the pages of lists.
+//! What many results have in common: the type of the result, cache hints, and the pages of lists.
 
 use alloc::string::String;
 
@@ -6,10 +6,10 @@ use super::ItemList;
 use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
-/// Returns an error if a result is not `complete`.
+/// Returns an error if a result has a `resultType` other than `complete`.
 ///
-/// An absent type means `complete`, because servers of earlier revisions send none. Without this check, a result of
-/// another type would look like an empty result. Specification: basic, "`ResultType`".
+/// `None` means `complete`, because servers send no type before protocol revision 2026-07-28. Without this check, a
+/// result of another type would look like an empty result (specification: basic, "`ResultType`").
 pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> {
     match result_type {
         None | Some("complete") => Ok(()),
@@ -21,9 +21,10 @@ pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> 
     }
 }
 
-/// Declares the result of a request: an [`object!`](super::object::object) with the members common to all results.
+/// Declares the result of a request: a struct as declared by [`object!`](super::object::object), with the members that
+/// all results have.
 ///
-/// A `cacheable` result also has the cache hints `ttlMs` and `cacheScope`.
+/// The keyword `cacheable` adds the cache hints `ttlMs` and `cacheScope`.
 macro_rules! result {
     ($(#[$meta:meta])* pub struct $Name:ident { $($own:tt)* }) => {
         $crate::types::object::object! {
@@ -33,7 +34,7 @@ macro_rules! result {
                 finish |result: $Name| $crate::types::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// Type of the result: `complete`. Absent in revisions before 2026-07-28.
+                /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
                 optional result_type: String = "resultType",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
@@ -48,12 +49,13 @@ macro_rules! result {
                 finish |result: $Name| $crate::types::result::check_complete(result.result_type.as_deref()).map(|()| result)
             ) {
                 $($own)*
-                /// Type of the result: `complete`. Absent in revisions before 2026-07-28.
+                /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
                 optional result_type: String = "resultType",
-                /// Time for which the client may cache the result, in milliseconds (from revision 2026-07-28).
+                /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
+                /// revision 2026-07-28).
                 optional ttl_ms: u64 = "ttlMs",
-                /// Scope of a cached result: `public` if caches may share it between users, or `private` (from revision
-                /// 2026-07-28).
+                /// Who may use a cached result: `public` means all users; `private` means only requests with the same
+                /// authorization (from protocol revision 2026-07-28).
                 optional cache_scope: String = "cacheScope",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
@@ -63,25 +65,28 @@ macro_rules! result {
 }
 pub(super) use result;
 
-/// A result that is one page of a list.
+/// A result that is one page of a paginated list.
 ///
 /// Specification: server/utilities/pagination.
 pub trait PagedList {
-    /// Type of the list's entries.
+    /// Type of the entries of the list.
     type Item;
 
-    /// Returns the entries, and the cursor of the next page unless this is the last page.
+    /// Returns the entries of this page, and the cursor of the next page (`None` on the last page).
     fn into_page(self) -> (ItemList<Self::Item>, Option<String>);
 
-    /// Returns the size of the entries as JSON, in bytes. [`Pages`](crate::internal::Pages) uses it to limit memory.
+    /// Returns the size of this page's entries as JSON, in bytes. [`Pages`](crate::internal::Pages) limits the total of
+    /// these sizes.
     ///
-    /// The default implementation returns 0. [`Pages`](crate::internal::Pages) then limits only the number of pages and entries.
+    /// The default implementation returns 0. [`Pages`](crate::internal::Pages) then limits only the number of pages and
+    /// entries.
     fn bytes(&self) -> usize {
         0
     }
 }
 
-/// Declares a result that is one page of a list: a cacheable result with entries and a cursor.
+/// Declares a result that is one page of a list: a cacheable result with a list of entries and the cursor of the next
+/// page.
 macro_rules! page {
     (
         $(#[$meta:meta])*
@@ -92,7 +97,7 @@ macro_rules! page {
             pub cacheable struct $Name {
                 $(#[$entries_meta])*
                 always $entries: ItemList<$Item> = $key,
-                /// Cursor of the next page. Absent on the last page.
+                /// Cursor with which to request the next page. `None` on the last page.
                 optional next_cursor: String = "nextCursor",
             }
         }

@@ -22,34 +22,35 @@ use core::fmt;
 use crate::types::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::types::ServerCapabilities;
 
-/// A row of [`TABLE`]: a method, notification or definition that at least one revision has.
+/// A row of [`TABLE`]: a method, notification or definition, and the protocol revisions that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
-    /// The kind of thing that the row describes.
+    /// What the row describes: a request, a notification or a definition.
     pub kind: Kind,
-    /// Name of the method or notification. For a [`Kind::Definition`], the name of a definition of the official schema, or
-    /// `Definition.property`.
+    /// Name of the method or notification, such as `tools/call`. For a [`Kind::Definition`], the name of a definition
+    /// in the official schema, such as `Icon`, or of one of its properties, such as `Tool.title`.
     pub name: &'static str,
-    /// First revision with this method, notification or definition.
+    /// First protocol revision that has this method, notification or definition.
     pub from: ProtocolVersion,
-    /// Last revision with this method, notification or definition. All revisions between `from` and `until` also have
-    /// it.
+    /// Last protocol revision that has this method, notification or definition. All revisions from `from` to `until`
+    /// have it.
     pub until: ProtocolVersion,
-    /// Capability that the server must declare before the client uses the method.
+    /// Capability that the server must declare before the client may send this request.
     pub requires: Requirement,
-    /// Replacement in the other revisions, as text for error messages. Empty if there is none.
+    /// Replacement in the revisions that lack this method, notification or definition, as text for error messages.
+    /// Empty if there is no replacement.
     pub instead: &'static str,
 }
 
 impl Row {
-    /// Returns whether a revision has this method, notification or definition.
+    /// Returns whether the protocol revision `version` has this method, notification or definition.
     pub fn is_in(&self, version: ProtocolVersion) -> bool {
         self.from <= version && version <= self.until
     }
 }
 
-/// The kind of thing that a row of [`TABLE`] describes.
+/// What a row of [`TABLE`] describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -57,43 +58,44 @@ pub enum Kind {
     ClientRequest,
     /// A notification from the client to the server.
     ClientNotification,
-    /// A request from the server to the client. From revision 2026-07-28 on, it is part of a result
-    /// (basic/patterns/mrtr).
+    /// A request from the server to the client. From protocol revision 2026-07-28 on, servers send it within a result,
+    /// as an input request (basic/patterns/mrtr).
     ServerRequest,
     /// A notification from the server to the client.
     ServerNotification,
-    /// A definition of the official schema, or a member of a definition.
+    /// A definition of the official schema, or a property of a definition.
     Definition,
 }
 
-/// A capability of [`ServerCapabilities`] that a method requires.
+/// The capability that a server must declare ([`ServerCapabilities`]) before a client may use a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {
-    /// No capability: every server has the method.
+    /// No capability: the method can be used with every server.
     Nothing,
-    /// `tools`.
+    /// The capability `tools`.
     Tools,
-    /// `resources`.
+    /// The capability `resources`.
     Resources,
-    /// `resources.subscribe`.
+    /// The capability `resources.subscribe`.
     ResourcesSubscribe,
-    /// `prompts`.
+    /// The capability `prompts`.
     Prompts,
-    /// `completions`. Servers of revision 2024-11-05 cannot declare this capability, so all of them count as having it.
+    /// The capability `completions`. Servers of protocol revision 2024-11-05 cannot declare it, and are assumed to have
+    /// it.
     Completions,
-    /// `logging`.
+    /// The capability `logging`.
     Logging,
-    /// `tasks.list` (revision 2025-11-25).
+    /// The capability `tasks.list` (protocol revision 2025-11-25).
     TasksList,
-    /// `tasks.cancel` (revision 2025-11-25). In later revisions, every server with the tasks extension can cancel
-    /// tasks.
+    /// The capability `tasks.cancel` (protocol revision 2025-11-25). Later revisions require no capability, because
+    /// every server with the tasks extension can cancel tasks.
     TasksCancel,
 }
 
 impl Requirement {
-    /// Returns the path of the capability in the server's capabilities, such as `resources.subscribe`. Empty for
-    /// [`Requirement::Nothing`].
+    /// Returns the path of the capability within the server's capabilities, such as `resources.subscribe`. Returns an
+    /// empty string for [`Requirement::Nothing`].
     pub fn as_str(self) -> &'static str {
         match self {
             Requirement::Nothing => "",
@@ -108,10 +110,11 @@ impl Requirement {
         }
     }
 
-    /// Returns whether a server with the capabilities `declared` has this capability.
+    /// Returns whether a server that uses the protocol revision `version` and declared the capabilities `declared`
+    /// meets this requirement.
     ///
-    /// `None` means that the server sent no capabilities, not even an empty object. Such a server is assumed to have
-    /// all of them.
+    /// `None` means that the server sent no capabilities object, not even an empty one. Such a server is assumed to
+    /// meet every requirement.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
@@ -135,7 +138,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Returns the row with this kind and name, or `None` if the table has no such row.
+/// Returns the row of [`TABLE`] with this kind and name, or `None` if there is no such row.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.kind == kind && row.name == name)
 }
@@ -174,9 +177,10 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// All methods, notifications and definitions that at least one revision has.
+/// All methods and notifications of the supported protocol revisions, and the definitions that only some of the
+/// revisions have.
 ///
-/// Requests and notifications of clients come first.
+/// The rows for requests and notifications of clients come first.
 pub const TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
@@ -274,7 +278,8 @@ pub const TABLE: &[Row] = &[
     other(Kind::Definition, "CacheableResult", MODERN, ""),
 ];
 
-/// Returns the bit of a client's method in [`UnavailableMethods`], or 0 for a method that is not in the table.
+/// Returns the bit that stands for the client's method `name` in [`UnavailableMethods`], or 0 if [`TABLE`] has no such
+/// method.
 pub(crate) const fn bit(name: &str) -> u32 {
     let mut at = 0;
     while at < CLIENT_ROWS {
@@ -286,17 +291,20 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// The methods that a session must not send, as sets of bits.
+/// The requests and notifications that a client must not send in a session, as sets of bits. [`bit`] returns the bit of
+/// a method.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnavailableMethods {
-    /// Methods that the revision does not have, or whose capability the server did not declare.
+    /// Methods that the session's protocol revision does not have, or whose capability the server did not declare.
     pub(crate) all: u32,
-    /// Methods whose capability the server did not declare, whether the revision has them or not.
+    /// Methods whose capability the server did not declare, including methods that the session's protocol revision does
+    /// not have.
     pub(crate) undeclared: u32,
 }
 
 impl UnavailableMethods {
-    /// Returns the methods that a session of this revision with this server must not send.
+    /// Returns the methods that must not be sent to a server that uses the protocol revision `version` and declared the
+    /// capabilities `declared`.
     pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
         for (at, row) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
@@ -312,7 +320,8 @@ impl UnavailableMethods {
     }
 }
 
-/// Number of rows for requests and notifications of clients. Each of them has a bit in [`UnavailableMethods`].
+/// Number of rows at the start of [`TABLE`] that describe requests and notifications of clients. At most 32, because
+/// [`UnavailableMethods`] has a bit for each of them in a `u32`.
 const CLIENT_ROWS: usize = {
     let mut at = 0;
     while matches!(TABLE[at].kind, Kind::ClientRequest | Kind::ClientNotification) {

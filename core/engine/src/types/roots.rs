@@ -10,19 +10,19 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// A root: a directory or file that the server may work on (`Root`).
+    /// A root: a directory or file that a server may work on (`Root`).
     pub struct Root("a root") {
         /// URI of the root. The specification requires the scheme `file:`.
         required uri: String = "uri",
         /// Display name of the root.
         optional name: String = "name",
-        /// Additional metadata of the root (`_meta`; from revision 2025-06-18).
+        /// Additional metadata of the root (`_meta`; from protocol revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
 
 impl Root {
-    /// Creates a root without a name.
+    /// Creates a root with this URI and without a display name.
     pub fn new(uri: impl Into<String>) -> Self {
         Root { uri: uri.into(), ..Root::default() }
     }
@@ -31,18 +31,18 @@ impl Root {
 object! {
     /// Result of `roots/list`, which the client sends to the server (`ListRootsResult`).
     ///
-    /// In the legacy era, it answers a request of the server. From revision 2026-07-28 on, it answers an input request
-    /// within a result.
+    /// Up to protocol revision 2025-11-25, the result is the response to a request of the server. From revision
+    /// 2026-07-28 on, it is the answer to an input request that a server sent within a result.
     pub struct ListRootsResult("an object") {
-        /// The roots of the client.
+        /// The roots that the client offers to the server.
         always roots: Vec<Root> = "roots",
-        /// Additional metadata of the result (`_meta`; up to revision 2025-11-25).
+        /// Additional metadata of the result (`_meta`; up to protocol revision 2025-11-25).
         optional meta: Json = "_meta",
     }
 }
 
 impl ListRootsResult {
-    /// Creates a result with these roots.
+    /// Creates a result that contains these roots.
     pub fn new(roots: impl IntoIterator<Item = Root>) -> Self {
         ListRootsResult { roots: roots.into_iter().collect(), ..ListRootsResult::default() }
     }

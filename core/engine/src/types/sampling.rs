@@ -14,34 +14,36 @@ use super::{ItemList, Role, TextContent, Tool};
 use crate::json::Json;
 
 object! {
-    /// Parameters of `sampling/createMessage`: a conversation for the client's language model to continue
+    /// Parameters of `sampling/createMessage`: a conversation that the client's language model should continue
     /// (`CreateMessageRequestParams`).
     ///
-    /// The specification deprecates sampling from revision 2026-07-28 on.
+    /// The specification deprecates sampling from protocol revision 2026-07-28 on.
     pub struct CreateMessageParams("an object") {
         /// Messages of the conversation so far.
         required messages: ItemList<SamplingMessage> = "messages",
-        /// Preferences of the server for a model. The client may ignore them.
+        /// The server's preferences for the choice of a model. The client may ignore them.
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
-        /// System prompt that the server wants to use. The client may change or omit it.
+        /// System prompt that the server suggests. The client may change or omit it.
         optional system_prompt: String = "systemPrompt",
-        /// Context of MCP servers to add to the prompt. The client may add less.
+        /// Which context from MCP servers the client should add to the prompt. The client may add less. `None` means no
+        /// context.
         optional include_context: IncludeContext = "includeContext",
-        /// Sampling temperature. Its range depends on the model.
+        /// Sampling temperature that the server suggests. The range depends on the model.
         optional temperature: f64 = "temperature",
-        /// Maximum number of tokens to generate. The client must not exceed it.
+        /// Maximum number of tokens that the model may generate. The client must not exceed this number.
         optional max_tokens: u64 = "maxTokens",
-        /// Texts at which the model stops generating.
+        /// Texts that end the message: the model stops generating when it generates one of them.
         or_default stop_sequences: Vec<String> = "stopSequences",
         /// Metadata for the provider of the language model, in the provider's format.
         optional metadata: Json = "metadata",
-        /// Tools that the model may call (from revision 2025-11-25).
+        /// Tools that the model may call (from protocol revision 2025-11-25).
         ///
-        /// The server may send them only if the client declares the capability `sampling.tools`.
+        /// The server may send tools only if the client declares the capability `sampling.tools`.
         optional tools: ItemList<Tool> = "tools",
-        /// Controls whether the model calls tools (from revision 2025-11-25).
+        /// Whether the model may, must or must not call tools (from protocol revision 2025-11-25). `None` means that
+        /// the model decides.
         optional tool_choice: ToolChoice = "toolChoice",
-        /// Additional metadata (`_meta`).
+        /// Additional metadata of the request (`_meta`).
         optional meta: Json = "_meta",
     }
 }
@@ -49,49 +51,49 @@ object! {
 object! {
     /// A message of a conversation with a language model (`SamplingMessage`).
     pub struct SamplingMessage("a message") {
-        /// Role of the message's author.
+        /// Author of the message: the user or the language model.
         required role: Role = "role",
-        /// Content of the message: one block, or several (from revision 2025-11-25).
+        /// Content of the message: one block, or several blocks (from protocol revision 2025-11-25).
         required content: SamplingContents = "content",
-        /// Additional metadata (`_meta`).
+        /// Additional metadata of the message (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 open_enum! {
-    /// Context of MCP servers that the client adds to the prompt.
+    /// Which context from MCP servers the client adds to the prompt of a sampling request.
     ///
     /// The specification deprecates all values except `none`.
     pub enum IncludeContext {
         /// No context.
         #[default]
         None = "none",
-        /// Context of the requesting server.
+        /// Context from the server that sent the sampling request.
         ThisServer = "thisServer",
-        /// Context of all servers that the client is connected to.
+        /// Context from all servers to which the client is connected.
         AllServers = "allServers",
     }
 }
 
 object! {
-    /// Preferences of a server for the choice of a model (`ModelPreferences`).
+    /// Preferences of a server for the choice of a language model (`ModelPreferences`).
     ///
-    /// Priorities range from 0 (not important) to 1 (most important). Specification: client/sampling, "Model
+    /// Each priority is a number from 0 (not important) to 1 (most important). Specification: client/sampling, "Model
     /// Preferences".
     pub struct ModelPreferences("an object") {
-        /// Names of preferred models, most preferred first.
+        /// Names of models that the server prefers, most preferred first.
         or_default hints: Vec<ModelHint> = "hints",
-        /// Importance of low cost, from 0 to 1.
+        /// How important a low cost is, from 0 (not important) to 1 (most important).
         optional cost_priority: f64 = "costPriority",
-        /// Importance of a fast response, from 0 to 1.
+        /// How important a fast response is, from 0 (not important) to 1 (most important).
         optional speed_priority: f64 = "speedPriority",
-        /// Importance of the model's capabilities, from 0 to 1.
+        /// How important the capabilities of the model are, from 0 (not important) to 1 (most important).
         optional intelligence_priority: f64 = "intelligencePriority",
     }
 }
 
 object! {
-    /// A hint for the choice of a model.
+    /// A hint for the choice of a language model: the name of a preferred model (`ModelHint`).
     pub struct ModelHint("an object") {
         /// Full or partial name of a model, such as `sonnet`.
         optional name: String = "name",
@@ -99,9 +101,9 @@ object! {
 }
 
 object! {
-    /// Controls whether a language model calls tools (`ToolChoice`; from revision 2025-11-25).
+    /// Controls whether a language model calls tools (`ToolChoice`; from protocol revision 2025-11-25).
     pub struct ToolChoice("an object") {
-        /// Whether the model may, must or must not call tools. Absent means [`ToolChoiceMode::Auto`].
+        /// Whether the model may, must or must not call tools. `None` means [`ToolChoiceMode::Auto`].
         optional mode: ToolChoiceMode = "mode",
     }
 }
@@ -132,42 +134,44 @@ object! {
     /// # Ok::<(), mcpwire_core::JsonError>(())
     /// ```
     pub struct CreateMessageResult("an object") {
-        /// Role of the message's author: the assistant.
+        /// Author of the message: [`Role::Assistant`], the language model.
         required role: Role = "role",
-        /// Content of the message. Several blocks, and calls of tools, are allowed from revision 2025-11-25 on.
+        /// Content of the message. From protocol revision 2025-11-25 on, it may have several blocks and include tool
+        /// calls.
         required content: SamplingContents = "content",
         /// Name of the model that generated the message.
         always model: String = "model",
-        /// Reason why the model stopped generating, if known.
+        /// Why the model stopped generating. `None` if the reason is unknown.
         optional stop_reason: StopReason = "stopReason",
-        /// Additional metadata (`_meta`).
+        /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",
     }
 }
 
 open_enum! {
-    /// The reason why a language model stopped generating. Providers may have other reasons.
+    /// Why a language model stopped generating. Model providers may use other reasons ([`StopReason::Other`]).
     pub enum StopReason {
         /// The model finished its message.
         #[default]
         EndTurn = "endTurn",
         /// The model generated one of the stop sequences.
         StopSequence = "stopSequence",
-        /// The message reached the maximum number of tokens.
+        /// The model generated the maximum number of tokens.
         MaxTokens = "maxTokens",
-        /// The model calls one or more tools.
+        /// The model requested one or more tool calls.
         ToolUse = "toolUse",
     }
 }
 
 impl CreateMessageResult {
-    /// Creates a message of the assistant, generated by `model`.
+    /// Creates the result for a message that the language model `model` generated. The stop reason is unknown.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
         let (model, content) = (model.into(), content.into());
         CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
     }
 
-    /// Creates a complete text message of the assistant, generated by `model`.
+    /// Creates the result for a text message that the language model `model` generated. The stop reason is
+    /// [`StopReason::EndTurn`].
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = SamplingContent::Text(TextContent::new(text));
         CreateMessageResult { stop_reason: Some(StopReason::EndTurn), ..CreateMessageResult::new(model, content) }
@@ -175,15 +179,16 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageParams {
-    /// Returns whether the request offers tools to the model.
+    /// Returns whether the request contains tools or a tool choice.
     pub fn has_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }
 
-    /// Checks that the conversation is valid.
+    /// Checks that the messages form a valid conversation.
     ///
-    /// Every message must be readable. A message with tool results must contain nothing else, and must answer exactly
-    /// the tool calls of the previous message. Specification: client/sampling, "Message Content Constraints".
+    /// Every message must be parseable. A message with tool results must contain nothing else, and the results must
+    /// answer exactly the tool calls of the previous message. Specification: client/sampling, "Message Content
+    /// Constraints".
     ///
     /// # Errors
     /// Returns a description of the first violation, to send to the server.

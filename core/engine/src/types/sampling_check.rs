@@ -12,14 +12,14 @@ use core::iter;
 use super::sampling_content::SamplingContent;
 use crate::json::scan;
 
-/// The tool calls and tool results of one message.
+/// The ids of the tool calls and tool results in one sampling message.
 #[derive(Default)]
 pub(super) struct MessageTools {
-    /// Number of content blocks of any kind.
+    /// Number of content blocks in the message, of every type.
     blocks: usize,
-    /// Ids of the tool calls.
+    /// Ids of the tool calls in the message.
     calls: Vec<String>,
-    /// Ids of the tool calls that the results answer.
+    /// Ids of the tool calls that the tool results in the message answer.
     results: Vec<String>,
 }
 
@@ -32,10 +32,9 @@ impl MessageTools {
         }
     }
 
-    /// Reads a message from JSON text.
+    /// Parses one message of a sampling request from JSON text.
     ///
     /// # Errors
-    ///
     /// Returns the name of a member that is missing or has the wrong type.
     fn parse(message: &[u8]) -> Result<Self, &'static str> {
         scan::last_member(message, "role").and_then(scan::text).ok_or("role")?;
@@ -65,10 +64,10 @@ impl MessageTools {
     }
 }
 
-/// Checks the messages of a conversation: a message with tool results must contain nothing else, and must answer
-/// exactly the tool calls of the previous message.
+/// Checks the messages of a sampling conversation. A message with tool results must contain nothing else, and the
+/// results must answer exactly the tool calls of the previous message.
 ///
-/// An `Err` item stands for an unreadable message and holds the name of the invalid member.
+/// An item is an `Err` if the message could not be parsed. The `Err` contains the name of the invalid member.
 ///
 /// # Errors
 /// Returns a description of the first violation, to send to the server.
@@ -89,7 +88,8 @@ pub(super) fn check(messages: impl Iterator<Item = Result<MessageTools, &'static
     if open_calls.is_empty() { Ok(()) } else { Err("the last calls of tools have no results".into()) }
 }
 
-/// Checks the member `messages` of `sampling/createMessage`, given as JSON text. See [`check`].
+/// Checks the messages of a `sampling/createMessage` request, as [`check`] does. `messages` is the JSON text of the
+/// request's member `messages`.
 ///
 /// # Errors
 /// Returns a description of the first violation, to send to the server.
@@ -103,7 +103,7 @@ pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     }))
 }
 
-/// Sorts ids with a heap, which needs a tenth of the code size of a slice sort.
+/// Sorts ids. Uses a heap, because the code of a heap is a tenth of the size of a slice sort.
 fn sorted(ids: Vec<String>) -> Vec<String> {
     BinaryHeap::from(ids).into_sorted_vec()
 }

@@ -13,9 +13,9 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// Content of a sampling message: one block, or several (from revision 2025-11-25).
+/// Content of a sampling message: one block, or several blocks (from protocol revision 2025-11-25).
 ///
-/// A single block is serialized without an array, which all revisions understand.
+/// A single block is serialized as an object instead of an array: all protocol revisions accept an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SamplingContents(pub Vec<SamplingContent>);
 
@@ -40,7 +40,7 @@ impl From<Vec<SamplingContent>> for SamplingContents {
 }
 
 impl SamplingContents {
-    /// Returns the texts of all text blocks, joined by newlines.
+    /// Returns the texts of all text blocks, joined by newlines. Blocks of other types are ignored.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.iter().filter_map(SamplingContent::as_text).collect();
         texts.join("\n")
@@ -79,7 +79,7 @@ impl Serialize for SamplingContents {
 
 /// A content block of a sampling message (`SamplingMessageContentBlock`).
 ///
-/// A block of an undefined type becomes [`SamplingContent::Unknown`].
+/// Blocks of undefined types, and invalid blocks, become [`SamplingContent::Unknown`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplingContent {
@@ -89,40 +89,40 @@ pub enum SamplingContent {
     Image(ImageContent),
     /// An audio recording.
     Audio(AudioContent),
-    /// A tool call by the model (from revision 2025-11-25).
+    /// A tool call that the language model requests (from protocol revision 2025-11-25).
     ToolUse(Box<ToolUseContent>),
-    /// The result of a tool call (from revision 2025-11-25).
+    /// The result of a tool call (from protocol revision 2025-11-25).
     ToolResult(Box<ToolResultContent>),
-    /// A block of any other type, or an invalid block.
+    /// A block of a type that this library does not define, or an invalid block.
     Unknown(UnknownContent),
 }
 
 object! {
-    /// A tool call by a language model (`ToolUseContent`).
+    /// A tool call that a language model requests (`ToolUseContent`).
     pub struct ToolUseContent("a content block", tag "type" = "tool_use") {
-        /// Identifier of the call, which its result repeats.
+        /// Id of the tool call. The tool result has the same id.
         required id: String = "id",
-        /// Name of the tool.
+        /// Name of the tool to call.
         required name: String = "name",
-        /// Arguments of the call, a JSON object.
+        /// Arguments of the tool call, as a JSON object.
         always input: Json = "input",
-        /// Additional metadata of the block (`_meta`). Preserve it in later requests of the conversation.
+        /// Additional metadata of the block (`_meta`). Include it if a later request repeats the block.
         optional meta: Json = "_meta",
     }
 }
 
 object! {
-    /// The result of a tool call by a language model (`ToolResultContent`).
+    /// The result of a tool call that a language model requested (`ToolResultContent`).
     pub struct ToolResultContent("a content block", tag "type" = "tool_result") {
-        /// Identifier of the call: its [`ToolUseContent::id`].
+        /// Id of the tool call to which this result belongs ([`ToolUseContent::id`]).
         required tool_use_id: String = "toolUseId",
         /// Unstructured result of the tool, as content blocks.
         always content: Vec<ContentBlock> = "content",
-        /// Structured result of the tool, any JSON value.
+        /// Structured result of the tool: any JSON value.
         optional structured_content: Json = "structuredContent",
-        /// Whether the tool failed. The content then describes the error.
+        /// Whether the tool failed. If so, `content` describes the error.
         or_default is_error: bool = "isError",
-        /// Additional metadata of the block (`_meta`). Preserve it in later requests of the conversation.
+        /// Additional metadata of the block (`_meta`). Include it if a later request repeats the block.
         optional meta: Json = "_meta",
     }
 }
@@ -141,7 +141,7 @@ impl SamplingContent {
         }
     }
 
-    /// Returns the id of a tool call, or `None` for any other block.
+    /// Returns the id of the tool call if this block is a tool call, otherwise `None`.
     pub fn tool_use_id(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolUse(call) => Some(&call.id),
@@ -149,7 +149,8 @@ impl SamplingContent {
         }
     }
 
-    /// Returns the id of the tool call that a tool result answers, or `None` for any other block.
+    /// If this block is a tool result, returns the id of the tool call that the result answers. Otherwise returns
+    /// `None`.
     pub fn answered_tool_use(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolResult(result) => Some(&result.tool_use_id),

@@ -9,7 +9,8 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// The change notifications that a client requests, or that a server agrees to send (`SubscriptionFilter`).
+    /// A set of change notifications: those that a client requests, or those that a server agrees to send
+    /// (`SubscriptionFilter`).
     ///
     /// ```
     /// use mcpwire_core::SubscriptionFilter;
@@ -18,53 +19,54 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// Notifications when the list of tools changes.
+        /// Whether the server sends a notification when the list of tools changes.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// Notifications when the list of prompts changes.
+        /// Whether the server sends a notification when the list of prompts changes.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// Notifications when the list of resources changes.
+        /// Whether the server sends a notification when the list of resources changes.
         or_default resources_list_changed: bool = "resourcesListChanged",
-        /// URIs of resources. The server sends a notification when one of them, or a sub-resource, changes.
+        /// URIs of resources. The server sends a notification when one of these resources, or one of their
+        /// sub-resources, changes.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
-        /// Ids of tasks. The server sends a notification when the status of one of them changes.
+        /// Ids of tasks. The server sends a notification when the status of one of these tasks changes.
         ///
-        /// The client receives a [`Notification::TaskStatus`](crate::Notification::TaskStatus). Specification:
-        /// extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
+        /// The client reports these notifications as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
+        /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
         or_default task_ids: Vec<String> = "taskIds",
     }
 }
 
 impl SubscriptionFilter {
-    /// Creates an empty filter.
+    /// Creates a filter that requests no notifications.
     pub fn new() -> Self {
         SubscriptionFilter::default()
     }
 
-    /// Adds notifications about the list of tools.
+    /// Requests notifications about changes of the list of tools.
     pub fn tools(mut self) -> Self {
         self.tools_list_changed = true;
         self
     }
 
-    /// Adds notifications about the list of prompts.
+    /// Requests notifications about changes of the list of prompts.
     pub fn prompts(mut self) -> Self {
         self.prompts_list_changed = true;
         self
     }
 
-    /// Adds notifications about the list of resources.
+    /// Requests notifications about changes of the list of resources.
     pub fn resources(mut self) -> Self {
         self.resources_list_changed = true;
         self
     }
 
-    /// Adds notifications about changes of the resource `uri`.
+    /// Requests notifications about changes of the resource with this URI, in addition to resources added earlier.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
         self
     }
 
-    /// Adds notifications about the status of the task `id`.
+    /// Requests notifications about status changes of the task with this id, in addition to tasks added earlier.
     pub fn task(mut self, id: impl Into<String>) -> Self {
         self.task_ids.push(id.into());
         self
@@ -75,13 +77,14 @@ impl SubscriptionFilter {
         !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 
-    /// Returns whether the filter requests notifications about a list.
+    /// Returns whether the filter requests notifications about changes of at least one list (tools, prompts or
+    /// resources).
     pub(crate) fn has_lists(&self) -> bool {
         self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
     }
 }
 
-/// Parameters of `subscriptions/listen` (`SubscriptionsListenRequestParams`).
+/// Parameters of `subscriptions/listen`, which opens a subscription (`SubscriptionsListenRequestParams`).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscriptionsListenParams<'a> {
     /// The notifications that the client requests.
@@ -89,13 +92,14 @@ pub struct SubscriptionsListenParams<'a> {
 }
 
 object! {
-    /// Result of `subscriptions/listen`: the server ended the subscription (`SubscriptionsListenResult`).
+    /// Result of `subscriptions/listen`, which the server sends when it ends the subscription
+    /// (`SubscriptionsListenResult`).
     ///
     /// Specification: basic/patterns/subscriptions, "Graceful Closure".
     pub struct SubscriptionsListenResult("an object") {
         /// Type of the result: `complete`.
         optional result_type: String = "resultType",
-        /// Additional metadata (`_meta`), with the id of the subscription.
+        /// Additional metadata of the result (`_meta`), which contains the id of the subscription.
         optional meta: Json = "_meta",
     }
 }
@@ -107,7 +111,7 @@ object! {
     pub struct SubscriptionsAcknowledged("an object") {
         /// The notifications that the server agrees to send: a subset of those that the client requested.
         always notifications: SubscriptionFilter = "notifications",
-        /// Additional metadata (`_meta`), with the id of the subscription.
+        /// Additional metadata of the notification (`_meta`), which contains the id of the subscription.
         optional meta: Json = "_meta",
     }
 }

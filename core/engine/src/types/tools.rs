@@ -16,26 +16,28 @@ use crate::json::from_json::{Mismatch, type_name};
 object! {
     /// A tool that a server offers (`Tool`).
     ///
-    /// [`ListToolsResult`] rejects tools without a name, and tools whose `inputSchema` is not an object.
+    /// A [`ListToolsResult`] rejects tools without a name, and tools whose `inputSchema` is not an object (see
+    /// [`ItemList::rejected`]).
     pub struct Tool("a tool", finish check) {
-        /// Name of the tool for `tools/call`, unique within the server.
+        /// Name of the tool, for use in `tools/call`. The name is unique within the server.
         required name: String = "name",
-        /// Display name of the tool.
+        /// Display name of the tool (from protocol revision 2025-06-18).
         optional title: String = "title",
         /// Description of the tool, which helps language models to use it.
         optional description: String = "description",
-        /// JSON Schema of the tool's arguments; `{"type":"object"}` if the server sends none.
+        /// JSON Schema of the tool's arguments. `{"type":"object"}` if the server sent none.
         or_default input_schema: Json = "inputSchema",
-        /// JSON Schema of the structured result,
-        /// [`CallToolResult::structured_content`](crate::CallToolResult::structured_content).
+        /// JSON Schema of the tool's structured result,
+        /// [`CallToolResult::structured_content`](crate::CallToolResult::structured_content) (from protocol revision
+        /// 2025-06-18).
         optional output_schema: Json = "outputSchema",
-        /// Hints about the behaviour of the tool. They are untrusted.
+        /// Hints about the behaviour of the tool (from protocol revision 2025-03-26). A server may send wrong hints.
         optional annotations: ToolAnnotations = "annotations",
-        /// Icons to display for the tool.
+        /// Icons to display for the tool (from protocol revision 2025-11-25).
         or_default icons: Vec<Icon> = "icons",
-        /// Properties of the tool's execution, such as task support (revision 2025-11-25 only).
+        /// Properties of the tool's execution, such as task support (protocol revision 2025-11-25 only).
         optional execution: Box<ToolExecution> = "execution",
-        /// Additional metadata of the tool (`_meta`).
+        /// Additional metadata of the tool (`_meta`; from protocol revision 2025-06-18).
         optional meta: Json = "_meta",
     }
 }
@@ -55,23 +57,23 @@ fn check(mut tool: Tool) -> Result<Tool, Mismatch> {
 }
 
 impl Tool {
-    /// Returns the display name: `title`, else `annotations.title`, else `name`.
+    /// Returns the display name: `title`, or else `annotations.title`, or else `name`.
     pub fn display_name(&self) -> &str {
         let annotated = || self.annotations.as_ref().and_then(|annotations| annotations.title.as_deref());
         self.title.as_deref().or_else(annotated).unwrap_or(&self.name)
     }
 
-    /// Returns whether the tool can be called as a task (revision 2025-11-25).
+    /// Returns whether clients may, must or must not call the tool as a task (protocol revision 2025-11-25).
     ///
-    /// In later revisions, the server decides at each call.
+    /// In later revisions, the server decides for each call whether to create a task.
     pub fn task_support(&self) -> TaskSupport {
         self.execution.as_ref().and_then(|execution| execution.task_support.clone()).unwrap_or_default()
     }
 
-    /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name is valid.
+    /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name follows them.
     ///
-    /// The specification only recommends these rules, so the tool works. But a language model's API or a gateway may
-    /// reject the name. Specification: server/tools, "Tool Names".
+    /// The specification only recommends these rules, so clients can call the tool anyway. But a language model's API
+    /// or a gateway may reject the name. Specification: server/tools, "Tool Names".
     pub fn name_issue(&self) -> Option<NameIssue> {
         let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         if !self.name.bytes().all(is_usual) {
@@ -81,7 +83,7 @@ impl Tool {
     }
 }
 
-/// A violation of the specification's rules for tool names.
+/// A violation of the rules that the specification recommends for tool names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameIssue {
@@ -103,33 +105,33 @@ impl fmt::Display for NameIssue {
 object! {
     /// Hints about the behaviour of a tool (`ToolAnnotations`).
     ///
-    /// A server may send wrong hints. Do not base safety decisions on them.
+    /// A server may send wrong hints, so do not base safety decisions on them.
     pub struct ToolAnnotations("an object") {
         /// Display name of the tool.
         optional title: String = "title",
-        /// Whether the tool only reads, and does not modify its environment. Absent means `false`.
+        /// Whether the tool only reads, and does not modify its environment. `None` means `false`.
         optional read_only_hint: bool = "readOnlyHint",
-        /// Whether the tool may delete or overwrite data, rather than only add data. Absent means `true`.
+        /// Whether the tool may delete or overwrite data, rather than only add data. `None` means `true`.
         optional destructive_hint: bool = "destructiveHint",
-        /// Whether a repeated call with the same arguments has no further effect. Absent means `false`.
+        /// Whether repeated calls with the same arguments have no further effect. `None` means `false`.
         optional idempotent_hint: bool = "idempotentHint",
-        /// Whether the tool interacts with external systems, such as the web. Absent means `true`.
+        /// Whether the tool interacts with external systems, such as the web. `None` means `true`.
         optional open_world_hint: bool = "openWorldHint",
     }
 }
 
-/// Parameters of list requests, such as `tools/list`.
+/// Parameters of requests for a list, such as `tools/list`.
 #[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
-    /// Cursor from the previous page. `None` requests the first page.
+    /// Cursor that the previous page contained. `None` requests the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
 }
 
 page! {
-    /// One page of the tools of a server (`ListToolsResult`).
+    /// One page of the list of a server's tools (`ListToolsResult`).
     pub struct ListToolsResult {
-        /// The tools of this page.
+        /// The tools on this page.
         tools: Tool = "tools",
     }
 }
@@ -137,8 +139,8 @@ page! {
 /// Parameters of `tools/call`.
 #[derive(Debug, Serialize)]
 pub struct CallToolParams<'a, A: ?Sized> {
-    /// Name of the tool.
+    /// Name of the tool ([`Tool::name`]).
     pub name: &'a str,
-    /// The arguments: a value that serializes as a JSON object.
+    /// Arguments of the call: a value that serializes as a JSON object, or as `null` for no arguments.
     pub arguments: &'a A,
 }

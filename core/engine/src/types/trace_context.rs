@@ -8,22 +8,24 @@ use alloc::string::String;
 use super::Extra;
 use crate::json::Json;
 
-/// Maximum number of list members in a `tracestate` (W3C Trace Context, section 3.3.1.1).
+/// Maximum number of list members in a `tracestate`: 32 (W3C Trace Context, section 3.3.1.1).
 const MAX_STATE_MEMBERS: usize = 32;
 
-/// Maximum number of list members in a `baggage`. W3C Baggage, section 3.3.2, requires that systems forward at least
-/// 64.
+/// Maximum number of list members in a `baggage`: 180. Systems are only required to forward 64 (W3C Baggage, section
+/// 3.3.2).
 const MAX_BAGGAGE_MEMBERS: usize = 180;
 
-/// Maximum length of a `tracestate`, in bytes. Every system must forward this length.
+/// Maximum length of a `tracestate`, in bytes: 512. Systems need not forward a longer value (W3C Trace Context,
+/// "tracestate Limits").
 const MAX_STATE_LENGTH: usize = 512;
 
-/// Maximum length of a `baggage`, in bytes. Every system must forward this length.
+/// Maximum length of a `baggage`, in bytes: 8192. Systems need not forward a longer value (W3C Baggage, section 3.3.2).
 const MAX_BAGGAGE_LENGTH: usize = 8192;
 
-/// The position of a request in a distributed trace, in the validated format of W3C Trace Context.
+/// The position of a request in a distributed trace, in the format of W3C Trace Context.
 ///
-/// [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) adds it to a request.
+/// The values are validated. [`RequestOptions::trace_context`](crate::RequestOptions::trace_context) adds them to a
+/// request.
 ///
 /// ```
 /// use mcpwire_core::{RequestOptions, TraceContext};
@@ -42,9 +44,10 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Creates a context from a `traceparent`: version, trace id, span id and flags, in hexadecimal.
+    /// Creates a context from a `traceparent` value: version, trace id, span id and flags, as hexadecimal numbers
+    /// joined by `-`.
     ///
-    /// Returns an error if it does not have the format of W3C Trace Context, section 3.2.
+    /// Returns an error if `parent` is not a valid `traceparent` (W3C Trace Context, section 3.2).
     pub fn new(parent: impl Into<String>) -> Result<Self, TraceContextError> {
         let parent = parent.into();
         if is_traceparent(&parent) {
@@ -56,7 +59,7 @@ impl TraceContext {
 
     /// Sets the `tracestate`: data of tracing systems from various vendors (W3C Trace Context, section 3.3).
     ///
-    /// An empty value is not sent. Returns an error if the value does not have the format.
+    /// Returns an error if the value is not a valid `tracestate`. An empty value is accepted, but not sent.
     pub fn state(mut self, state: impl Into<String>) -> Result<Self, TraceContextError> {
         let state = state.into();
         let is_valid = state.len() <= MAX_STATE_LENGTH && is_list(&state, MAX_STATE_MEMBERS, is_tracestate_member);
@@ -66,7 +69,7 @@ impl TraceContext {
 
     /// Sets the `baggage`: application data that is forwarded along the trace (W3C Baggage, section 3.3).
     ///
-    /// An empty value is not sent. Returns an error if the value does not have the format.
+    /// Returns an error if the value is not a valid `baggage`. An empty value is accepted, but not sent.
     pub fn baggage(mut self, baggage: impl Into<String>) -> Result<Self, TraceContextError> {
         let baggage = baggage.into();
         let is_valid = baggage.len() <= MAX_BAGGAGE_LENGTH && is_list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage_member);
@@ -74,14 +77,14 @@ impl TraceContext {
         Ok(self)
     }
 
-    /// Iterates over the members to add to `_meta`, as pairs of name and value.
+    /// Iterates over the members to add to the `_meta` of a request, as pairs of name and value.
     pub fn members(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let others = [("tracestate", self.state.as_deref()), ("baggage", self.baggage.as_deref())];
         let others = others.into_iter().filter_map(|(name, value)| Some((name, value?)));
         core::iter::once(("traceparent", self.parent.as_str())).chain(others)
     }
 
-    /// Returns the members as a JSON object.
+    /// Returns the members to add to the `_meta` of a request, as a JSON object.
     pub(crate) fn to_json(&self) -> Json {
         let mut members = Extra::default();
         for (name, value) in self.members() {
@@ -91,12 +94,12 @@ impl TraceContext {
     }
 }
 
-/// The error for a trace context member that does not have the format of the W3C recommendation.
+/// The error for a `traceparent`, `tracestate` or `baggage` value that violates the W3C's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid `{member}`: it does not follow the W3C's definition")]
 #[non_exhaustive]
 pub struct TraceContextError {
-    /// Name of the invalid member: `traceparent`, `tracestate` or `baggage`.
+    /// Name of the invalid value: `traceparent`, `tracestate` or `baggage`.
     pub member: &'static str,
 }
 
@@ -123,7 +126,8 @@ fn is_traceparent(text: &str) -> bool {
     is_valid_prefix && hex(flags, 2) && rest_is_good
 }
 
-/// Returns whether a text is a comma-separated list of at most `max` valid members. Empty members do not count.
+/// Returns whether `text` is a comma-separated list of at most `max` members that `is_member` accepts. Empty members
+/// are ignored.
 fn is_list(text: &str, max: usize, is_member: fn(&str) -> bool) -> bool {
     let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
     let mut members = members.filter(|member| !member.is_empty());

@@ -1,4 +1,4 @@
-//! The protocol versions, and the two eras that they belong to.
+//! The protocol versions, and the two eras to which they belong.
 
 use alloc::string::String;
 use core::fmt;
@@ -7,15 +7,15 @@ use core::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// The two ways in which client and server agree on a protocol version.
+/// A group of protocol revisions. The two groups differ in how client and server agree on a protocol version.
 ///
-/// Serde represents it as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
+/// Serde represents an era as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Era {
-    /// Revisions up to 2025-11-25. The handshake `initialize` opens a session with one version.
+    /// Protocol revisions up to 2025-11-25. The request `initialize` opens a session that uses one protocol version.
     Legacy,
-    /// Revisions from 2026-07-28 on. Each request contains its protocol version and the client's capabilities.
+    /// Protocol revisions from 2026-07-28 on. Each request contains its protocol version and the client's capabilities.
     Modern,
 }
 
@@ -30,24 +30,24 @@ impl fmt::Display for Era {
 
 /// A protocol version that this library supports.
 ///
-/// Serde represents it as the date of the revision, such as `2026-07-28`.
+/// Serde represents a version as the date of its revision, such as `2026-07-28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ProtocolVersion {
-    /// Revision 2024-11-05, the first.
+    /// Protocol revision 2024-11-05, the first.
     V2024_11_05,
-    /// Revision 2025-03-26.
+    /// Protocol revision 2025-03-26.
     V2025_03_26,
-    /// Revision 2025-06-18.
+    /// Protocol revision 2025-06-18.
     V2025_06_18,
-    /// Revision 2025-11-25, the last of the legacy era.
+    /// Protocol revision 2025-11-25, the last in which `initialize` opens a session ([`Era::Legacy`]).
     V2025_11_25,
-    /// Revision 2026-07-28, the first of the modern era.
+    /// Protocol revision 2026-07-28, the first in which each request contains its protocol version ([`Era::Modern`]).
     V2026_07_28,
 }
 
 impl ProtocolVersion {
-    /// All supported versions, oldest first.
+    /// All protocol versions that this library supports, oldest first.
     pub const ALL: [ProtocolVersion; 5] = [
         ProtocolVersion::V2024_11_05,
         ProtocolVersion::V2025_03_26,
@@ -56,13 +56,13 @@ impl ProtocolVersion {
         ProtocolVersion::V2026_07_28,
     ];
 
-    /// The newest version of the legacy era.
+    /// The newest protocol version in which `initialize` opens a session ([`Era::Legacy`]).
     pub const LATEST_LEGACY: ProtocolVersion = ProtocolVersion::V2025_11_25;
 
-    /// The newest supported version.
+    /// The newest protocol version that this library supports.
     pub const LATEST: ProtocolVersion = ProtocolVersion::V2026_07_28;
 
-    /// Returns the version as in JSON: the date of the revision, such as `2026-07-28`.
+    /// Returns the name of the version in JSON messages: the date of the revision, such as `2026-07-28`.
     pub const fn as_str(self) -> &'static str {
         match self {
             ProtocolVersion::V2024_11_05 => "2024-11-05",
@@ -73,7 +73,7 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the era of the version.
+    /// Returns the era to which this version belongs.
     pub const fn era(self) -> Era {
         match self {
             ProtocolVersion::V2026_07_28 => Era::Modern,
@@ -81,7 +81,8 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the newest version that is among `offered` and that `is_allowed` accepts.
+    /// Returns the newest version whose name is in `offered` and that `is_allowed` accepts. Returns `None` if there is
+    /// no such version.
     pub(crate) fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
         let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
         Self::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))
@@ -121,6 +122,6 @@ impl<'de> Deserialize<'de> for ProtocolVersion {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown protocol version {name:?}; known are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28")]
 pub struct UnknownVersion {
-    /// The unsupported version.
+    /// Name of the unsupported protocol version.
     pub name: String,
 }

@@ -1,4 +1,4 @@
-//! The result of a call that may create a task: the task, in either form, or the final result.
+//! The result of a call that may create a task: the task, of either task protocol, or the final result.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -17,11 +17,11 @@ use crate::types::{CallToolResult, Extra};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
-    /// State of the task at its creation.
+    /// The created task, with its status at creation.
     pub task: Task,
-    /// Form of the task in the server's result.
+    /// Task protocol that the server used to create the task. It determines the JSON form of this result.
     pub form: TaskProtocol,
-    /// Additional metadata of the result (`_meta`; revision 2025-11-25).
+    /// Additional metadata of the result (`_meta`; protocol revision 2025-11-25).
     ///
     /// In the tasks extension, the result is the task itself, so the metadata is in [`Task::meta`].
     pub meta: Option<Json>,
@@ -30,7 +30,8 @@ pub struct CreateTaskResult {
 }
 
 impl CreateTaskResult {
-    /// Returns the text that the server wants a language model to see until the task is complete, if it sent one.
+    /// Returns the text that the server provides for a language model until the task is complete. Returns `None` if the
+    /// server sent none.
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {
@@ -38,7 +39,8 @@ impl CreateTaskResult {
         meta.member("io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// Returns a handle that can be stored, to follow the task from another connection.
+    /// Returns a handle to the task. A program can store the handle, and use it to follow the task over another
+    /// connection.
     pub fn handle(&self) -> TaskHandle {
         let mut handle = TaskHandle::new(self.task.task_id.clone(), self.form);
         handle.update(&self.task);
@@ -64,9 +66,9 @@ impl CreateTaskResult {
     }
 }
 
-/// Returns the form of the task that a result contains, or `None` if the result is not a task.
+/// Returns the task protocol of the task in a call's result (JSON text), or `None` if the result is not a task.
 ///
-/// Stops at the first member that determines the form.
+/// Stops reading at the first member that determines the protocol.
 pub(crate) fn form_of(result: &[u8]) -> Option<TaskProtocol> {
     for member in scan::members(result) {
         if member.is("resultType") {
@@ -111,12 +113,12 @@ impl Serialize for CreateTaskResult {
     }
 }
 
-/// The result of a tool call that may create a task.
+/// The outcome of a tool call that may create a task: the call's result, or the task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallToolOutcome {
-    /// The server completed the call, with this result.
+    /// The server completed the call and returned this result.
     Done(CallToolResult),
-    /// The server created a task. The result follows when the task is complete.
+    /// The server created a task. The result of the call is available when the task is complete.
     Task(Box<CreateTaskResult>),
 }
 

@@ -4,28 +4,29 @@ use crate::json::Json;
 use crate::types::object::object;
 use crate::types::open_enum::open_enum;
 
-/// Identifier of the tasks extension in the `extensions` of the client's and the server's capabilities.
+/// Identifier of the tasks extension: the key in the member `extensions` of client and server capabilities.
 ///
 /// Specification: extensions/tasks.
 pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 object! {
-    /// The capability `tasks` of a client or server (revision 2025-11-25).
+    /// The capability `tasks` of a client or server (protocol revision 2025-11-25 only).
     ///
-    /// A present member declares support. Its value is an object with options, which may be empty. Specification of
-    /// revision 2025-11-25: basic/utilities/tasks, "Capabilities".
+    /// A member that is present declares a feature. Its value is an object with options, which may be empty.
+    /// Specification of revision 2025-11-25: basic/utilities/tasks, "Capabilities".
     pub struct TasksCapability("an object of capabilities") {
-        /// The peer may list tasks (`tasks/list`).
+        /// Present if the client or server that declares this capability supports `tasks/list`.
         optional list: Json = "list",
-        /// The peer may cancel tasks (`tasks/cancel`).
+        /// Present if the client or server that declares this capability supports `tasks/cancel`.
         optional cancel: Json = "cancel",
-        /// Requests that may create tasks, nested by the parts of their method name: `{"tools":{"call":{}}}`.
+        /// Methods whose requests may create tasks, nested by the parts of their names: `{"tools":{"call":{}}}` means
+        /// `tools/call`.
         optional requests: Json = "requests",
     }
 }
 
 impl TasksCapability {
-    /// Returns whether requests with this method, such as `tools/call`, may create tasks.
+    /// Returns whether requests with the method `method`, such as `tools/call`, may create tasks.
     pub fn covers(&self, method: &str) -> bool {
         let mut at = self.requests.clone();
         for part in method.split('/') {
@@ -36,15 +37,15 @@ impl TasksCapability {
 }
 
 object! {
-    /// Properties of a tool's execution (`ToolExecution`; revision 2025-11-25).
+    /// Properties of the execution of a tool (`ToolExecution`; protocol revision 2025-11-25 only).
     pub struct ToolExecution("an object") {
-        /// Whether the tool can be called as a task. Absent means [`TaskSupport::Forbidden`].
+        /// Whether clients may or must call the tool as a task. `None` means [`TaskSupport::Forbidden`].
         optional task_support: TaskSupport = "taskSupport",
     }
 }
 
 open_enum! {
-    /// Whether a tool can be called as a task (revision 2025-11-25).
+    /// Whether clients may, must or must not call a tool as a task (protocol revision 2025-11-25 only).
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Tool-Level Negotiation".
     pub enum TaskSupport {
@@ -59,7 +60,7 @@ open_enum! {
 }
 
 impl TaskSupport {
-    /// Returns whether the tool can be called as a task.
+    /// Returns whether clients may call the tool as a task: whether the value is `Optional` or `Required`.
     pub fn allows(&self) -> bool {
         matches!(self, TaskSupport::Optional | TaskSupport::Required)
     }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Task, TaskProtocol, TaskStatus};
 
-/// Stored data of a task, to follow the task from another connection, program, or after a restart.
+/// The data that a program stores to follow a task later: over another connection, in another program, or after a
+/// restart.
 ///
-/// Serde can serialize it in any format:
+/// A handle can be serialized in any format of serde:
 ///
 /// ```
 /// use mcpwire_core::{TaskProtocol, TaskHandle};
@@ -24,26 +25,28 @@ use super::{Task, TaskProtocol, TaskStatus};
 pub struct TaskHandle {
     /// Id of the task. Keep it secret: anyone who knows the id may be able to access the task.
     pub task_id: String,
-    /// Form in which the server created the task.
+    /// Task protocol that the server used to create the task: the experimental protocol or the tasks extension.
     #[serde(default)]
     pub form: TaskProtocol,
-    /// Status of the task when the handle was last updated.
+    /// Status of the task when the handle was created or last updated.
     #[serde(default)]
     pub status: TaskStatus,
-    /// Time of creation, as the server wrote it.
+    /// When the server created the task: the text that the server sent, not parsed. `None` if the server sent none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<String>,
-    /// Time for which the server keeps the task after its creation, in milliseconds. Absent if the server sent none, or
-    /// keeps the task without limit.
+    /// How long the server stores the task after its creation, in milliseconds. `None` if the server sent no duration,
+    /// or stores the task without limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// Time to wait before the next `tasks/get`, in milliseconds.
+    /// How long to wait before the next `tasks/get`, in milliseconds. `None` if the server sent no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
 }
 
 impl TaskHandle {
-    /// Creates a handle from the id of a task. Its status is [`TaskStatus::Working`].
+    /// Creates a handle to the task with this id, with the status [`TaskStatus::Working`].
+    ///
+    /// `form` is the task protocol that the server used to create the task.
     pub fn new(task_id: impl Into<String>, form: TaskProtocol) -> Self {
         TaskHandle {
             task_id: task_id.into(),
@@ -55,7 +58,7 @@ impl TaskHandle {
         }
     }
 
-    /// Updates the handle with the status and times of a task.
+    /// Updates the status and the times in the handle to those of `task`.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());

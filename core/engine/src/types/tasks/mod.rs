@@ -1,6 +1,6 @@
 //! Tasks: calls that return before their result is available.
 //!
-//! The protocol has two forms of tasks:
+//! The specification defines tasks twice ([`TaskProtocol`]):
 //!
 //! | | revision 2025-11-25 (basic/utilities/tasks, experimental) | tasks extension (`io.modelcontextprotocol/tasks`), from revision 2026-07-28 |
 //! |---|---|---|

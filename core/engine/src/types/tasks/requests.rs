@@ -18,7 +18,7 @@ pub struct TaskParams<'a> {
     pub task_id: &'a str,
 }
 
-/// Parameters of `tasks/update` (tasks extension).
+/// Parameters of `tasks/update` (tasks extension): the client's answers to input requests of a task.
 ///
 /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Update Requests".
 #[derive(Debug, Serialize)]
@@ -26,32 +26,32 @@ pub struct TaskParams<'a> {
 pub struct UpdateTaskParams<'a> {
     /// Id of the task.
     pub task_id: &'a str,
-    /// Answers to the task's [`input_requests`](Task::input_requests): an object with the same keys. It may answer only
-    /// some of them.
+    /// Answers to the task's [`input_requests`](Task::input_requests), as a JSON object with the same keys. The object
+    /// may answer only some of the requests.
     pub input_responses: &'a Json,
 }
 
 object! {
     /// Result of `tasks/cancel`.
     ///
-    /// In revision 2025-11-25, the result is the task. In the tasks extension, it is empty: the server may cancel the
-    /// task later, or may complete it.
+    /// In protocol revision 2025-11-25, the result contains the task. In the tasks extension, the result contains no
+    /// data of the task, which may continue after the response and may even complete.
     pub struct CancelTaskResult("an object") {
-        /// Id of the task (revision 2025-11-25).
+        /// Id of the task (protocol revision 2025-11-25 only).
         optional task_id: String = "taskId",
-        /// Status of the task (revision 2025-11-25).
+        /// Status of the task (protocol revision 2025-11-25 only).
         optional status: TaskStatus = "status",
-        /// Description of the status (revision 2025-11-25).
+        /// Description of the task's status, for display (protocol revision 2025-11-25 only).
         optional status_message: String = "statusMessage",
-        /// Time of creation, in ISO 8601 format (revision 2025-11-25).
+        /// When the server created the task, in ISO 8601 format (protocol revision 2025-11-25 only).
         optional created_at: String = "createdAt",
-        /// Time of the last change of status (revision 2025-11-25).
+        /// When the task last changed, in ISO 8601 format (protocol revision 2025-11-25 only).
         optional last_updated_at: String = "lastUpdatedAt",
-        /// Time for which the server keeps the task after its creation, in milliseconds (revision 2025-11-25).
+        /// How long the server stores the task after its creation, in milliseconds (protocol revision 2025-11-25 only).
         optional ttl: u64 = "ttl",
-        /// Time to wait before the next `tasks/get`, in milliseconds (revision 2025-11-25).
+        /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25 only).
         optional poll_interval: u64 = "pollInterval",
-        /// Type of the result: `complete`.
+        /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
         optional result_type: String = "resultType",
         /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",
@@ -59,11 +59,12 @@ object! {
 }
 
 object! {
-    /// One page of the tasks that a server keeps for this client (`ListTasksResult`; revision 2025-11-25).
+    /// One page of the list of tasks that a server stores for this client (`ListTasksResult`; protocol revision
+    /// 2025-11-25 only).
     pub struct ListTasksResult("an object") {
-        /// The tasks of this page.
+        /// The tasks on this page.
         always tasks: ItemList<Task> = "tasks",
-        /// Cursor of the next page. Absent on the last page.
+        /// Cursor with which to request the next page. `None` on the last page.
         optional next_cursor: String = "nextCursor",
         /// Additional metadata of the result (`_meta`).
         optional meta: Json = "_meta",

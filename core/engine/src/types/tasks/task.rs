@@ -13,8 +13,8 @@ use crate::types::open_enum::open_enum;
 object! {
     /// A task and its status: the result of `tasks/get`, and the parameters of task notifications.
     ///
-    /// This type stands for `Task`, `GetTaskResult` and `TaskStatusNotificationParams` of revision 2025-11-25, and for
-    /// `DetailedTask` of the tasks extension.
+    /// This type represents `Task`, `GetTaskResult` and `TaskStatusNotificationParams` of protocol revision 2025-11-25,
+    /// and `DetailedTask` of the tasks extension.
     pub struct Task("a task", finish check) {
         /// Id of the task. Keep it secret: anyone who knows the id may be able to access the task.
         required task_id: String = "taskId",
@@ -22,34 +22,35 @@ object! {
         always status: TaskStatus = "status",
         /// Description of the status: the current step of the task, or how the task ended.
         optional status_message: String = "statusMessage",
-        /// Time of creation, in ISO 8601 format.
+        /// When the server created the task, in ISO 8601 format.
         optional created_at: String = "createdAt",
-        /// Time of the last change of status, in ISO 8601 format.
+        /// When the task last changed, in ISO 8601 format.
         optional last_updated_at: String = "lastUpdatedAt",
-        /// Time for which the server keeps the task after its creation, in milliseconds (tasks extension). Absent if
-        /// the server sent none, or keeps the task without limit.
+        /// How long the server stores the task after its creation, in milliseconds (tasks extension). `None` if the
+        /// server sent no duration, or stores the task without limit.
         ///
-        /// [`Task::ttl`] returns this field or `ttl`.
+        /// [`Task::ttl`] returns this field, or else `ttl`.
         optional ttl_ms: u64 = "ttlMs",
-        /// The same time as `ttl_ms`, under its name in revision 2025-11-25. [`Task::ttl`] returns either.
+        /// The same duration as `ttl_ms`, as sent in protocol revision 2025-11-25. [`Task::ttl`] returns `ttl_ms`, or
+        /// else this field.
         optional ttl: u64 = "ttl",
-        /// Time to wait before the next `tasks/get`, in milliseconds (tasks extension).
+        /// How long to wait before the next `tasks/get`, in milliseconds (tasks extension).
         ///
-        /// [`Task::poll_interval`] returns this field or `poll_interval`.
+        /// [`Task::poll_interval`] returns this field, or else `poll_interval`.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// The same time as `poll_interval_ms`, under its name in revision 2025-11-25. [`Task::poll_interval`] returns
-        /// either.
+        /// The same duration as `poll_interval_ms`, as sent in protocol revision 2025-11-25. [`Task::poll_interval`]
+        /// returns `poll_interval_ms`, or else this field.
         optional poll_interval: u64 = "pollInterval",
-        /// Inputs that the server requires before the task continues, as an object with their names as keys (tasks
-        /// extension).
+        /// Input requests that the client must answer before the task continues, as a JSON object with one key for each
+        /// request (tasks extension).
         ///
-        /// The client answers each input once.
+        /// The client answers each request once, with `tasks/update`.
         optional input_requests: Json = "inputRequests",
-        /// Result of the call (tasks extension; only for [`TaskStatus::Completed`]).
+        /// Result of the call that created the task (tasks extension; only for [`TaskStatus::Completed`]).
         optional result: Json = "result",
-        /// JSON-RPC error of the call (tasks extension; only for [`TaskStatus::Failed`]).
+        /// JSON-RPC error with which the call failed (tasks extension; only for [`TaskStatus::Failed`]).
         optional error: Json = "error",
-        /// Type of the result: `complete`, or `task` in the result of a call.
+        /// Type of the result: `task` in the response to the call that created the task, `complete` in other responses.
         optional result_type: String = "resultType",
         /// Additional metadata of the task (`_meta`).
         optional meta: Json = "_meta",
@@ -64,27 +65,27 @@ fn check(task: Task) -> Result<Task, Mismatch> {
 }
 
 impl Task {
-    /// Returns the time for which the server keeps the task after its creation.
+    /// Returns how long the server stores the task after its creation.
     ///
-    /// `None` if the server sent none, or keeps the task without limit.
+    /// Returns `None` if the server sent no duration, or stores the task without limit.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl_ms.or(self.ttl).map(Duration::from_millis)
     }
 
-    /// Returns the time to wait before the next `tasks/get`, if the server sent one.
+    /// Returns how long to wait before the next `tasks/get`, or `None` if the server sent no interval.
     pub fn poll_interval(&self) -> Option<Duration> {
         self.poll_interval_ms.or(self.poll_interval).map(Duration::from_millis)
     }
 }
 
-/// The form of a task. The protocol has two.
+/// The task protocol that a task follows. The two task protocols differ in their methods and in the form of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum TaskProtocol {
-    /// The experimental tasks of revision 2025-11-25.
+    /// The experimental tasks of protocol revision 2025-11-25.
     Experimental,
-    /// The tasks extension, from revision 2026-07-28 on.
+    /// The tasks extension (from protocol revision 2026-07-28).
     #[default]
     Extension,
 }
@@ -92,7 +93,7 @@ pub enum TaskProtocol {
 open_enum! {
     /// The status of a task.
     ///
-    /// A task with an undefined status counts as still running.
+    /// A task with a status that the specification does not define counts as running.
     pub enum TaskStatus {
         /// The task is running.
         #[default]
@@ -101,8 +102,8 @@ open_enum! {
         InputRequired = "input_required",
         /// The task is complete and has a result.
         Completed = "completed",
-        /// The task failed with a JSON-RPC error. In revision 2025-11-25, this status also stands for an error of the
-        /// tool (`isError`).
+        /// The task failed with a JSON-RPC error. In protocol revision 2025-11-25, servers also use this status if the
+        /// tool reported an error (`isError`).
         Failed = "failed",
         /// The task was cancelled.
         Cancelled = "cancelled",
@@ -110,7 +111,7 @@ open_enum! {
 }
 
 impl TaskStatus {
-    /// Returns whether the status is final, so that the task can no longer change.
+    /// Returns whether the status is final: the task has ended and can no longer change.
     pub fn is_final(&self) -> bool {
         matches!(self, TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Cancelled)
     }
