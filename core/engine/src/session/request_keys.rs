@@ -1,8 +1,8 @@
-//! The keys by which an embedder identifies requests and subscriptions.
+//! The keys with which an embedder identifies requests and subscriptions.
 
 /// Identifies a request of the client within its session.
 ///
-/// A key is not a JSON-RPC id. The session may send a request again under another id, and the key stays the same.
+/// Not a JSON-RPC id: the session may send the request several times under different ids, but the key does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestKey(pub(crate) u64);
 
