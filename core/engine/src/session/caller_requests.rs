@@ -83,8 +83,8 @@ impl CallerRequests {
         !self.cache.is_empty()
     }
 
-    /// Returns the earliest deadline of paused requests and tasks. Does not include the deadlines in the table of sent
-    /// requests.
+    /// Returns the next deadline of requests that wait for input, and of polled tasks. Does not include the deadlines
+    /// in the table of sent requests.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
     }
@@ -156,7 +156,8 @@ impl CallerRequests {
         Ok(key)
     }
 
-    /// Polls a task that was created earlier, until the task ends. Returns the key under which its result is reported.
+    /// Polls a task that was created earlier, until the task ends. Returns the key of the reply that will contain the
+    /// task's result.
     ///
     /// # Errors
     /// Returns an error if [`Config::max_tasks`] tasks are polled already.
@@ -170,7 +171,8 @@ impl CallerRequests {
         self.tasks.follow(handle, deadlines(options, context), server_requests, context)
     }
 
-    /// Cancels a caller's request, task or wait for input. Returns `false` if no such request is pending.
+    /// Cancels a caller's request, also while the request waits for input or its task is polled. Returns `false` if no
+    /// request with this key is pending.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -223,7 +225,7 @@ impl CallerRequests {
         context.report(Event::Reply(reply));
     }
 
-    /// Handles the response to `request`, which concerns the task that `call` became.
+    /// Handles the response to `request`, which was sent about the task of the call with key `call`.
     pub(super) fn receive_about_task(
         &mut self,
         call: RequestKey,
@@ -236,7 +238,7 @@ impl CallerRequests {
         self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
     }
 
-    /// Handles that `request`, which concerns the task that `call` became, ended without a response.
+    /// Handles that `request`, which was sent about the task of the call with key `call`, ended without a response.
     pub(super) fn fail_about_task(
         &mut self,
         call: RequestKey,
@@ -250,7 +252,7 @@ impl CallerRequests {
     }
 
     /// Restarts the idle timeout of the request with the progress token `id`. Returns the key of the request, or `None`
-    /// if it is not pending or its caller did not request progress notifications.
+    /// if no such request is pending or its caller did not request progress notifications.
     pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
@@ -260,8 +262,8 @@ impl CallerRequests {
         self.tasks.notified(task, server_requests, context);
     }
 
-    /// Marks responses as stale if a notification says that their content has changed. Includes the responses that
-    /// pending requests are going to store in the cache.
+    /// Marks cached responses as stale if a notification says that their content has changed. Pending requests for this
+    /// content do not store their responses in the cache.
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }

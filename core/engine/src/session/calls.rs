@@ -97,7 +97,8 @@ impl<'e> Calls<'e> {
         self.send_prepared(params.request(), options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are already serialized. The type of the request does not depend on its method.
+    /// Sends a request whose parameters are already serialized. Unlike [`Self::request_prepared`], this function has no
+    /// type parameter for the method.
     ///
     /// [`Prepared::ticket`] converts the returned key to a ticket, which decodes the result.
     ///
@@ -120,7 +121,7 @@ impl<'e> Calls<'e> {
     /// Sends a request of any method, without checking that the protocol version and the server support the method.
     ///
     /// If the parameters contain `_meta`, its members are merged with those of [`RequestOptions::meta`] and with the
-    /// protocol fields.
+    /// protocol fields that the session adds.
     ///
     /// # Errors
     /// Returns an error and sends nothing if the connection is not open, a limit is reached, or the parameters are not
@@ -303,14 +304,13 @@ impl<'e> Calls<'e> {
         Ok(self.input_answered(answered))
     }
 
-    /// Refuses a request of the server with an error. Returns `false` if the request is not pending any more, as
-    /// [`Self::answer`] does.
+    /// Refuses a request of the server with an error. Returns `false` in the same cases as [`Self::answer`].
     pub fn refuse(&mut self, key: ServerRequestId, error: &RpcError, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Error(error), now)
     }
 
-    /// Refuses a request of the server because the program's handler panicked. Returns `false` if the request is not
-    /// pending any more, as [`Self::answer`] does.
+    /// Refuses a request of the server because the program's handler panicked. Returns `false` in the same cases as
+    /// [`Self::answer`].
     ///
     /// A legacy server (up to revision 2025-11-25) receives an internal error without the panic message. A modern
     /// server receives nothing: the client's request that required the input fails with

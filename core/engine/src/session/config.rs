@@ -52,7 +52,7 @@ pub struct Config {
     /// Minimum level of the log messages that modern servers (from revision 2026-07-28) send. `None`, the default,
     /// requests no log messages.
     ///
-    /// Legacy servers ignore this field and choose a level themselves.
+    /// For legacy servers this field has no effect: they choose a level themselves.
     /// [`Calls::set_log_level`](crate::Calls::set_log_level) changes the level on an open connection, for both kinds of
     /// servers.
     pub log_level: Option<LoggingLevel>,
@@ -62,13 +62,14 @@ pub struct Config {
     /// The timeout starts when the request is sent, and restarts with each progress notification. 30 s is usual for
     /// tool calls in the official clients, and short enough to detect a dead server.
     ///
-    /// While the server waits for an answer from the client, the timeout is paused. Afterwards it restarts. A modern
-    /// server names the request for which it needs the answer, so only that request is paused. With a legacy server,
-    /// all requests are paused.
+    /// While the server waits for an answer from the client, the timeout is paused. It restarts when the client has
+    /// answered. A modern server names the request for which it needs the answer, so only that request is paused. With
+    /// a legacy server, all requests are paused.
     pub request_timeout: Duration,
-    /// Maximum total duration of a request, including progress and the time for answers to the server. Default: 1 h.
+    /// Maximum total duration of a request, regardless of progress. Default: 1 h.
     ///
-    /// This limits requests whose server keeps reporting progress. No tool is known to run longer than 1 h.
+    /// Includes the time in which the client answers requests of the server. The limit ends requests whose server
+    /// reports progress without end. No tool is known to run longer than 1 h.
     pub total_timeout: Duration,
     /// Maximum time to wait for the response to `server/discover` before the session also sends `initialize`. Default:
     /// 5 s.
@@ -91,7 +92,7 @@ pub struct Config {
     /// The default is ten times the largest known results, and two messages of this size fit into the memory of a small
     /// machine. A larger message is discarded, and only the request that it responds to fails.
     pub max_message: usize,
-    /// Maximum number of bytes that are queued for sending. Default: 64 MiB, as for one received message.
+    /// Maximum number of bytes that are queued for sending. Default: 64 MiB, the same as [`Config::max_message`].
     ///
     /// While more bytes are queued, new requests fail. A single message may exceed the limit if the queue is empty.
     pub max_transmit: usize,
@@ -113,8 +114,8 @@ pub struct Config {
     ///
     /// Ten rounds are enough for a long dialogue. The limit stops a server that requires input again and again.
     pub max_input_rounds: u32,
-    /// Maximum number of bytes stored for sending requests again, over all requests. Default: 64 MiB, as for one
-    /// received message.
+    /// Maximum number of bytes, over all requests together, that are stored to send requests again with input. Default:
+    /// 64 MiB, the same as [`Config::max_message`].
     ///
     /// With a modern server (from revision 2026-07-28), the session stores the parameters of pending requests, and the
     /// `requestState` that the server must receive again. A request that exceeds the limit is still sent, but fails if
@@ -122,8 +123,8 @@ pub struct Config {
     pub max_retry_bytes: usize,
     /// Maximum number of tasks that the session polls at the same time. Default: 1,024.
     ///
-    /// Each task costs regular requests. A program with more tasks should store the task handles instead. When the
-    /// limit is reached, the session cancels a further task, and its call fails.
+    /// Each task causes regular requests to the server. A program with more tasks should store the task handles
+    /// instead. When the limit is reached, the session cancels each new task, and the call of that task fails.
     pub max_tasks: usize,
 }
 
@@ -167,8 +168,8 @@ impl Config {
     /// Also enables [`Config::follow_tasks`].
     ///
     /// Servers from revision 2026-07-28 on create tasks only if the client declares the extension
-    /// `io.modelcontextprotocol/tasks` ("Capability Negotiation"). They decide for each call. For servers of revision
-    /// 2025-11-25 the declaration is not necessary.
+    /// `io.modelcontextprotocol/tasks` ("Capability Negotiation"). They decide for each call. Servers of revision
+    /// 2025-11-25 do not need the declaration.
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
         self.capabilities.declare_tasks();
@@ -182,7 +183,7 @@ impl Config {
     /// Returns the configuration for connecting to a restarted server, after [`Event::Restart`](crate::Event::Restart).
     ///
     /// The returned configuration accepts legacy versions only (up to revision 2025-11-25). `spent` is the time since
-    /// the first connection attempt began; the connect timeout is shortened by it.
+    /// the first connection attempt began; the connect timeout is reduced by this time.
     pub fn for_restart(&self, spent: Duration) -> Self {
         self.clone().after_restart(spent)
     }
@@ -209,7 +210,8 @@ pub struct RequestOptions {
     /// Maximum time the request waits for a response or a progress notification. `None` uses
     /// [`Config::request_timeout`].
     pub timeout: Option<Duration>,
-    /// Maximum total duration of the request. `None` uses [`Config::total_timeout`], or `timeout` if that is longer.
+    /// Maximum total duration of the request. `None` uses [`Config::total_timeout`], or the timeout without progress if
+    /// that is longer.
     pub total_timeout: Option<Duration>,
     /// Whether the request asks the server for progress notifications.
     pub(crate) progress: bool,
@@ -226,8 +228,8 @@ pub struct RequestOptions {
     pub task_ttl: Option<Duration>,
     /// Whether the server may perform the request twice.
     ///
-    /// If `true`, the engine sends the request again when the server lost its session before responding. Only HTTP has
-    /// such sessions.
+    /// If `true`, the engine sends the request again when the server's HTTP session ended before the response arrived.
+    /// Other transports have no such sessions, and ignore this field.
     pub repeatable: bool,
 }
 
@@ -281,13 +283,13 @@ impl RequestOptions {
         self
     }
 
-    /// Sends the request even if a fresh response is cached.
+    /// Sends the request to the server even if a fresh response is cached.
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Returns a stale response from the cache if the request fails.
+    /// Uses a stale response from the cache as the result if the request fails.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
         self

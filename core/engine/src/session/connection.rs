@@ -10,7 +10,7 @@ use super::server_info::ServerInfo;
 use crate::revisions::{self, UnavailableMethods};
 use crate::types::{Era, ProtocolVersion};
 
-/// The phase of a connection.
+/// The phase of a connection, from its creation to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
@@ -50,8 +50,8 @@ pub(super) struct Negotiated {
 #[derive(Debug)]
 struct ProtocolFields {
     members: String,
-    /// The same fields, but with the tasks extension among the client's capabilities. For requests that may become a
-    /// task or concern one.
+    /// The fields of `members`, with the tasks extension among the client's capabilities. For requests that may become
+    /// a task or concern a task.
     ///
     /// `None` before the first such request, and always if [`Config::capabilities`] declares the extension.
     with_tasks: Option<String>,
@@ -90,7 +90,7 @@ impl Connection {
         self.fields().map_or("", |fields| &fields.members)
     }
 
-    /// Returns the protocol fields for the `_meta` of a request that may become a task or concerns one.
+    /// Returns the protocol fields for the `_meta` of a request that may become a task or concerns a task.
     ///
     /// Call [`Self::declare_tasks`] before: the server refuses such a request if its fields do not declare the tasks
     /// extension. Empty for legacy versions (up to revision 2025-11-25).
@@ -98,8 +98,8 @@ impl Connection {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Builds the protocol fields that [`Self::task_meta`] returns, if they are missing and differ from those of other
-    /// requests.
+    /// Prepares the protocol fields for [`Self::task_meta`]. Does nothing if they are already prepared, or if all
+    /// requests declare the tasks extension.
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Rebuilds the protocol fields after a change of the configuration.
+    /// Rebuilds the protocol fields of later requests, after a change of the configuration.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         fields.members = protocol_fields(config, *version);
@@ -132,7 +132,7 @@ impl Connection {
     /// Returns an error if the negotiated version does not have `method`, or if the server did not declare the required
     /// capability.
     ///
-    /// `bit` is the bit of `method` in [`UnavailableMethods`]; 0 disables the check.
+    /// `bit` is the flag of `method` in [`UnavailableMethods`]. With 0, the method is not checked.
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
             Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
@@ -140,8 +140,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether the server did not declare the capability that a method requires. `bit` is the bit of the method
-    /// in [`UnavailableMethods`].
+    /// Returns whether the server did not declare the capability that a method requires. `bit` is the flag of that
+    /// method in [`UnavailableMethods`].
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }

@@ -19,7 +19,8 @@ use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
 use crate::text::Seconds;
 use crate::time::Timestamp;
 
-/// Returns the reason text of a `notifications/cancelled` for a request that timed out after this time.
+/// Returns the reason text of a `notifications/cancelled` for a request that timed out. `after` is the duration of the
+/// timeout.
 pub(super) fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}", Seconds(after))
 }
@@ -55,15 +56,16 @@ impl Context<'_> {
         !self.is_transmit_full() && self.out.len() < self.answer_limit
     }
 
-    /// Writes a request to the transmit buffer and adds it to the table of sent requests. Returns its JSON-RPC id.
+    /// Writes a request to the transmit buffer and adds it to the table of sent requests. Returns the JSON-RPC id of
+    /// the request.
     pub(super) fn send(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
         Ok(self.requests.insert(owner))
     }
 
-    /// Writes a request about a task to the transmit buffer and adds it to the table of sent requests. Returns its
-    /// JSON-RPC id.
+    /// Writes a request about a task to the transmit buffer and adds it to the table of sent requests. Returns the
+    /// JSON-RPC id of the request.
     pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
@@ -93,7 +95,8 @@ impl Context<'_> {
         let _ = write::notification(self.out, "notifications/cancelled", &params);
     }
 
-    /// Appends an event for the embedder. Not inlined, so that the code that grows the queue is compiled once.
+    /// Appends an event to the queue that the embedder polls. Not inlined, so that the code that grows the queue is
+    /// compiled once.
     #[inline(never)]
     pub(super) fn report(&mut self, event: Event) {
         self.events.push_back(event);

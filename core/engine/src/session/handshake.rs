@@ -38,12 +38,13 @@
 //! any           end of the stream, deadline, cancel          Failed
 //! ```
 //!
-//! *Result* is a result of `server/discover`. *Initialize succeeds* means that the server responds with a legacy version in
-//! common, or with no version. In state Racing, the first response that opens the connection counts, and the other is ignored.
+//! *Result* is a result of `server/discover`. *Initialize succeeds* means that the server responds with a legacy version
+//! in common, or with no version. In state Racing, the first response that opens the connection counts, and the other is
+//! ignored.
 //!
 //! A server that supports `server/discover` may still have only a legacy version in common with the client. That version
-//! requires `initialize`. In state Racing, `initialize` was already sent. If it fails there, the client sends it once more
-//! when the server names a legacy version, because that version may succeed where the first one did not.
+//! requires `initialize`. In state Racing, `initialize` was already sent. If `initialize` fails in that state, and the
+//! server then names a legacy version, the client sends `initialize` once more with the named version.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -71,19 +72,20 @@ pub(super) enum HandshakeAction {
     Restart,
 }
 
-/// Which requests of the handshake are pending, as in the state table of this module.
+/// The state of the handshake, as in the table at the beginning of this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
     New,
-    /// `server/discover` was sent, but the server may support legacy versions only.
+    /// Only `server/discover` was sent. The server may support legacy versions only (up to revision 2025-11-25).
     Probing,
     /// Both `server/discover` and `initialize` were sent. Each of the two responses can open the connection.
     Racing,
-    /// Only the response to `server/discover` can open the connection.
+    /// Only the response to `server/discover` can open the connection: `initialize` was not sent or has failed.
     Discovering,
-    /// Only the response to `initialize` can open the connection.
+    /// Only the response to `initialize` can open the connection: `server/discover` was not sent, or did not open the
+    /// connection.
     Initializing,
-    /// The handshake has succeeded or failed.
+    /// The handshake has ended, successfully or with an error.
     Done,
 }
 
@@ -93,7 +95,8 @@ enum HandshakeState {
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: HandshakeState,
-    /// Whether `server/discover` was sent to a server that may support legacy versions only.
+    /// Whether `server/discover` was sent although the server may support legacy versions only (up to revision
+    /// 2025-11-25).
     probed: bool,
     /// Whether `server/discover` was sent a second time, with a version that the server suggested.
     retried: bool,
@@ -212,7 +215,7 @@ impl Handshake {
         }
     }
 
-    /// Ends the handshake with `error`, which the client caused or detected.
+    /// Ends the handshake, and returns the action that reports `error`.
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
         self.state = HandshakeState::Done;
         HandshakeAction::Fail(error)
@@ -228,7 +231,7 @@ impl Handshake {
         HandshakeAction::SendInitialize(version)
     }
 
-    /// Selects the newest version that both sides support, from the result of `server/discover`.
+    /// Selects the newest common protocol version from the result of `server/discover`, and returns the next action.
     ///
     /// A common modern version (from revision 2026-07-28) opens the connection. A common legacy version requires
     /// `initialize`. Without a common version, the handshake fails.
@@ -252,8 +255,11 @@ impl Handshake {
         }
     }
 
-    /// Handles an error response to `server/discover`. Sends `initialize` unless the error is one that only modern
-    /// servers (from revision 2026-07-28) return.
+    /// Returns the next action after an error response to `server/discover`, if the server may support legacy versions
+    /// only.
+    ///
+    /// An error that only modern servers return (from revision 2026-07-28) ends the handshake, unless the error names a
+    /// common legacy version. After other errors, the session sends `initialize`.
     fn probe_refused(&mut self, error: RpcError) -> HandshakeAction {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {

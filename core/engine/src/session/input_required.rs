@@ -9,8 +9,8 @@
 //!   └───── inputResponses, requestState ◀────────┘
 //! ```
 //!
-//! After an `input_required` result, the server no longer knows the request. Until the embedder has answered all inputs, the
-//! request is stored here, and only its total timeout runs.
+//! After an `input_required` result, the server no longer knows the request. Until the embedder has answered all inputs,
+//! the request is stored here, and only its total timeout runs.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,7 +32,7 @@ use crate::rpc::write::{self, Meta};
 use crate::time::Timestamp;
 use crate::types::{Era, InputRequiredResult};
 
-/// Callers' requests for which the server requires input (from revision 2026-07-28, basic/patterns/mrtr).
+/// The callers' requests that are waiting for input from the embedder (from revision 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Default)]
 pub(super) struct InputRequired {
     /// Requests that are waiting for input from the embedder. Each has at least one pending input, so there are at most
@@ -50,8 +50,8 @@ struct PausedRequest {
     state: Option<Json>,
 }
 
-/// Maximum capacity of the buffer that is kept for the next request, in bytes. Larger buffers are freed, so that one
-/// large request does not occupy memory permanently.
+/// Maximum capacity, in bytes, of the parameter buffer that is kept for the next request. 4 KiB is enough for most
+/// calls. Larger buffers are freed, so that one large request does not occupy memory permanently.
 const MAX_SPARE: usize = 4 * 1024;
 
 /// Returns whether a server may require input before it responds to `method` (from revision 2026-07-28, "Supported

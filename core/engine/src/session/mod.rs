@@ -1,7 +1,7 @@
 //! The protocol logic that does not depend on the transport. Input and output are complete messages.
 //!
-//! A [`Session`] consists of components. A component is a struct with private state. Its methods receive a `Context`, and
-//! use only the components below it in this table. No component imports the session.
+//! A [`Session`] consists of components. A component is a struct with private state. Its methods receive a `Context`,
+//! and use only the components below it in this table. No component imports the session.
 //!
 //! | file | content |
 //! |---|---|

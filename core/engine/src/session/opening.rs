@@ -25,8 +25,8 @@ pub(super) struct Opening {
     handshake: Handshake,
     /// When the opening fails because [`Config::connect_timeout`] has passed.
     connect_by: Timestamp,
-    /// When [`Config::probe_timeout`] expires. `None` unless `server/discover` is pending and the server may support
-    /// legacy versions only.
+    /// When the session also sends `initialize`, because [`Config::probe_timeout`] has passed without a response to
+    /// `server/discover`. `None` if the session is not waiting for this response, or must not send `initialize`.
     probe_by: Option<Timestamp>,
 }
 
@@ -68,7 +68,7 @@ impl Opening {
         self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
-    /// Handles the deadlines that have expired. Returns how the opening ended, or `None` if it continues.
+    /// Handles the deadlines that have expired. Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
@@ -81,8 +81,8 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Handles the response to `server/discover` or `initialize`. Returns how the opening ended, or `None` if it
-    /// continues.
+    /// Handles the response to `server/discover` or `initialize`. Returns how the opening ended, or `None` if the
+    /// opening continues.
     pub(super) fn receive(
         &mut self,
         request: OpeningRequest,
@@ -98,7 +98,7 @@ impl Opening {
     }
 
     /// Handles that `server/discover` or `initialize` failed without a response. Returns how the opening ended, or
-    /// `None` if it continues.
+    /// `None` if the opening continues.
     pub(super) fn fail(
         &mut self,
         request: OpeningRequest,
@@ -121,7 +121,7 @@ impl Opening {
     /// Handles an error response without an id as the response to `server/discover`. Call only while
     /// [`Self::is_probing`] returns `true`.
     ///
-    /// Returns how the opening ended, or `None` if it continues.
+    /// Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn probe_failed(&mut self, error: RpcError, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         context.requests.remove_opening(OpeningRequest::Discover);
         self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
@@ -142,8 +142,8 @@ impl Opening {
         }))
     }
 
-    /// Performs an action of the handshake, such as sending a request. Returns how the opening ended, or `None` if it
-    /// continues.
+    /// Performs an action of the handshake, such as sending a request. Returns how the opening ended, or `None` if the
+    /// opening continues.
     fn perform(&mut self, action: HandshakeAction, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         if !matches!(action, HandshakeAction::Nothing) {
             self.probe_by = None;

@@ -100,8 +100,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Reports a notification to the embedder, after marking the cached responses that it concerns as stale. The event
-    /// precedes the events that the notification causes in subscriptions.
+    /// Marks the cached responses that a notification concerns as stale, and reports the notification to the embedder.
+    /// The event precedes the events that the notification causes in subscriptions.
     #[inline(never)]
     fn report(&mut self, notification: Notification, message: &[u8]) {
         self.callers.invalidate(&notification, &mut self.context);
@@ -130,7 +130,7 @@ impl Parts<'_> {
     }
 
     /// Handles that a new HTTP session with the server has replaced the previous one. Withdraws the requests of the
-    /// server, and subscribes to resources again, because the new session does not know either.
+    /// server, and subscribes to resources again, because the new session knows neither of them.
     #[cfg(feature = "http")]
     pub(super) fn session_replaced(&mut self) {
         self.server_requests.withdraw_all(&mut self.context);

@@ -30,7 +30,7 @@ pub struct Prepared<M> {
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// Bit of the method in [`UnavailableMethods`](revisions::UnavailableMethods). 0 if the method is not checked
+    /// Flag of the method in [`UnavailableMethods`](revisions::UnavailableMethods). 0 if the method is not checked
     /// before sending.
     pub(super) bit: u32,
     pub(super) caching: CacheUse,
@@ -48,7 +48,8 @@ pub(super) enum CacheUse {
 }
 
 impl CacheUse {
-    /// Returns how requests with this method use the cache. Evaluated at compile time for methods that are known then.
+    /// Returns how requests with this method use the cache. A `const fn`, so that typed requests need no check at run
+    /// time.
     pub(super) const fn of(method: &str) -> Self {
         if is_cacheable(method) { CacheUse::Yes } else { CacheUse::No }
     }
@@ -131,7 +132,7 @@ pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Re
     if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }
 }
 
-/// Converts the error of writing the parameters of `method` to a [`SendError`].
+/// Converts `error`, which occurred while the parameters of `method` were written, to a [`SendError`].
 pub(super) fn send_error(method: &str, error: ParamsError) -> SendError {
     match error {
         ParamsError::Serialize(reason) => SendError::Params { method: method.into(), reason },

@@ -35,7 +35,7 @@ fn fields_with(config: &Config, version: ProtocolVersion, capabilities: &impl Se
     members
 }
 
-/// Serializes client information, capabilities or a log level, which cannot fail.
+/// Serializes a value of the configuration, such as the client information. Serializing these values cannot fail.
 pub(super) fn to_json(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

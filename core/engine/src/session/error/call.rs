@@ -18,7 +18,7 @@ use crate::text::Seconds;
 use crate::transport_error::HttpError;
 use crate::types::ProtocolVersion;
 
-/// A method name in an error.
+/// Name of the method of a failed request.
 type MethodName = Cow<'static, str>;
 
 /// The error of a request that ended without a result.
@@ -103,7 +103,7 @@ pub enum CallError {
     /// A reply was decoded with the ticket of a different request.
     #[error("wrong ticket: a ticket of `{method}` cannot decode the reply to another request")]
     WrongTicket {
-        /// The method of the request that the ticket belongs to.
+        /// Method of the request to which the ticket belongs.
         method: MethodName,
     },
     /// The HTTP exchange of the request ended without a response to it.
@@ -117,7 +117,7 @@ pub enum CallError {
     },
 }
 
-/// Returns the text that explains why the tool is known not to exist.
+/// Returns a text that says how the client knows that a tool does not exist. `error` is the server's response, if any.
 fn evidence(error: Option<&RpcError>) -> String {
     match error {
         Some(error) => alloc::format!("the server says: {error}"),
@@ -174,9 +174,9 @@ impl CallError {
 /// Identifies one of the two timeouts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// The idle timeout: it runs from the sending of the request or from the last progress notification.
+    /// The idle timeout. It runs from the sending of the request, or from the last progress notification.
     Idle,
-    /// The total timeout: it runs from the first sending of the request, regardless of progress.
+    /// The total timeout. It runs from the first sending of the request, regardless of progress.
     Total,
 }
 

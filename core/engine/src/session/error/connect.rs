@@ -53,7 +53,7 @@ pub enum ConnectError {
         client.join(", ")
     )]
     UnsupportedVersion {
-        /// Versions that the server supports. Contains only versions that the server reported; may be incomplete.
+        /// Versions that the server reported as supported. The list may be incomplete.
         server: Vec<String>,
         /// The versions that the client accepts.
         client: Vec<String>,

@@ -27,7 +27,7 @@ pub enum InputError {
         name: String,
         /// Method with which the server requested the input, such as `elicitation/create`.
         asked: String,
-        /// Why the input was refused.
+        /// The error that the program returned, or that names the missing capability.
         error: RpcError,
     },
     /// The program's handler for the input panicked.
@@ -46,7 +46,7 @@ pub enum InputError {
         /// Maximum number of pending inputs, [`Config::max_server_requests`](crate::Config::max_server_requests).
         limit: usize,
     },
-    /// The server required input again after the request was sent again the maximum number of times.
+    /// The server still requires input, but the request was already sent again the maximum number of times.
     #[error("the server requests input without end: the request was sent again {limit} times")]
     TooManyInputRounds {
         /// Maximum number of times that a request is sent again,
