@@ -269,7 +269,7 @@ impl CallerRequests {
     }
 
     /// Forwards the embedder's answer, or refusal, to the request or task that required the input. Returns `false` if
-    /// no server request with the answered key was pending.
+    /// the answered server request is not pending any more.
     pub(super) fn input_answered(
         &mut self,
         answered: AnswerOutcome,

@@ -326,7 +326,7 @@ impl<'e> Calls<'e> {
     }
 
     /// Forwards the outcome of an answer to the client's request that required the input. Returns `false` if the
-    /// answered request was not pending.
+    /// answered server request is not pending any more.
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
         callers.input_answered(answered, server_requests, &mut context)

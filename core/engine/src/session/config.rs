@@ -112,7 +112,7 @@ pub struct Config {
     pub max_server_requests: usize,
     /// Maximum number of times that one request is sent again with input that the server required. Default: 10.
     ///
-    /// Ten rounds are enough for a long dialogue. The limit stops a server that requires input again and again.
+    /// Ten rounds are enough for a long dialogue. The limit ends requests whose server requires input again and again.
     pub max_input_rounds: u32,
     /// Maximum number of bytes, over all requests together, that are stored to send requests again with input. Default:
     /// 64 MiB, the same as [`Config::max_message`].

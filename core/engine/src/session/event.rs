@@ -26,7 +26,7 @@ pub enum Event {
     /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Before that, this
     /// event is not repeated for further events of the subscription.
     Subscription(SubscriptionKey),
-    /// The server requested something from the client, which must answer or refuse the request.
+    /// The server requested something from the client. The embedder must answer or refuse the request.
     ServerRequest(ServerRequest),
     /// A request of the server needs no answer any more. The server has cancelled the request, or the client's request
     /// that required the input has ended.

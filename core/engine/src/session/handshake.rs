@@ -112,8 +112,8 @@ impl Handshake {
         Handshake { negotiate, state: HandshakeState::New, probed: false, retried: false, refused: None }
     }
 
-    /// Returns whether `server/discover` is the only pending request, to a server that may support legacy versions
-    /// only.
+    /// Returns whether only `server/discover` was sent so far, and `initialize` may follow if the server supports
+    /// legacy versions only.
     pub(super) fn is_probing(&self) -> bool {
         self.state == HandshakeState::Probing
     }
@@ -133,7 +133,7 @@ impl Handshake {
         }
     }
 
-    /// Handles that the server did not respond to `server/discover` within the probe timeout.
+    /// Handles that the server did not respond to `server/discover` within the probe timeout. Returns the next action.
     pub(super) fn silence(&mut self) -> HandshakeAction {
         if self.state != HandshakeState::Probing {
             return HandshakeAction::Nothing;
@@ -142,7 +142,7 @@ impl Handshake {
         HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
-    /// Handles the response to `server/discover`, or its failure.
+    /// Handles the response to `server/discover` or the failure of that request. Returns the next action.
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
@@ -180,7 +180,7 @@ impl Handshake {
         }
     }
 
-    /// Handles the response to `initialize`, or its failure.
+    /// Handles the response to `initialize` or the failure of that request. Returns the next action.
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
         if !matches!(self.state, HandshakeState::Racing | HandshakeState::Initializing) {
             return HandshakeAction::Nothing;
@@ -203,7 +203,7 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// Handles that the server closed its output.
+    /// Handles that the server closed its output. Returns the next action.
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
             HandshakeState::Done => HandshakeAction::Nothing,
@@ -280,8 +280,8 @@ impl Handshake {
         }
     }
 
-    /// Returns a modern version with which to send `server/discover` again, if the server rejected the version of the
-    /// first attempt. Otherwise returns `None`.
+    /// Returns a modern version (from revision 2026-07-28) with which to send `server/discover` again, if the server
+    /// rejected the version of the first attempt. Otherwise returns `None`.
     ///
     /// May return the same version as in the first attempt (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {

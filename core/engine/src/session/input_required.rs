@@ -38,8 +38,8 @@ pub(super) struct InputRequired {
     /// Requests that are waiting for input from the embedder. Each has at least one pending input, so there are at most
     /// [`Config::max_server_requests`](super::Config::max_server_requests).
     paused: Vec<PausedRequest>,
-    /// Unused buffer of an ended request, with a capacity of at most `MAX_SPARE` bytes. Stores the parameters of the
-    /// next request.
+    /// Buffer of an ended request, in which the parameters of the next request are stored. Its capacity is at most
+    /// `MAX_SPARE` bytes.
     spare: Vec<u8>,
 }
 
@@ -166,7 +166,8 @@ impl InputRequired {
         Ok(())
     }
 
-    /// Sends a waiting request again. `answers` is a JSON object that maps the name of each input to its answer.
+    /// Sends a request again after all its inputs were answered. `answers` is a JSON object that maps the name of each
+    /// input to its answer.
     pub(super) fn answered(
         &mut self,
         key: RequestKey,
@@ -180,8 +181,8 @@ impl InputRequired {
         }
     }
 
-    /// Fails a waiting request because one of its inputs was refused. Sends nothing, because the server does not wait
-    /// for an answer (client/roots, "Error Handling").
+    /// Fails a request that is waiting for input, because one of its inputs was refused. Sends nothing, because the
+    /// server does not wait for an answer (client/roots, "Error Handling").
     pub(super) fn refused(
         &mut self,
         key: RequestKey,
@@ -194,7 +195,8 @@ impl InputRequired {
         }
     }
 
-    /// Cancels a waiting request and withdraws its inputs. Returns `false` if the request is not waiting for input.
+    /// Cancels a request that is waiting for input, and withdraws its inputs. Returns `false` if the request is not
+    /// waiting for input.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -207,7 +209,7 @@ impl InputRequired {
         true
     }
 
-    /// Fails the waiting requests that have missed their total deadline.
+    /// Fails the requests that have missed their total deadline while waiting for input.
     pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
         while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
@@ -217,7 +219,7 @@ impl InputRequired {
         }
     }
 
-    /// Fails all waiting requests because the connection has ended.
+    /// Fails all requests that are waiting for input, because the connection has ended.
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,

@@ -41,7 +41,8 @@ pub struct PreparedRequest {
 pub(super) enum CacheUse {
     /// The request may be answered from the cache, and its response may be stored there.
     Yes,
-    /// The request is always sent, and its response is not stored. The cached responses of its method become stale.
+    /// The request is always sent, and its response is not stored. All cached responses of the same method become
+    /// stale.
     Invalidates,
     /// The request is always sent, and the cache does not change.
     No,

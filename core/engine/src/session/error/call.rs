@@ -174,7 +174,8 @@ impl CallError {
 /// Identifies one of the two timeouts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// The idle timeout. It runs from the sending of the request, or from the last progress notification.
+    /// The idle timeout. It runs from the sending of the request, or from the last progress notification if that is
+    /// later.
     Idle,
     /// The total timeout. It runs from the first sending of the request, regardless of progress.
     Total,

@@ -49,11 +49,12 @@ pub enum InputError {
     /// The server still requires input, but the request was already sent again the maximum number of times.
     #[error("the server requests input without end: the request was sent again {limit} times")]
     TooManyInputRounds {
-        /// Maximum number of times that a request is sent again,
+        /// Maximum number of times that one request is sent again with input,
         /// [`Config::max_input_rounds`](crate::Config::max_input_rounds).
         limit: u32,
     },
-    /// The request cannot be sent again, because storing its parameters would exceed the size limit.
+    /// The request cannot be sent again with input. Its parameters were too large to be stored together with those of
+    /// other pending requests.
     #[error(
         "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
     )]
