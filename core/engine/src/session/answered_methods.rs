@@ -1,4 +1,4 @@
-//! The requests of the server that the client answers, and the capabilities for them.
+//! Configures which server requests the client answers, and declares the required client capabilities.
 
 use alloc::string::String;
 
@@ -6,18 +6,20 @@ use super::config::Config;
 use crate::types::{ELICIT, LIST_ROOTS, SAMPLE};
 
 impl Config {
-    /// Returns the methods of server requests that the embedder answers, such as `roots/list`.
+    /// Returns the methods of the server requests that the embedder answers, such as `roots/list`.
     ///
-    /// A request of such a method becomes an [`Event::ServerRequest`](crate::Event::ServerRequest), if [`Config::capabilities`] allow the request.
-    /// The session refuses all other requests of the server. Empty by default; [`Config::answer`] adds a method.
+    /// The session reports requests of these methods as [`Event::ServerRequest`](crate::Event::ServerRequest), if
+    /// [`Config::capabilities`] allow them. It refuses all other requests of the server. The list is empty by default;
+    /// [`Config::answer`] adds a method.
     pub fn answers(&self) -> &[String] {
         &self.answers
     }
 
-    /// Adds a method to [`Config::answers`], and declares its capability if the protocol has one.
+    /// Adds a method to [`Config::answers`], and declares the client capability that the method requires, if the
+    /// protocol defines one.
     ///
-    /// A capability that is declared already stays unchanged. The declared capability is the smallest: elicitation by forms,
-    /// sampling without tools, roots without change notifications.
+    /// If the capability is already declared, the declaration is not changed. Otherwise the smallest variant is
+    /// declared: elicitation with forms only, sampling without tools, or roots without change notifications.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
         self.capabilities = match method {
@@ -35,18 +37,19 @@ impl Config {
         }
     }
 
-    /// Adds `elicitation/create`, and declares elicitation by forms, by URLs, or both.
+    /// Adds `elicitation/create` to [`Config::answers`], and declares elicitation with forms, with URLs, or with both.
     pub fn answer_elicitation(&mut self, form: bool, url: bool) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_elicitation(form, url);
         self.offer(ELICIT);
     }
 
-    /// Adds `sampling/createMessage`, and declares sampling without tools.
+    /// Adds `sampling/createMessage` to [`Config::answers`]. Declares sampling without tools, if sampling is not
+    /// declared yet.
     pub fn answer_sampling(&mut self) {
         self.answer(SAMPLE);
     }
 
-    /// Adds `roots/list`, and declares roots with change notifications.
+    /// Adds `roots/list` to [`Config::answers`], and declares roots with change notifications.
     pub fn answer_roots(&mut self) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_roots(true);
         self.offer(LIST_ROOTS);

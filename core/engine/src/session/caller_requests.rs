@@ -1,4 +1,4 @@
-//! The requests of callers: sends them, and ends each with exactly one reply.
+//! Sends the requests of callers, and reports exactly one reply to each request.
 //!
 //! ```text
 //! send ──▶ is it in the cache? ── yes ─────────────────────────────────▶ Event::Reply
@@ -34,9 +34,10 @@ use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Task, TaskHandle};
 
-/// The requests of callers that have no reply yet.
+/// The callers' requests that have no reply yet, and the response cache.
 ///
-/// Each request is in exactly one place: in the table of the [`Context`], in `input_required`, or in `tasks`.
+/// Each request is stored in exactly one place: in the table of sent requests in the [`Context`], in `input_required`,
+/// or in `tasks`.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
     cache: ResponseCache,
@@ -44,7 +45,7 @@ pub(super) struct CallerRequests {
     tasks: Tasks,
 }
 
-/// A request of a caller that is not sent yet.
+/// A caller's request that was not sent yet.
 pub(super) struct NewRequest<'a> {
     pub(super) method: Cow<'static, str>,
     pub(super) params: ParamsWriter<'a>,
@@ -62,37 +63,39 @@ impl CallerRequests {
         }
     }
 
-    /// Takes over what the server declares when the connection opens.
+    /// Stores which task features the server declared. Called when the connection opens.
     pub(super) fn open(&mut self, server: &ServerInfo) {
         self.tasks.open(server);
     }
 
-    /// Returns the number of requests without a reply.
+    /// Returns the number of callers' requests without a reply. `requests` is the table of sent requests.
     pub(super) fn len(&self, requests: &Requests) -> usize {
         requests.callers() + self.tasks.len() + self.input_required.len()
     }
 
-    /// Returns whether a request has no reply yet.
+    /// Returns whether the caller's request with this key has no reply yet. `requests` is the table of sent requests.
     pub(super) fn is_pending(&self, key: RequestKey, requests: &Requests) -> bool {
         requests.id_of(key).is_some() || self.input_required.is_paused(key) || self.tasks.is_followed(key)
     }
 
-    /// Returns whether the cache contains responses.
+    /// Returns whether the response cache contains an entry.
     pub(super) fn has_cached_responses(&self) -> bool {
         !self.cache.is_empty()
     }
 
-    /// Returns the next deadline of requests that are not in the table.
+    /// Returns the next deadline of requests that wait for input, and of polled tasks. Does not include the deadlines
+    /// in the table of sent requests.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Frees unused memory.
+    /// Frees the buffers for requests that may be sent again with input.
     pub(super) fn release_buffers(&mut self) {
         self.input_required.release_buffers();
     }
 
-    /// Returns how a request uses tasks.
+    /// Returns whether the server may respond to a request with a task, and whether the request contains the parameter
+    /// `task`.
     pub(super) fn task_use(
         &self,
         method: &str,
@@ -102,10 +105,11 @@ impl CallerRequests {
         self.tasks.task_use(method, options, context)
     }
 
-    /// Sends a request, or takes its response from the cache.
+    /// Sends a request, or replies at once with a cached response. Returns the key of the request.
     ///
     /// # Errors
-    /// If nothing is sent: too many requests are pending, or `_meta` or the parameters are not a JSON object.
+    /// Returns an error and sends nothing if too many requests are pending, or if the parameters or their `_meta`
+    /// cannot be written as a JSON object.
     pub(super) fn send(
         &mut self,
         request: NewRequest<'_>,
@@ -152,7 +156,11 @@ impl CallerRequests {
         Ok(key)
     }
 
-    /// Follows a task that was created earlier.
+    /// Polls a task that was created earlier, until the task ends. Returns the key of the reply that will contain the
+    /// task's result.
+    ///
+    /// # Errors
+    /// Returns an error if [`Config::max_tasks`] tasks are polled already.
     pub(super) fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -163,7 +171,8 @@ impl CallerRequests {
         self.tasks.follow(handle, deadlines(options, context), server_requests, context)
     }
 
-    /// Cancels a request. Returns `false` if it has a reply already.
+    /// Cancels a caller's request, also while the request waits for input or its task is polled. Returns `false` if no
+    /// request with this key is pending.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -181,7 +190,7 @@ impl CallerRequests {
         true
     }
 
-    /// Handles the response to a request, which has left the table.
+    /// Handles the response to a caller's request. The request was already removed from the table of sent requests.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -202,7 +211,7 @@ impl CallerRequests {
         self.end(caller.cache_entry, reply, context);
     }
 
-    /// Ends a request without a response. It has left the table.
+    /// Ends a caller's request with an error. The request was already removed from the table of sent requests.
     pub(super) fn fail(&mut self, caller: CallerRequest, error: CallError, context: &mut Context<'_>) {
         self.end(caller.cache_entry, Reply::failed(caller.key, error), context);
     }
@@ -216,7 +225,7 @@ impl CallerRequests {
         context.report(Event::Reply(reply));
     }
 
-    /// Handles the response to a request about the task of `call`.
+    /// Handles the response to `request`, which was sent about the task of the call with key `call`.
     pub(super) fn receive_about_task(
         &mut self,
         call: RequestKey,
@@ -229,7 +238,7 @@ impl CallerRequests {
         self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
     }
 
-    /// Handles that a request about the task of `call` ended without a response.
+    /// Handles that `request`, which was sent about the task of the call with key `call`, ended without a response.
     pub(super) fn fail_about_task(
         &mut self,
         call: RequestKey,
@@ -242,22 +251,25 @@ impl CallerRequests {
         self.tasks.fail(call, request, id, error, server_requests, context);
     }
 
-    /// Handles a progress notification with this token. Returns the request, if its caller asked for progress.
+    /// Restarts the idle timeout of the request with the progress token `id`. Returns the key of the request, or `None`
+    /// if no such request is pending or its caller did not request progress notifications.
     pub(super) fn progress(&self, id: u64, context: &mut Context<'_>) -> Option<RequestKey> {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
 
-    /// Handles a task status notification.
+    /// Handles a notification from the server about the status of a task.
     pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         self.tasks.notified(task, server_requests, context);
     }
 
-    /// Invalidates the cached and pending responses whose content a notification reports as changed.
+    /// Marks cached responses as stale if a notification says that their content has changed. Pending requests for this
+    /// content do not store their responses in the cache.
     pub(super) fn invalidate(&mut self, notification: &Notification, context: &mut Context<'_>) {
         self.cache.notified(notification, context.requests);
     }
 
-    /// Hands the answer to an input to the request or task that requires it. Returns `false` if nobody requires it any more.
+    /// Forwards the embedder's answer, or refusal, to the request or task that required the input. Returns `false` if
+    /// the answered server request is not pending any more.
     pub(super) fn input_answered(
         &mut self,
         answered: AnswerOutcome,
@@ -284,13 +296,13 @@ impl CallerRequests {
         true
     }
 
-    /// Ends the requests that have missed a deadline, and sends the requests about tasks that are due.
+    /// Fails the requests and tasks that have missed a deadline, and sends the requests about tasks that are due.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
             let deadlines = match &owner {
                 Owner::Caller(caller) => caller.deadlines,
                 Owner::Task { deadlines, .. } => *deadlines,
-                // The others have no deadlines in the table.
+                // Requests of other owners have no deadlines in this table.
                 _ => continue,
             };
             context.send_cancelled(id, Some(&timed_out(deadlines.length(missed))));
@@ -312,7 +324,7 @@ impl CallerRequests {
         self.input_required.expire(server_requests, context);
     }
 
-    /// Ends all requests because the connection has ended, and empties the table.
+    /// Fails all callers' requests because the connection has ended. Empties the table of sent requests and the cache.
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,
@@ -331,16 +343,16 @@ impl CallerRequests {
     }
 }
 
-/// Returns the deadlines of a request or task that begins now.
+/// Returns the deadlines of a request or task that starts now.
 fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     let timeout = options.timeout.unwrap_or(context.config.request_timeout);
-    // A request that may be silent for longer than the total timeout may take that long.
+    // An idle timeout that exceeds the configured total timeout extends the total timeout.
     let total = options.total_timeout.unwrap_or(context.config.total_timeout.max(timeout));
     Deadlines::new(context.now, timeout, total)
 }
 
-/// Writes a request under the next wire id. Returns the range of its parameters in the transmit buffer, without their closing
-/// brace.
+/// Writes a request with the next JSON-RPC id into the transmit buffer. Returns the range of the request's parameters
+/// in that buffer, without their closing brace.
 fn write_request(
     request: &NewRequest<'_>,
     options: &RequestOptions,

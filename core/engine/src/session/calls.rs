@@ -1,4 +1,4 @@
-//! [`Calls`]: everything that an embedder asks of a connection, over any transport.
+//! [`Calls`]: the requests, notifications and answers that an embedder sends, over any transport.
 
 use alloc::borrow::Cow;
 use alloc::string::ToString;
@@ -28,18 +28,18 @@ use crate::rpc::write::{self, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel, SetLevelParams, SubscriptionFilter, TaskHandle};
 
-/// The requests, notifications and answers that an embedder can send over a connection.
+/// Sends requests, notifications and answers over a connection.
 ///
-/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` return this handle. The calls only write to
-/// the buffers of the engine: afterwards, the adapter sends what the engine wants to send.
+/// [`stdio::Engine::calls`](crate::stdio::Engine::calls) and `http::Engine::calls` return this handle. The methods only
+/// write to the buffers of the engine. Afterwards, the adapter must transmit the data that the engine has queued.
 #[derive(Debug)]
 pub struct Calls<'e> {
     session: &'e mut Session,
-    /// The messages to send, one per line.
+    /// Messages to send, one per line.
     out: &'e mut Vec<u8>,
-    /// The latest time that the engine knows. It never goes back.
+    /// Latest time that was passed to the engine. Never decreases.
     now: &'e mut Timestamp,
-    /// The number of bytes that wait to be sent in addition to `out`.
+    /// Number of unsent bytes that the transport has queued outside of `out`.
     queued: usize,
 }
 
@@ -48,28 +48,30 @@ impl<'e> Calls<'e> {
         Calls { session, out, now, queued }
     }
 
-    /// Returns the state of the connection.
+    /// Returns the session, which contains the state of the connection.
     pub fn session(&self) -> &Session {
         self.session
     }
 
     /// Starts to open the connection.
     ///
-    /// The opening ends with [`Event::Connected`](crate::Event::Connected), [`Event::Restart`](crate::Event::Restart) or
-    /// [`Event::Closed`](crate::Event::Closed).
+    /// The result is reported as [`Event::Connected`](crate::Event::Connected),
+    /// [`Event::Restart`](crate::Event::Restart) or [`Event::Closed`](crate::Event::Closed).
     ///
     /// # Errors
-    /// If the connection was opened before.
+    /// Returns an error if `initialize` was called before on this session, or if the session is closed.
     pub fn initialize(&mut self, now: Timestamp) -> Result<(), SendError> {
         self.advance(now);
         self.session.initialize(*self.now, self.out)
     }
 
-    /// Sends a request. The request ends with an [`Event::Reply`](crate::Event::Reply), which the ticket decodes.
+    /// Sends a request. Its result or error is reported as [`Event::Reply`](crate::Event::Reply), which the returned
+    /// ticket decodes.
     ///
     /// # Errors
-    /// If nothing is sent: the connection is not open, a limit is reached, the parameters are not a JSON object, or the protocol
-    /// version or the server does not have the method ([`revisions`]).
+    /// Returns an error and sends nothing in any of these cases: the connection is not open, a limit is reached, the
+    /// parameters are not a JSON object, the negotiated protocol version does not have the method, or the server did
+    /// not declare the required capability ([`revisions`]).
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -82,10 +84,10 @@ impl<'e> Calls<'e> {
         self.send(Cow::Borrowed(M::NAME), caching, params, options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are already serialized. See [`Self::request`].
+    /// Sends a request whose parameters are already serialized.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// Returns an error in the same cases as [`Self::request`].
     pub fn request_prepared<M: Method>(
         &mut self,
         params: &Prepared<M>,
@@ -95,10 +97,13 @@ impl<'e> Calls<'e> {
         self.send_prepared(params.request(), options, now).map(Ticket::new)
     }
 
-    /// Sends a request of any method whose parameters are already serialized. [`Prepared::ticket`] turns the key into a ticket.
+    /// Sends a request whose parameters are already serialized. Unlike [`Self::request_prepared`], this function has no
+    /// type parameter for the method.
+    ///
+    /// [`Prepared::ticket`] converts the returned key to a ticket, which decodes the result.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// Returns an error in the same cases as [`Self::request`].
     pub fn send_prepared(
         &mut self,
         request: &PreparedRequest,
@@ -113,12 +118,14 @@ impl<'e> Calls<'e> {
         self.send(Cow::Borrowed(request.method), request.caching, params, options, now)
     }
 
-    /// Sends a request of any method, even if the protocol version or the server does not have the method.
+    /// Sends a request of any method, without checking that the protocol version and the server support the method.
     ///
-    /// A member `_meta` of the parameters is merged with the protocol fields.
+    /// If the parameters contain `_meta`, its members are merged with those of [`RequestOptions::meta`] and with the
+    /// protocol fields that the session adds.
     ///
     /// # Errors
-    /// As [`Self::request`], except those of [`revisions`].
+    /// Returns an error and sends nothing if the connection is not open, a limit is reached, or the parameters are not
+    /// a JSON object.
     pub fn request_raw(
         &mut self,
         method: &str,
@@ -152,17 +159,18 @@ impl<'e> Calls<'e> {
     /// Sends a notification.
     ///
     /// # Errors
-    /// As [`Self::request`].
+    /// Returns an error in the same cases as [`Self::request`].
     pub fn notify<N: ClientNotification>(&mut self, params: &N::Params, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
         self.context().connection.check_allowed(N::NAME, const { revisions::bit(N::NAME) })?;
         self.send_notification(N::NAME, &|out: &mut Vec<u8>| write::push_object(out, params))
     }
 
-    /// Sends a notification of any method.
+    /// Sends a notification of any method, without checking that the protocol version and the server support the
+    /// method.
     ///
     /// # Errors
-    /// As [`Self::request_raw`].
+    /// Returns an error in the same cases as [`Self::request_raw`].
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
         let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| match params {
@@ -172,12 +180,12 @@ impl<'e> Calls<'e> {
         self.send_notification(method, push)
     }
 
-    /// Cancels a request, which ends with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if the request
-    /// had ended already.
+    /// Cancels a request, which fails with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if
+    /// the request has already ended.
     ///
-    /// Sends `notifications/cancelled` with the reason, if one is given. Servers write the reason to their logs, and may show
-    /// it to people. Over HTTP, modern servers get no reason: the response stream of the request is closed instead.
-    /// Specification: basic/patterns/cancellation.
+    /// The server receives `notifications/cancelled` with the reason, if there is one. Servers log the reason, and may
+    /// show it to users. Over HTTP, modern servers (from revision 2026-07-28) receive no notification: the client
+    /// closes the response stream of the request instead. Specification: basic/patterns/cancellation.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.parts(now);
         callers.cancel(key, reason, server_requests, &mut context)
@@ -185,11 +193,12 @@ impl<'e> Calls<'e> {
 
     /// Sets the minimum level of the log messages that the server sends.
     ///
-    /// In the legacy era this sends a request, and returns its ticket. In the modern era each later request contains the level.
+    /// With a legacy server (up to revision 2025-11-25), sends `logging/setLevel` and returns the ticket of that
+    /// request. With a modern server, returns `None`: each later request contains the level.
     ///
     /// # Errors
-    /// As [`Self::request`], in both eras. In the modern era also for [`LoggingLevel::Other`]: the server would refuse every
-    /// later request.
+    /// Returns an error in the same cases as [`Self::request`]. With a modern server, also rejects
+    /// [`LoggingLevel::Other`], because the server would refuse every later request.
     pub fn set_log_level(
         &mut self,
         level: &LoggingLevel,
@@ -213,16 +222,16 @@ impl<'e> Calls<'e> {
         Ok(None)
     }
 
-    /// Follows a task that was created earlier, over this connection or another.
+    /// Polls a task that was created earlier, over this or another connection, until the task ends.
     ///
-    /// Ends with the [`Event::Reply`](crate::Event::Reply) that the call of the task would have got. Polls the server at once,
-    /// and then in the intervals that the server suggests.
+    /// The result of the task is reported as an [`Event::Reply`](crate::Event::Reply). The first poll is sent at once,
+    /// and the next ones at the intervals that the server suggests.
     ///
-    /// [`RequestOptions::timeout`] limits each poll, [`RequestOptions::total_timeout`] all polls together. A cancel or a timeout
-    /// ends the polling only: the task continues, and its handle remains valid.
+    /// [`RequestOptions::timeout`] limits each poll, and [`RequestOptions::total_timeout`] the time of all polls
+    /// together. A cancellation or timeout ends only the polling: the task continues, and its handle remains valid.
     ///
     /// # Errors
-    /// If the connection is not open, a limit is reached, or the protocol version has no tasks.
+    /// Returns an error if the connection is not open, a limit is reached, or the protocol version has no tasks.
     pub fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -238,18 +247,20 @@ impl<'e> Calls<'e> {
         callers.follow_task(handle, options, server_requests, &mut context).map(Ticket::new)
     }
 
-    /// Subscribes to changes, until [`Self::unsubscribe`] or until the server or the connection ends the subscription.
+    /// Subscribes to changes of lists, resources or tasks.
     ///
-    /// After each [`Event::Subscription`](crate::Event::Subscription), call [`Self::poll_subscription`]. The first event of a
-    /// subscription is the acknowledgment of the server, or the end of the subscription.
+    /// A subscription lasts until [`Self::unsubscribe`], or until the server or the connection ends it. After each
+    /// [`Event::Subscription`](crate::Event::Subscription), call [`Self::poll_subscription`]. The first event of a
+    /// subscription is the server's acknowledgment, or the end of the subscription.
     ///
-    /// [`Session::in_flight`] does not count subscriptions, and the only deadline of a subscription is that of the
-    /// acknowledgment. Up to 2025-11-25, a subscription is a `resources/subscribe` for each resource, and the list changes in
-    /// the server's capabilities. The acknowledgment contains what the server has declared and not refused. Several
-    /// subscriptions to one resource share one `resources/subscribe`.
+    /// [`Session::in_flight`] does not count subscriptions. Only the acknowledgment has a deadline.
+    ///
+    /// With a legacy server (up to revision 2025-11-25), the session sends `resources/subscribe` once for each
+    /// resource, even if several subscriptions include the resource. Changes of lists are reported if the server
+    /// declared the notification. The acknowledgment lists the changes that the server declared and did not refuse.
     ///
     /// # Errors
-    /// If nothing is sent: the connection is not open, or a limit is reached.
+    /// Returns an error and sends nothing if the connection is not open, or a limit is reached.
     pub fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,
@@ -261,24 +272,26 @@ impl<'e> Calls<'e> {
         subscriptions.subscribe(wanted, options, &mut context)
     }
 
-    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended already.
+    /// Ends a subscription and discards its unread events. Returns `false` if the subscription had already ended.
     pub fn unsubscribe(&mut self, key: SubscriptionKey, now: Timestamp) -> bool {
         let Parts { subscriptions, mut context, .. } = self.parts(now);
         subscriptions.unsubscribe(key, &mut context)
     }
 
-    /// Returns the next event of a subscription. [`SubscriptionEvent::Ended`] is the last one.
+    /// Removes and returns the next event of a subscription, or `None` if its queue is empty. The last event is
+    /// [`SubscriptionEvent::Ended`].
     pub fn poll_subscription(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
         self.session.parts(*self.now, self.out).subscriptions.poll(key)
     }
 
-    /// Answers a request of the server with an object. Returns `false` if the answer is not needed any more.
+    /// Answers a request of the server. `result` must serialize as a JSON object.
     ///
-    /// An answer is not needed if the server has cancelled its request, or if the client's request that needs the input or the
-    /// connection has ended.
+    /// Returns `false` if the answer is not needed any more: the server has cancelled its request, the connection has
+    /// ended, or the client's request that required the input has ended.
     ///
     /// # Errors
-    /// If the result does not serialize as an object. Then the request of the server is still pending.
+    /// Returns an error if `result` does not serialize as a JSON object. The request of the server is then still
+    /// pending.
     pub fn answer(
         &mut self,
         key: ServerRequestId,
@@ -291,15 +304,17 @@ impl<'e> Calls<'e> {
         Ok(self.input_answered(answered))
     }
 
-    /// Refuses a request of the server. Returns `false` as [`Self::answer`] does.
+    /// Refuses a request of the server with an error. Returns `false` in the same cases as [`Self::answer`].
     pub fn refuse(&mut self, key: ServerRequestId, error: &RpcError, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Error(error), now)
     }
 
-    /// Refuses a request of the server because the program's handler panicked. Returns `false` as [`Self::answer`] does.
+    /// Refuses a request of the server because the program's handler panicked. Returns `false` in the same cases as
+    /// [`Self::answer`].
     ///
-    /// A legacy server gets an internal error, without the message of the panic. In the modern era, the client's request that
-    /// needs the input fails with [`InputError::Panicked`](crate::InputError::Panicked), and nothing is sent.
+    /// A legacy server (up to revision 2025-11-25) receives an internal error without the panic message. A modern
+    /// server receives nothing: the client's request that required the input fails with
+    /// [`InputError::Panicked`](crate::InputError::Panicked).
     pub fn report_handler_panic(&mut self, key: ServerRequestId, message: &str, now: Timestamp) -> bool {
         self.refuse_with(key, &RefusalReason::Panicked(message), now)
     }
@@ -310,7 +325,8 @@ impl<'e> Calls<'e> {
         self.input_answered(answered)
     }
 
-    /// Passes an answer on to the client's request that needs it.
+    /// Forwards the outcome of an answer to the client's request that required the input. Returns `false` if the
+    /// answered server request is not pending any more.
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
         callers.input_answered(answered, server_requests, &mut context)
@@ -341,7 +357,8 @@ impl<'e> Calls<'e> {
         callers.send(NewRequest { method, params, caching, tasks, task_param }, options, &mut context)
     }
 
-    /// Checks that the bytes that wait to be sent are within [`Config::max_transmit`](super::Config::max_transmit).
+    /// Advances the time, and returns an error if more than [`Config::max_transmit`](super::Config::max_transmit) bytes
+    /// are queued in the transport.
     fn check_room(&mut self, now: Timestamp) -> Result<(), SendError> {
         self.advance(now);
         let limit = self.session.config().max_transmit;
@@ -351,7 +368,7 @@ impl<'e> Calls<'e> {
         Ok(())
     }
 
-    /// Advances the time of the engine, and borrows the parts of the session.
+    /// Advances the time of the engine to `now`, and borrows the components of the session.
     fn parts(&mut self, now: Timestamp) -> Parts<'_> {
         self.advance(now);
         self.session.parts(*self.now, self.out)

@@ -1,4 +1,4 @@
-//! [`Config`] and [`RequestOptions`]. Each limit has a default, and a comment gives the reason for the default.
+//! [`Config`] and [`RequestOptions`]. The comment of each limit states the default and the reason for it.
 
 use core::time::Duration;
 
@@ -10,16 +10,17 @@ use crate::cache::CacheLimits;
 use crate::json::Json;
 use crate::types::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion, TraceContext};
 
-/// Which protocol versions a client accepts, and how it finds out what the server supports.
+/// Which protocol versions a client accepts, and how it determines which versions the server supports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiate {
-    /// Accept every version. Probe the server with `server/discover`, and fall back to `initialize`.
+    /// Accept every version. Send `server/discover` first, and use `initialize` if the server does not support it.
     #[default]
     Auto,
-    /// Accept modern versions only.
+    /// Accept modern versions only (from revision 2026-07-28).
     Modern,
-    /// Accept legacy versions only, and send `initialize` without a probe.
+    /// Accept legacy versions only (up to revision 2025-11-25). Send `initialize` without trying `server/discover`
+    /// first.
     Legacy,
     /// Accept only this version.
     Version(ProtocolVersion),
@@ -38,85 +39,97 @@ pub enum Negotiate {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// Name and version of the client, which servers get.
+    /// Name and version of the client, which are sent to the server.
     pub client_info: Implementation,
-    /// Capabilities of the client, which servers get. Empty by default.
+    /// Capabilities of the client, which are sent to the server. Empty by default.
     pub capabilities: ClientCapabilities,
-    /// See [`Config::answers`].
+    /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// See [`Config::follow_tasks`].
+    /// Whether [`Config::follow_tasks`] was called.
     follows_tasks: bool,
-    /// Which protocol versions to accept.
+    /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
-    /// Minimum level of the log messages that modern servers send. `None`, the default, requests no log messages.
+    /// Minimum level of the log messages that modern servers (from revision 2026-07-28) send. `None`, the default,
+    /// requests no log messages.
     ///
-    /// Legacy servers choose a level themselves. [`Calls::set_log_level`](crate::Calls::set_log_level) sets the level later,
-    /// in both eras.
+    /// For legacy servers this field has no effect: they choose a level themselves.
+    /// [`Calls::set_log_level`](crate::Calls::set_log_level) changes the level on an open connection, for both kinds of
+    /// servers.
     pub log_level: Option<LoggingLevel>,
 
-    /// Maximum time without progress before a request fails. Default: 30 s.
+    /// Maximum time a request waits for a response or a progress notification. Default: 30 s.
     ///
-    /// The time begins with the request, and again with each progress notification. 30 s is usual for tool calls in the
-    /// official clients, and short enough to notice a dead server.
+    /// The timeout starts when the request is sent, and restarts with each progress notification. 30 s is usual for
+    /// tool calls in the official clients, and short enough to detect a dead server.
     ///
-    /// The timeout is paused while the server waits for an answer of the client, and begins again afterwards. A modern server
-    /// names the request that needs the answer, so the pause concerns that request. With a legacy server, the pause concerns
-    /// all requests.
+    /// While the server waits for an answer from the client, the timeout is paused. It restarts when the client has
+    /// answered. A modern server names the request for which it needs the answer, so only that request is paused. With
+    /// a legacy server, all requests are paused.
     pub request_timeout: Duration,
-    /// Maximum time for a request in all, with progress and with answers to the server. Default: 1 h.
+    /// Maximum total duration of a request, regardless of progress. Default: 1 h.
     ///
-    /// The timeout bounds requests whose server reports progress for ever. Tools are not known to take longer than 1 h.
+    /// Includes the time in which the client answers requests of the server. The limit ends requests whose server
+    /// reports progress without end. No tool is known to run longer than 1 h.
     pub total_timeout: Duration,
-    /// Maximum time for the response to the probe, after which the session sends `initialize` too. Default: 5 s.
+    /// Maximum time to wait for the response to `server/discover` before the session also sends `initialize`. Default:
+    /// 5 s.
     ///
-    /// A modern server that is running responds much sooner. A server that is still being installed responds to the first
-    /// request that it can read.
+    /// A modern server that is running responds much sooner. A server that is still starting reads both requests later,
+    /// and the first usable response opens the connection.
     pub probe_timeout: Duration,
-    /// Maximum time for opening the connection. Default: 60 s, as package runners first download the server.
+    /// Maximum time for opening the connection. Default: 60 s, because package runners may first download the server.
     pub connect_timeout: Duration,
 
-    /// Limits of the cache for responses of a modern server (2026-07-28, server/utilities/caching).
+    /// Limits of the cache for responses of modern servers (from revision 2026-07-28, specification:
+    /// server/utilities/caching).
     ///
-    /// Defaults: 4 MiB, ten times the longest list of tools known; 512 responses, more documents than an agent reads in a
-    /// session; 1 day, to bound a mistaken lifetime. [`CacheLimits::NONE`] disables the cache.
+    /// Default size: 4 MiB, ten times the longest known list of tools. Default number: 512 responses, more documents
+    /// than an agent reads in a session. Default maximum lifetime: 1 day, in case a server declares too long a
+    /// lifetime. [`CacheLimits::NONE`] disables the cache.
     pub cache: CacheLimits,
     /// Maximum size of a received message, in bytes. Default: 64 MiB.
     ///
-    /// The default is ten times the largest results known, and a small machine can hold two such messages. A larger message
-    /// fails only the request that it responds to.
+    /// The default is ten times the largest known results, and two messages of this size fit into the memory of a small
+    /// machine. A larger message is discarded, and only the request that it responds to fails.
     pub max_message: usize,
-    /// Maximum number of bytes that wait to be sent. Default: 64 MiB, the maximum size of one message.
+    /// Maximum number of bytes that are queued for sending. Default: 64 MiB, the same as [`Config::max_message`].
     ///
-    /// Above the limit, new requests fail. A single message may exceed the limit if nothing else waits.
+    /// While more bytes are queued, new requests fail. A single message may exceed the limit if the queue is empty.
     pub max_transmit: usize,
-    /// Maximum number of pending requests. Default: 65,536, far more than programs need at a small cost of memory.
+    /// Maximum number of requests of the client without a reply. Default: 65,536, far more than a program needs, at a
+    /// small cost of memory.
     pub max_in_flight: usize,
     /// Maximum number of subscriptions. Default: 256.
     ///
-    /// A program needs a few. Each may hold some hundred KiB of events that nobody polls.
+    /// A program usually needs a few. Each subscription can use several hundred KiB of memory for events that the
+    /// embedder has not polled.
     pub max_subscriptions: usize,
-    /// Maximum number of pending requests and inputs of the server. Default: 64, as a person answers one at a time.
+    /// Maximum number of server requests and required inputs without an answer. Default: 64, because a person answers
+    /// one at a time.
     ///
-    /// Above the limit, the session refuses further requests, and fails a request of the client that needs more inputs.
+    /// Above the limit, the session refuses further requests of the server. A request of the client fails if its
+    /// required inputs would exceed the limit.
     pub max_server_requests: usize,
-    /// Maximum number of times that a request is sent again because the server requires input. Default: 10.
+    /// Maximum number of times that one request is sent again with input that the server required. Default: 10.
     ///
-    /// Ten rounds suffice for a long dialogue, and stop a server that never has enough.
+    /// Ten rounds are enough for a long dialogue. The limit ends requests whose server requires input again and again.
     pub max_input_rounds: u32,
-    /// Maximum number of bytes that the session keeps for sending requests again. Default: 64 MiB.
+    /// Maximum number of bytes, over all requests together, that are stored to send requests again with input. Default:
+    /// 64 MiB, the same as [`Config::max_message`].
     ///
-    /// With a modern server, the session keeps the parameters of pending requests and the state that the server gets back. A
-    /// request above the limit is sent, but fails if the server requires input. The default is the maximum size of one message.
+    /// With a modern server (from revision 2026-07-28), the session stores the parameters of pending requests, and the
+    /// `requestState` that the server must receive again. A request that exceeds the limit is still sent, but fails if
+    /// the server requires input.
     pub max_retry_bytes: usize,
-    /// Maximum number of tasks that the session follows at once. Default: 1,024.
+    /// Maximum number of tasks that the session polls at the same time. Default: 1,024.
     ///
-    /// Each task is polled, so a program with more tasks should keep their handles instead. The session cancels a task above
-    /// the limit, and the call fails.
+    /// Each task causes regular requests to the server. A program with more tasks should store the task handles
+    /// instead. When the limit is reached, the session cancels each new task, and the call of that task fails.
     pub max_tasks: usize,
 }
 
 impl Config {
-    /// Creates a configuration with the default values, for a client of this name and version.
+    /// Creates a configuration with default values, for a client with this name and version.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Config {
             client_info: Implementation::new(name, version),
@@ -141,20 +154,22 @@ impl Config {
         }
     }
 
-    /// Lets the session call a tool as a task if the tool requires that (2025-11-25, basic/utilities/tasks, "Tool-Level
-    /// Negotiation").
+    /// Allows the session to call a tool as a task if the tool requires a task (revision 2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation").
     ///
-    /// The call ends with the result of the task. By default, such a call fails before anything is sent, with
-    /// [`SendError::TaskRequired`](crate::SendError::TaskRequired), because a task may take longer than its caller expects of a
-    /// call. A call that requests a task with [`RequestOptions::task`] does not need this setting.
+    /// The call ends with the result of the task. By default, calling a tool that requires a task fails with
+    /// [`SendError::TaskRequired`](crate::SendError::TaskRequired) before anything is sent, because a task may take
+    /// longer than the caller of a tool expects. A call that sets [`RequestOptions::task`] does not need this setting.
     pub fn follow_tasks(&mut self) {
         self.follows_tasks = true;
     }
 
-    /// Declares that servers may answer any call with a task, which the session follows. Includes [`Config::follow_tasks`].
+    /// Declares that the server may respond to any tool call with a task, which the session polls until the task ends.
+    /// Also enables [`Config::follow_tasks`].
     ///
-    /// Servers from 2026-07-28 on need the declaration (the extension `io.modelcontextprotocol/tasks`, "Capability
-    /// Negotiation"), and decide for each call. Servers of 2025-11-25 do not need it.
+    /// Servers from revision 2026-07-28 on create tasks only if the client declares the extension
+    /// `io.modelcontextprotocol/tasks` ("Capability Negotiation"). They decide for each call. Servers of revision
+    /// 2025-11-25 do not need the declaration.
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
         self.capabilities.declare_tasks();
@@ -165,10 +180,10 @@ impl Config {
         self.follows_tasks
     }
 
-    /// Returns the configuration for a restarted server, after [`Event::Restart`](crate::Event::Restart).
+    /// Returns the configuration for connecting to a restarted server, after [`Event::Restart`](crate::Event::Restart).
     ///
-    /// The new configuration accepts legacy versions only. `spent` is the time since the opening began; it is subtracted from
-    /// the connect timeout.
+    /// The returned configuration accepts legacy versions only (up to revision 2025-11-25). `spent` is the time since
+    /// the first connection attempt began; the connect timeout is reduced by this time.
     pub fn for_restart(&self, spent: Duration) -> Self {
         self.clone().after_restart(spent)
     }
@@ -181,7 +196,7 @@ impl Config {
 }
 
 impl Default for Config {
-    /// Creates a configuration with the name and version of this library.
+    /// Creates a configuration with default values, and with the name and version of this library for the client.
     fn default() -> Self {
         Config::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
     }
@@ -192,111 +207,116 @@ impl Default for Config {
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct RequestOptions {
-    /// Maximum time without progress, instead of [`Config::request_timeout`].
+    /// Maximum time the request waits for a response or a progress notification. `None` uses
+    /// [`Config::request_timeout`].
     pub timeout: Option<Duration>,
-    /// Maximum time in all, instead of [`Config::total_timeout`].
+    /// Maximum total duration of the request. `None` uses [`Config::total_timeout`], or the timeout without progress if
+    /// that is longer.
     pub total_timeout: Option<Duration>,
-    /// Whether the request asks for progress notifications.
+    /// Whether the request asks the server for progress notifications.
     pub(crate) progress: bool,
-    /// Members for the `_meta` of the request, as a JSON object.
+    /// Additional members for the `_meta` of the request, as a JSON object. `None` adds no members.
     pub meta: Option<Json>,
     /// Whether to send the request even if a fresh response is cached.
     pub fresh: bool,
-    /// Whether to return a stale cached response if the request fails.
+    /// Whether to return a stale response from the cache if the request fails.
     pub stale_if_error: bool,
-    /// Whether the call may become a task. Concerns `tools/call` only.
+    /// Whether a `tools/call` may become a task, and who polls that task. Other methods ignore this field.
     pub(crate) task: TaskMode,
-    /// How long a server of 2025-11-25 should keep the task after its creation. Later servers ignore this.
+    /// How long the server should keep the task after its creation (revision 2025-11-25). Later revisions ignore this
+    /// field.
     pub task_ttl: Option<Duration>,
-    /// Whether the server may carry out the request twice.
+    /// Whether the server may perform the request twice.
     ///
-    /// Then the engine sends the request again if the session of the server was lost before the response. Only HTTP has such
-    /// sessions.
+    /// If `true`, the engine sends the request again when the server's HTTP session ended before the response arrived.
+    /// Other transports have no such sessions, and ignore this field.
     pub repeatable: bool,
 }
 
 /// Whether a `tools/call` may become a task, and who polls the task.
 ///
-/// | | from 2026-07-28 on, a server may answer with a task | in 2025-11-25, the client requests a task |
+/// | | from revision 2026-07-28: the server may respond with a task | revision 2025-11-25: the client requests a task |
 /// |---|---|---|
-/// | `Session` | if the client declares tasks; the session polls | if the tool requires it and [`Config::follow_tasks`] was called; the session polls |
-/// | `Follow` | always; the session polls | if server and tool allow it; the session polls |
-/// | `Handle` | always; the caller gets the task | if server and tool allow it; the caller gets the task |
+/// | `Session` | if the client declares tasks; the session polls | if the tool requires a task and [`Config::follow_tasks`] was called; the session polls |
+/// | `Follow` | always; the session polls | if the server and the tool allow tasks; the session polls |
+/// | `Handle` | always; the caller receives the task and polls | if the server and the tool allow tasks; the caller receives the task and polls |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// The configuration decides: see [`Config::follow_tasks`] and [`Config::declare_tasks`].
+    /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the call may become a task.
     #[default]
     Session,
     /// The session polls the task, and the call ends with the result of the task.
     Follow,
-    /// The call ends with the task. For [`CallToolAsTask`](crate::CallToolAsTask).
+    /// The call ends as soon as the task is created, and the caller receives the task. For use with
+    /// [`CallToolAsTask`](crate::CallToolAsTask).
     Handle,
 }
 
 impl RequestOptions {
-    /// Creates options with the defaults of the session.
+    /// Creates options that use the defaults of the session's [`Config`].
     pub fn new() -> Self {
         RequestOptions::default()
     }
 
-    /// Sets the maximum time without progress.
+    /// Sets the maximum time the request waits for a response or a progress notification.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets the maximum time in all.
+    /// Sets the maximum total duration of the request, regardless of progress.
     pub fn total_timeout(mut self, timeout: Duration) -> Self {
         self.total_timeout = Some(timeout);
         self
     }
 
-    /// Returns whether the request asks for progress notifications.
+    /// Returns whether the request asks the server for progress notifications.
     pub fn wants_progress(&self) -> bool {
         self.progress
     }
 
-    /// Asks the server for progress notifications. Each of them restarts the timeout, but not the total timeout.
+    /// Asks the server for progress notifications. Each notification restarts the idle timeout, but not the total
+    /// timeout.
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Sends the request even if a fresh response is cached.
+    /// Sends the request to the server even if a fresh response is cached.
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Returns a stale cached response if the request fails.
+    /// Uses a stale response from the cache as the result if the request fails.
     pub fn stale_if_error(mut self) -> Self {
         self.stale_if_error = true;
         self
     }
 
-    /// Sets whether the call may become a task.
+    /// Sets whether the call may become a task, and who polls that task.
     pub fn task(mut self, mode: TaskMode) -> Self {
         self.task = mode;
         self
     }
 
-    /// Returns whether the call may become a task.
+    /// Returns whether the call may become a task, and who polls that task.
     pub fn task_mode(&self) -> TaskMode {
         self.task
     }
 
-    /// Sets how long a server of 2025-11-25 should keep the task.
+    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.task_ttl = Some(ttl);
         self
     }
 
-    /// Adds a trace context to `_meta`. Replaces members of the same names.
+    /// Adds the fields of a trace context to the request's `_meta`, and replaces existing members with the same names.
     pub fn trace_context(mut self, context: &TraceContext) -> Self {
         let context = context.to_json();
         self.meta = Some(match &self.meta {
-            // The session refuses a `_meta` that is not an object when the request is sent.
+            // Sending a request with this `_meta` fails, so the trace context would have no effect.
             Some(meta) if !meta.is_object() => return self,
             Some(meta) => merged(&context, meta),
             None => context,
@@ -304,21 +324,22 @@ impl RequestOptions {
         self
     }
 
-    /// Returns a copy with a trace context, unless `_meta` has one already.
+    /// Returns a copy of the options with a trace context, or an unchanged copy if the request's `_meta` already
+    /// contains `traceparent`.
     ///
-    /// For adapters, which get the context from the program's tracing library.
+    /// For adapters, which obtain the context from the program's tracing library.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
         let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
     }
 
-    /// Allows the server to carry out the request twice.
+    /// Allows the server to perform the request twice. See [`RequestOptions::repeatable`].
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }
 
-    /// Sets the members of `_meta`.
+    /// Sets additional members for the `_meta` of the request. `meta` must be a JSON object.
     pub fn meta(mut self, meta: Json) -> Self {
         self.meta = Some(meta);
         self

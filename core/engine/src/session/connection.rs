@@ -1,4 +1,4 @@
-//! [`Connection`]: the state of the connection, and what client and server have negotiated.
+//! [`Connection`]: the state of the connection, including the result of the handshake.
 
 use alloc::string::String;
 
@@ -10,21 +10,21 @@ use super::server_info::ServerInfo;
 use crate::revisions::{self, UnavailableMethods};
 use crate::types::{Era, ProtocolVersion};
 
-/// The phase of a connection.
+/// The phase of a connection, from its creation to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
-    /// The session has not sent anything.
+    /// The session has not sent any message.
     New,
-    /// The connection is being opened.
+    /// The connection is being opened: the handshake is not complete.
     Connecting,
-    /// The connection is open: the session can send requests.
+    /// The connection is open, and requests can be sent.
     Ready,
     /// The connection has ended, or could not be opened.
     Closed,
 }
 
-/// The state of a connection. Each variant is a [`Phase`].
+/// The state of a connection. Each variant corresponds to one [`Phase`].
 #[derive(Debug)]
 pub(super) enum Connection {
     New,
@@ -33,22 +33,27 @@ pub(super) enum Connection {
     Closed,
 }
 
-/// The result of the handshake.
+/// What client and server agreed on in the handshake.
 #[derive(Debug)]
 pub(super) struct Negotiated {
     version: ProtocolVersion,
-    /// The methods that the version or the server does not have.
+    /// Methods that must not be sent: the protocol version does not have them, or the server did not declare the
+    /// required capability.
     capability_check: UnavailableMethods,
-    /// `None` in the legacy era, whose requests carry no protocol fields.
+    /// Fields for the `_meta` of each request. `None` for legacy versions (up to revision 2025-11-25), which do not
+    /// have these fields.
     fields: Option<ProtocolFields>,
 }
 
-/// The protocol fields in the `_meta` of each modern request, as members of a JSON object without its braces.
+/// The protocol fields that the `_meta` of each request contains from revision 2026-07-28 on. Stored as the members of
+/// a JSON object, without its braces.
 #[derive(Debug)]
 struct ProtocolFields {
     members: String,
-    /// The same fields with the tasks extension declared, for requests that may become or concern tasks. `None` before the
-    /// first such request, and always if the configuration declares the extension.
+    /// The fields of `members`, with the tasks extension among the client's capabilities. For requests that may become
+    /// a task or concern a task.
+    ///
+    /// `None` before the first such request, and always if [`Config::capabilities`] declares the extension.
     with_tasks: Option<String>,
 }
 
@@ -70,29 +75,31 @@ impl Connection {
         matches!(self, Connection::Closed)
     }
 
-    /// Returns the protocol version, or `None` if the connection is not open.
+    /// Returns the negotiated protocol version, or `None` if the connection is not open.
     pub(super) fn version(&self) -> Option<ProtocolVersion> {
         self.negotiated().map(|negotiated| negotiated.version)
     }
 
-    /// Returns whether the connection is open and has a version of this era.
+    /// Returns whether the connection is open and the negotiated protocol version belongs to `era`.
     pub(super) fn is_era(&self, era: Era) -> bool {
         self.version().is_some_and(|version| version.era() == era)
     }
 
-    /// Returns the protocol fields of a request, or an empty string in the legacy era.
+    /// Returns the protocol fields for the `_meta` of a request. Empty for legacy versions (up to revision 2025-11-25).
     pub(super) fn request_meta(&self) -> &str {
         self.fields().map_or("", |fields| &fields.members)
     }
 
-    /// Returns the protocol fields of a request that may become or concern a task. Call [`Self::declare_tasks`] before.
+    /// Returns the protocol fields for the `_meta` of a request that may become a task or concerns a task.
     ///
-    /// Servers refuse such requests if they do not declare the extension.
+    /// Call [`Self::declare_tasks`] before: the server refuses such a request if its fields do not declare the tasks
+    /// extension. Empty for legacy versions (up to revision 2025-11-25).
     pub(super) fn task_meta(&self) -> &str {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Prepares the fields for [`Self::task_meta`].
+    /// Prepares the protocol fields for [`Self::task_meta`]. Does nothing if they are already prepared, or if all
+    /// requests declare the tasks extension.
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
@@ -100,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Updates the protocol fields after a change of the configuration.
+    /// Rebuilds the protocol fields of later requests, after a change of the configuration.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         fields.members = protocol_fields(config, *version);
@@ -109,7 +116,8 @@ impl Connection {
         }
     }
 
-    /// Checks that the connection is open and the transmit buffer is not full.
+    /// Returns an error if the connection is not open, or if the transmit buffer `out` exceeds
+    /// [`Config::max_transmit`].
     pub(super) fn check_open(&self, out: &[u8], config: &Config) -> Result<(), SendError> {
         match self {
             Connection::Ready(_) if out.len() > config.max_transmit => {
@@ -121,7 +129,10 @@ impl Connection {
         }
     }
 
-    /// Checks that the version and the server have a method. `bit` is the method's bit in the table of revisions.
+    /// Returns an error if the negotiated version does not have `method`, or if the server did not declare the required
+    /// capability.
+    ///
+    /// `bit` is the flag of `method` in [`UnavailableMethods`]. With 0, the method is not checked.
     pub(super) fn check_allowed(&self, method: &'static str, bit: u32) -> Result<(), SendError> {
         match self.negotiated() {
             Some(negotiated) if negotiated.capability_check.all & bit != 0 => Err(negotiated.refusal(method, bit)),
@@ -129,7 +140,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether the server lacks a capability that a method needs. `bit` is the method's bit in the table of revisions.
+    /// Returns whether the server did not declare the capability that a method requires. `bit` is the flag of that
+    /// method in [`UnavailableMethods`].
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }

@@ -1,4 +1,4 @@
-//! [`Context`]: the state that all parts of a session share.
+//! [`Context`]: the state that all components of a session share.
 
 use alloc::borrow::Cow;
 use alloc::collections::VecDeque;
@@ -19,49 +19,53 @@ use crate::rpc::write::{self, Meta, ParamsError, ParamsWriter};
 use crate::text::Seconds;
 use crate::time::Timestamp;
 
-/// Returns the reason of a `notifications/cancelled` for a request that timed out.
+/// Returns the reason text of a `notifications/cancelled` for a request that timed out. `after` is the duration of the
+/// timeout.
 pub(super) fn timed_out(after: Duration) -> String {
     alloc::format!("timed out after {}", Seconds(after))
 }
 
-/// The time, the transmit buffer, and the state that all parts of a session share.
+/// The current time, the transmit buffer, and the state that all components of a session share.
 pub(super) struct Context<'a> {
     pub(super) now: Timestamp,
-    /// The messages to send, one per line.
+    /// Messages to send, one per line.
     pub(super) out: &'a mut Vec<u8>,
     pub(super) events: &'a mut VecDeque<Event>,
     pub(super) requests: &'a mut Requests,
     pub(super) stats: &'a mut Stats,
-    /// The length of `out` from which requests of the server get no answer.
+    /// Length of `out`, in bytes, at which the session stops answering requests of the server.
     pub(super) answer_limit: usize,
     pub(super) connection: &'a Connection,
     pub(super) config: &'a Config,
 }
 
 impl Context<'_> {
-    /// Checks that the connection is open and the transmit buffer is not full.
+    /// Returns an error if the connection is not open, or if the transmit buffer exceeds its limit.
     pub(super) fn check_open(&self) -> Result<(), SendError> {
         self.connection.check_open(self.out, self.config)
     }
 
-    /// Returns whether the transmit buffer exceeds its limit, because the server does not read.
+    /// Returns whether the transmit buffer exceeds [`Config::max_transmit`], for example because the server does not
+    /// read.
     pub(super) fn is_transmit_full(&self) -> bool {
         self.out.len() > self.config.max_transmit
     }
 
-    /// Returns whether the transmit buffer has room for answers to the server.
+    /// Returns whether an answer to a request of the server may be added to the transmit buffer.
     pub(super) fn has_room_for_answer(&self) -> bool {
         !self.is_transmit_full() && self.out.len() < self.answer_limit
     }
 
-    /// Writes a request and inserts it into the table. Returns its wire id.
+    /// Writes a request to the transmit buffer and adds it to the table of sent requests. Returns the JSON-RPC id of
+    /// the request.
     pub(super) fn send(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
         Ok(self.requests.insert(owner))
     }
 
-    /// Writes a request about a task and inserts it into the table. Returns its wire id.
+    /// Writes a request about a task to the transmit buffer and adds it to the table of sent requests. Returns the
+    /// JSON-RPC id of the request.
     pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
@@ -69,8 +73,10 @@ impl Context<'_> {
         self.requests.insert(owner)
     }
 
-    /// Writes `notifications/cancelled` for a request, unless the transmit buffer is full. Specification:
-    /// basic/patterns/cancellation.
+    /// Sends `notifications/cancelled` for the request with JSON-RPC id `id`. Does nothing if the transmit buffer
+    /// exceeds its limit.
+    ///
+    /// Specification: basic/patterns/cancellation.
     pub(super) fn send_cancelled(&mut self, id: u64, reason: Option<&str>) {
         if self.is_transmit_full() {
             return;
@@ -89,20 +95,22 @@ impl Context<'_> {
         let _ = write::notification(self.out, "notifications/cancelled", &params);
     }
 
-    /// Adds an event. Not inlined: the code that makes room for an event is compiled once.
+    /// Appends an event to the queue that the embedder polls. Not inlined, so that the code that grows the queue is
+    /// compiled once.
     #[inline(never)]
     pub(super) fn report(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
-    /// Ends a caller's request with an error.
+    /// Reports that the caller's request `key` ended with an error.
     #[cold]
     #[inline(never)]
     pub(super) fn fail(&mut self, key: RequestKey, error: CallError) {
         self.report(Event::Reply(Reply::failed(key, error)));
     }
 
-    /// Ends a caller's request with a response of the server.
+    /// Reports that the caller's request `key` ended with a response from the server. `id` is the JSON-RPC id in
+    /// `message`.
     pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) {
         self.report(Event::Reply(Reply::answered(key, method, message, id)));
     }

@@ -1,4 +1,4 @@
-//! [`Event`]: what a session reports to its embedder.
+//! [`Event`]: the events that a session reports to its embedder.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -11,95 +11,103 @@ use crate::json::Json;
 use crate::rpc::RpcError;
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
-/// An event of a connection. Events come in the order in which the server caused them.
+/// An event of a connection. The session returns events in the order in which the server caused them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
     /// The connection is open. [`Session::server`](super::Session::server) describes the server.
     Connected,
-    /// A request has ended. Each request has exactly one reply.
+    /// A request of the client has ended. Each request gets exactly one reply.
     Reply(Reply),
     /// The server sent a notification.
     Notification(Notification),
-    /// A subscription has events.
+    /// A subscription has unread events.
     ///
-    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. This event is not repeated
-    /// before that.
+    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Before that, this
+    /// event is not repeated for further events of the subscription.
     Subscription(SubscriptionKey),
-    /// The server requests something of the client. Answer or refuse the request.
+    /// The server requested something from the client. The embedder must answer or refuse the request.
     ServerRequest(ServerRequest),
-    /// The server has cancelled its request. An answer would not be sent any more.
+    /// A request of the server needs no answer any more. The server has cancelled the request, or the client's request
+    /// that required the input has ended.
     ServerRequestCancelled(ServerRequestId),
-    /// The server requested something that the client does not offer. The session has refused the request.
+    /// The session did not accept a request of the server. For example, the client does not answer the method, or too
+    /// many requests are pending.
     ServerRequestRefused {
-        /// The method of the request, printable.
+        /// Method of the server's request, shortened and without control characters.
         method: String,
     },
-    /// The server sent a message that is not JSON-RPC or cannot be read. The session has ignored the message.
+    /// The server sent a message that is not JSON-RPC or cannot be parsed. The session ignored the message.
     InvalidMessage {
-        /// The beginning of the message, printable.
+        /// Beginning of the message, without control characters.
         excerpt: String,
     },
-    /// The server sent an error response without the id of a request.
+    /// The server sent an error response without a request id, so the error cannot be assigned to a request.
     UnmatchedError(RpcError),
-    /// The server did not accept a notification or an answer.
+    /// A notification, or an answer to a request of the server, could not be delivered over HTTP.
     #[cfg(feature = "http")]
     DeliveryFailed {
-        /// The method of the notification. `None` for an answer.
+        /// Method of the notification that was not delivered. `None` if the message was an answer.
         method: Option<String>,
-        /// Why the exchange failed.
+        /// Why the HTTP exchange failed.
         error: crate::transport_error::HttpError,
     },
-    /// The server had ended the session, and the engine has begun a new one. The server has lost the state of the old session,
-    /// such as the log level.
+    /// The server had ended the HTTP session, and the engine has opened a new one. The server has lost the state of the
+    /// old session, such as the log level.
     #[cfg(feature = "http")]
     SessionReestablished,
-    /// The server ended the stream during the probe, as some legacy servers do.
+    /// The server closed its output after receiving `server/discover`, as some legacy servers (up to revision
+    /// 2025-11-25) do.
     ///
     /// This session has ended. Restart the server, and connect with [`Negotiate::Legacy`](super::Negotiate::Legacy).
     Restart,
-    /// The connection has ended. All requests have had their reply, and no event follows.
+    /// The connection has ended. A reply to each pending request was reported before, and no event follows.
     Closed(CloseReason),
 }
 
-/// A request of the server that waits for [`answer`](crate::Calls::answer) or [`refuse`](crate::Calls::refuse).
+/// A request of the server, which the embedder must [`answer`](crate::Calls::answer) or
+/// [`refuse`](crate::Calls::refuse).
 ///
-/// The session reports only methods in [`Config::answers`](super::Config::answers), and refuses other requests itself.
+/// The session reports only requests whose method is in [`Config::answers`](super::Config::answers), and refuses all
+/// others.
 ///
-/// A legacy server sends a request. A modern server requires inputs before it responds to a request of the client (2026-07-28,
-/// basic/patterns/mrtr). When all inputs are answered, the session sends the client's request again. If an input is refused,
-/// the client's request fails with [`CallError::Input`](super::CallError::Input), and its other inputs are withdrawn.
+/// A legacy server (up to revision 2025-11-25) sends such requests itself. A modern server instead responds to a
+/// request of the client with inputs that it requires (revision 2026-07-28, basic/patterns/mrtr); each input is
+/// reported as a `ServerRequest`. When all inputs are answered, the session sends the client's request again. If one
+/// input is refused, the client's request fails with [`CallError::Input`](super::CallError::Input), and its other
+/// inputs are withdrawn.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerRequest {
-    /// Identifies the request in the answer.
+    /// Identifies this request when it is answered or refused.
     pub key: ServerRequestId,
-    /// The method, such as `roots/list`.
+    /// Method of the request, such as `roots/list`.
     pub method: String,
-    /// The parameters as the server sent them.
+    /// Parameters of the request, as the server sent them. `None` if the request has no parameters.
     pub params: Option<Json>,
-    /// The client's request that needs the answer. `None` if the server did not say.
+    /// The client's request for which the server needs the answer. `None` if the server did not name a request.
     pub during: Option<RequestKey>,
 }
 
-/// A notification of the server.
+/// A notification from the server.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Notification {
-    /// The progress of a request.
+    /// The server reported progress of a request.
     Progress {
-        /// The request.
+        /// Key of the request.
         key: RequestKey,
         /// The progress.
         progress: Progress,
     },
-    /// The status of a task.
+    /// The server reported the status of a task.
     ///
-    /// The session reports the task of a call when its status changes. It reports each status of another task.
+    /// If a call of this client is waiting for the task, only changes of the status are reported. For other tasks,
+    /// every notification is reported.
     TaskStatus {
-        /// The call that waits for the task, if there is one.
+        /// Key of the call that is waiting for the task. `None` if no call of this client is waiting.
         key: Option<RequestKey>,
-        /// The task with its status.
+        /// The task, with its new status.
         task: Arc<Task>,
     },
     /// A log message.
@@ -110,25 +118,26 @@ pub enum Notification {
     PromptsChanged,
     /// The list of resources has changed.
     ResourcesChanged,
-    /// An elicitation by URL is complete (2025-11-25).
+    /// The user has completed an elicitation at its URL (revision 2025-11-25).
     ElicitationComplete(ElicitationComplete),
-    /// A resource that the client has subscribed to has changed.
+    /// A resource to which the client has subscribed has changed.
     ResourceUpdated(ResourceUpdated),
-    /// A notification of another method.
+    /// A notification whose method has no variant of its own.
     Other {
-        /// The method.
+        /// Method of the notification.
         method: String,
         /// The parameters.
         params: Option<Json>,
     },
 }
 
-/// A received message in a buffer. The session takes the message out of the buffer only if it responds to a request.
+/// A received message in a buffer. The session moves the bytes out of the buffer only if the message is a response to a
+/// caller's request.
 pub(crate) trait Message {
     /// Returns the bytes of the message.
     fn bytes(&self) -> &[u8];
 
-    /// Takes the bytes out of the buffer, without a copy if possible.
+    /// Converts the message to an owned buffer, without copying the bytes if possible.
     fn into_bytes(self) -> Vec<u8>;
 }
 

@@ -1,7 +1,9 @@
-//! The handshake of both eras, as one state table (2026-07-28, basic/versioning and basic/transports/stdio, "Backward
-//! Compatibility"; 2025-11-25, basic/lifecycle).
+//! The handshake with modern servers (from revision 2026-07-28) and legacy servers, as one state table.
 //!
-//! A version counts as common if the server names it and [`Negotiate`] allows it.
+//! Specification: basic/versioning and basic/transports/stdio, "Backward Compatibility" (revision 2026-07-28), and
+//! basic/lifecycle (revision 2025-11-25).
+//!
+//! A version is *in common* if the server names it and [`Negotiate`] allows it.
 //!
 //! ```text
 //! state         input                                        next            action
@@ -36,12 +38,13 @@
 //! any           end of the stream, deadline, cancel          Failed
 //! ```
 //!
-//! *Result* is a result of `server/discover`. *Initialize succeeds* means that the server answers with a legacy version in
-//! common, or names none. In a race, the first answer that opens the connection wins, and the other is ignored.
+//! *Result* is a result of `server/discover`. *Initialize succeeds* means that the server responds with a legacy version
+//! in common, or with no version. In state Racing, the first response that opens the connection counts, and the other is
+//! ignored.
 //!
-//! A server that supports `server/discover` may still have only a legacy version in common with the client. Then the
-//! client selects that version, which only `initialize` can open. In a race `initialize` is under way already. After its
-//! refusal it is sent once more, because a version that the server names may succeed where the first did not.
+//! A server that supports `server/discover` may still have only a legacy version in common with the client. That version
+//! requires `initialize`. In state Racing, `initialize` was already sent. If `initialize` fails in that state, and the
+//! server then names a legacy version, the client sends `initialize` once more with the named version.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -53,10 +56,10 @@ use crate::json::from_json;
 use crate::rpc::RpcError;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// The outcome of `server/discover` or `initialize`.
+/// The response to `server/discover` or `initialize`, or the reason why there is no usable response.
 pub(super) type HandshakeReply<R> = Result<R, RequestFault>;
 
-/// What the session has to do next.
+/// What the session must do next to open the connection.
 #[derive(Debug)]
 pub(super) enum HandshakeAction {
     Nothing,
@@ -65,36 +68,39 @@ pub(super) enum HandshakeAction {
     OpenModern(ProtocolVersion, DiscoverResult),
     OpenLegacy(ProtocolVersion, InitializeResult),
     Fail(ConnectError),
-    /// Start the server again, and open the connection in the legacy era.
+    /// Restart the server, and open the connection with a legacy version (up to revision 2025-11-25).
     Restart,
 }
 
-/// The state of the handshake, as in the table above. `Done` stands for Ready and Failed.
+/// The state of the handshake, as in the table at the beginning of this module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HandshakeState {
     New,
-    /// `server/discover` was sent, to a server of either era.
+    /// Only `server/discover` was sent. The server may support legacy versions only (up to revision 2025-11-25).
     Probing,
-    /// Both requests were sent.
+    /// Both `server/discover` and `initialize` were sent. Each of the two responses can open the connection.
     Racing,
-    /// Only the answer to `server/discover` can open the connection.
+    /// Only the response to `server/discover` can open the connection: `initialize` was not sent or has failed.
     Discovering,
-    /// Only the answer to `initialize` can open the connection.
+    /// Only the response to `initialize` can open the connection: `server/discover` was not sent, or did not open the
+    /// connection.
     Initializing,
-    /// Ready or failed.
+    /// The handshake has ended, successfully or with an error.
     Done,
 }
 
-/// The state of a handshake. It sends nothing: each input returns an [`HandshakeAction`].
+/// The state machine of the handshake. It sends nothing itself: each method returns a [`HandshakeAction`] for the
+/// session.
 #[derive(Debug)]
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: HandshakeState,
-    /// Whether `server/discover` was sent to a server that may be legacy.
+    /// Whether `server/discover` was sent although the server may support legacy versions only (up to revision
+    /// 2025-11-25).
     probed: bool,
-    /// Whether `server/discover` was sent again with a version that the server named.
+    /// Whether `server/discover` was sent a second time, with a version that the server suggested.
     retried: bool,
-    /// Why `initialize` failed, while `server/discover` may still succeed.
+    /// Why `initialize` failed, if `server/discover` may still succeed. Otherwise `None`.
     refused: Option<ConnectError>,
 }
 
@@ -106,12 +112,13 @@ impl Handshake {
         Handshake { negotiate, state: HandshakeState::New, probed: false, retried: false, refused: None }
     }
 
-    /// Returns whether the probe is the only pending request.
+    /// Returns whether only `server/discover` was sent so far, and `initialize` may follow if the server supports
+    /// legacy versions only.
     pub(super) fn is_probing(&self) -> bool {
         self.state == HandshakeState::Probing
     }
 
-    /// Starts the handshake.
+    /// Starts the handshake. Returns the first request to send.
     pub(super) fn start(&mut self) -> HandshakeAction {
         match self.negotiate {
             Negotiate::Auto => {
@@ -126,7 +133,7 @@ impl Handshake {
         }
     }
 
-    /// Handles a probe that got no answer within the probe timeout.
+    /// Handles that the server did not respond to `server/discover` within the probe timeout. Returns the next action.
     pub(super) fn silence(&mut self) -> HandshakeAction {
         if self.state != HandshakeState::Probing {
             return HandshakeAction::Nothing;
@@ -135,7 +142,7 @@ impl Handshake {
         HandshakeAction::SendInitialize(ProtocolVersion::LATEST_LEGACY)
     }
 
-    /// Handles the response to `server/discover`.
+    /// Handles the response to `server/discover` or the failure of that request. Returns the next action.
     pub(super) fn discovered(&mut self, outcome: HandshakeReply<DiscoverResult>) -> HandshakeAction {
         if let Some(version) = self.suggested_version(&outcome) {
             self.retried = true;
@@ -173,7 +180,7 @@ impl Handshake {
         }
     }
 
-    /// Handles the response to `initialize`.
+    /// Handles the response to `initialize` or the failure of that request. Returns the next action.
     pub(super) fn initialized(&mut self, outcome: HandshakeReply<InitializeResult>) -> HandshakeAction {
         if !matches!(self.state, HandshakeState::Racing | HandshakeState::Initializing) {
             return HandshakeAction::Nothing;
@@ -196,7 +203,7 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// Handles the end of the stream.
+    /// Handles that the server closed its output. Returns the next action.
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
             HandshakeState::Done => HandshakeAction::Nothing,
@@ -208,7 +215,7 @@ impl Handshake {
         }
     }
 
-    /// Ends the handshake with an error of this client.
+    /// Ends the handshake, and returns the action that reports `error`.
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
         self.state = HandshakeState::Done;
         HandshakeAction::Fail(error)
@@ -224,7 +231,10 @@ impl Handshake {
         HandshakeAction::SendInitialize(version)
     }
 
-    /// Selects a version from those of a server that supports `server/discover`.
+    /// Selects the newest common protocol version from the result of `server/discover`, and returns the next action.
+    ///
+    /// A common modern version (from revision 2026-07-28) opens the connection. A common legacy version requires
+    /// `initialize`. Without a common version, the handshake fails.
     fn choose(&mut self, result: DiscoverResult) -> HandshakeAction {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
@@ -232,7 +242,7 @@ impl Handshake {
             return HandshakeAction::OpenModern(version, result);
         }
         match common(Era::Legacy) {
-            // In a race `initialize` has been sent already.
+            // In this state, `initialize` was already sent.
             Some(_) if self.state == HandshakeState::Racing => {
                 self.state = HandshakeState::Initializing;
                 HandshakeAction::Nothing
@@ -245,7 +255,11 @@ impl Handshake {
         }
     }
 
-    /// Handles an error as the answer to the probe. Errors that are not defined for modern servers mean a legacy server.
+    /// Returns the next action after an error response to `server/discover`, if the server may support legacy versions
+    /// only.
+    ///
+    /// An error that only modern servers return (from revision 2026-07-28) ends the handshake, unless the error names a
+    /// common legacy version. After other errors, the session sends `initialize`.
     fn probe_refused(&mut self, error: RpcError) -> HandshakeAction {
         match error.code {
             RpcError::UNSUPPORTED_PROTOCOL_VERSION => match supported(&error) {
@@ -266,9 +280,10 @@ impl Handshake {
         }
     }
 
-    /// Returns the modern version to send `server/discover` with again, if the server refused the version of the first.
+    /// Returns a modern version (from revision 2026-07-28) with which to send `server/discover` again, if the server
+    /// rejected the version of the first attempt. Otherwise returns `None`.
     ///
-    /// It may be the same version (basic/versioning, "Protocol Version Negotiation").
+    /// May return the same version as in the first attempt (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking =
             matches!(self.state, HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Discovering);
@@ -290,8 +305,10 @@ impl Handshake {
         }
     }
 
-    /// Returns the version of a legacy session: the one that the server answered with, or the requested one if the server
-    /// names none.
+    /// Returns the protocol version after `initialize` succeeded. `answered` is the version in the server's response;
+    /// `None` means the requested version.
+    ///
+    /// Returns an error if `answered` is not a legacy version that the configuration allows.
     fn accept(&self, answered: Option<&str>) -> Result<ProtocolVersion, ConnectError> {
         let asked = match self.negotiate {
             Negotiate::Version(version) => version,
@@ -304,7 +321,7 @@ impl Handshake {
         }
     }
 
-    /// Returns whether the configuration allows a version.
+    /// Returns whether the configured [`Negotiate`] allows a protocol version.
     fn allows(&self, version: ProtocolVersion) -> bool {
         match self.negotiate {
             Negotiate::Auto => true,
@@ -327,7 +344,8 @@ impl Handshake {
     }
 }
 
-/// Returns `data.supported` of an error about versions.
+/// Returns the list of supported versions in the `data` of a version error, or `None` if the error contains no valid
+/// list.
 fn supported(error: &RpcError) -> Option<Vec<String>> {
     let data: &Json = error.data.as_ref()?;
     from_json::from_str(data.member_text("supported")?)

@@ -11,17 +11,17 @@ use crate::rpc::decode;
 use crate::rpc::peek::{MessageClass, peek};
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
-/// A notification of the server.
+/// A parsed notification from the server.
 pub(super) enum ServerNotification {
     Progress(Progress),
-    /// `notifications/cancelled`, by which the server cancels its own request or a subscription.
+    /// `notifications/cancelled`, with which the server cancels its own request or ends a subscription.
     Cancelled,
     TaskStatus(Task),
-    /// A notification that the session reports without handling it first.
+    /// A notification that has no effect on requests or tasks, and is only reported to the embedder.
     Other(Notification),
 }
 
-/// Reads a notification. Returns `None` if the parameters cannot be read.
+/// Parses a notification with this method. Returns `None` if its parameters are invalid.
 pub(super) fn read(method: &str, message: &[u8]) -> Option<ServerNotification> {
     let notification = match method {
         "notifications/progress" => return params(message).map(ServerNotification::Progress),
@@ -55,7 +55,9 @@ fn params<P: FromJson>(message: &[u8]) -> Option<P> {
     decode::params(message)?.ok()
 }
 
-/// Returns the id of the request that an overlong message responds to, from the beginning of the message.
+/// Returns the JSON-RPC id of a response that exceeds the size limit. `head` is the beginning of the message.
+///
+/// Returns `None` if the message is not a response, or if its id is not in `head`.
 pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     match peek(head) {
         MessageClass::Response { id } => id.number(),
@@ -63,25 +65,27 @@ pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns the possible ids of the request that an overlong message responds to, from the end of the message.
+/// Returns candidates for the JSON-RPC id of a response that exceeds the size limit. `tail` is the end of the message.
+///
+/// There may be several candidates, because the id may be the last member or the one before it.
 pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
     let last = memchr::memrchr(b',', tail);
     let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));
     [second_last, last].into_iter().flatten().filter_map(|from| {
-        // The members after the comma may be those after the result. Complete them to a short message.
+        // If the text after this comma contains the members after the result, it completes this short message.
         let mut message = Vec::from(&b"{\"result\":0"[..]);
         message.extend_from_slice(&tail[from..]);
         overlong_id(&message)
     })
 }
 
-/// A JSON-RPC batch, whose messages are read one by one.
+/// A JSON-RPC batch: an array of messages, which are read one after the other.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) bytes: Vec<u8>,
-    /// The offset of the next element in `bytes`.
+    /// Offset of the next unread element in `bytes`.
     at: usize,
-    /// Whether one of the elements so far was an object.
+    /// Whether any of the elements read so far was an object.
     pub(super) has_messages: bool,
 }
 
@@ -90,7 +94,7 @@ impl Batch {
         Batch { bytes, at: 0, has_messages: false }
     }
 
-    /// Returns the range of the next element that is an object.
+    /// Advances to the next element that is an object. Returns its range in `bytes`, or `None` at the end of the batch.
     pub(super) fn next_message(&mut self) -> Option<Range<usize>> {
         while let Some(element) = scan::next_element(&self.bytes, &mut self.at) {
             if self.bytes[element.clone()].first() == Some(&b'{') {

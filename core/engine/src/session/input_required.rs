@@ -9,8 +9,8 @@
 //!   └───── inputResponses, requestState ◀────────┘
 //! ```
 //!
-//! While the client collects the inputs, the server does not know the request. The request is paused here, and only its total
-//! deadline runs.
+//! After an `input_required` result, the server no longer knows the request. Until the embedder has answered all inputs,
+//! the request is stored here, and only its total timeout runs.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,62 +32,69 @@ use crate::rpc::write::{self, Meta};
 use crate::time::Timestamp;
 use crate::types::{Era, InputRequiredResult};
 
-/// The requests that wait for inputs.
+/// The callers' requests that are waiting for input from the embedder (from revision 2026-07-28, basic/patterns/mrtr).
 #[derive(Debug, Default)]
 pub(super) struct InputRequired {
-    /// Contains at most [`Config::max_server_requests`](super::Config::max_server_requests), as each request has a pending input.
+    /// Requests that are waiting for input from the embedder. Each has at least one pending input, so there are at most
+    /// [`Config::max_server_requests`](super::Config::max_server_requests).
     paused: Vec<PausedRequest>,
-    /// The buffer of an ended request, for the parameters of the next one. At most `MAX_SPARE` bytes.
+    /// Buffer of an ended request, in which the parameters of the next request are stored. Its capacity is at most
+    /// `MAX_SPARE` bytes.
     spare: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct PausedRequest {
     caller: CallerRequest,
-    /// The `requestState` that the server gets back, byte for byte.
+    /// The server's opaque `requestState`, which is sent back unchanged. `None` if the server sent none.
     state: Option<Json>,
 }
 
-/// Maximum size of the buffer that is kept for the next request, in bytes.
+/// Maximum capacity, in bytes, of the parameter buffer that is kept for the next request. 4 KiB is enough for most
+/// calls. Larger buffers are freed, so that one large request does not occupy memory permanently.
 const MAX_SPARE: usize = 4 * 1024;
 
-/// Returns whether the server may require input for this method ("Supported Requests").
+/// Returns whether a server may require input before it responds to `method` (from revision 2026-07-28, "Supported
+/// Requests").
 #[inline]
 pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
 }
 
-/// Returns whether a response requires input.
+/// Returns whether a response contains an `input_required` result instead of the final result.
 #[inline]
 pub(super) fn wants_input(caller: &CallerRequest, message: &[u8], context: &Context<'_>) -> bool {
     may_require_input(&caller.method, context) && result_type(message) == ResultType::InputRequired
 }
 
 impl InputRequired {
-    /// Returns the number of requests that wait for inputs.
+    /// Returns the number of requests that are waiting for input from the embedder.
     pub(super) fn len(&self) -> usize {
         self.paused.len()
     }
 
-    /// Returns whether a request waits for inputs.
+    /// Returns whether the request with this key is waiting for input from the embedder.
     pub(super) fn is_paused(&self, key: RequestKey) -> bool {
         self.position(key).is_some()
     }
 
-    /// Returns the next total deadline of the paused requests.
+    /// Returns the earliest total deadline of the requests that are waiting for input, or `None` if there is no such
+    /// request.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.paused.iter().map(|paused| paused.caller.deadlines.total).min()
     }
 
-    /// Frees unused memory.
+    /// Frees the spare buffer and unused capacity.
     pub(super) fn release_buffers(&mut self) {
         self.spare = Vec::new();
         self.paused.shrink_to_fit();
     }
 
-    /// Copies the parameters for sending a request again. `params` are the parameters as sent, without their closing brace.
+    /// Copies the parameters of a request, so that it can be sent again with input. `params` is the JSON object as
+    /// sent, without its closing brace; `meta` is the caller's `_meta`.
     ///
-    /// Returns `None` if the copies would exceed [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
+    /// Returns `None` if all such copies together would exceed
+    /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     pub(super) fn retry_params(
         &mut self,
         params: &[u8],
@@ -99,7 +106,7 @@ impl InputRequired {
         has_room.then(|| RetryParams::new(params, meta, mem::take(&mut self.spare)))
     }
 
-    /// Takes over the buffer of an ended request.
+    /// Moves the parameter buffer of an ended request to the spare buffer, if it is small enough.
     #[inline]
     pub(super) fn recycle(&mut self, caller: &mut CallerRequest) {
         if let Some(buffer) = caller.retry.take().map(RetryParams::into_buffer)
@@ -109,7 +116,10 @@ impl InputRequired {
         }
     }
 
-    /// Handles an `input_required` result. The request has left the table.
+    /// Handles an `input_required` result for a caller's request. Reports the required inputs to the embedder, or fails
+    /// the request.
+    ///
+    /// The request was already removed from the table of sent requests.
     #[cold]
     #[inline(never)]
     pub(super) fn receive(
@@ -156,7 +166,8 @@ impl InputRequired {
         Ok(())
     }
 
-    /// Sends a request again with the answers to its inputs, a JSON object by input name.
+    /// Sends a request again after all its inputs were answered. `answers` is a JSON object that maps the name of each
+    /// input to its answer.
     pub(super) fn answered(
         &mut self,
         key: RequestKey,
@@ -170,8 +181,8 @@ impl InputRequired {
         }
     }
 
-    /// Fails a request because one of its inputs was refused. Nothing is sent, as the server does not wait (client/roots,
-    /// "Error Handling").
+    /// Fails a request that is waiting for input, because one of its inputs was refused. Sends nothing, because the
+    /// server does not wait for an answer (client/roots, "Error Handling").
     pub(super) fn refused(
         &mut self,
         key: RequestKey,
@@ -184,7 +195,8 @@ impl InputRequired {
         }
     }
 
-    /// Cancels a paused request and withdraws its inputs. Returns `false` if the request is not paused.
+    /// Cancels a request that is waiting for input, and withdraws its inputs. Returns `false` if the request is not
+    /// waiting for input.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -197,7 +209,7 @@ impl InputRequired {
         true
     }
 
-    /// Fails the paused requests that have missed their total deadline.
+    /// Fails the requests that have missed their total deadline while waiting for input.
     pub(super) fn expire(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
         while let Some(at) = self.paused.iter().position(|paused| paused.caller.deadlines.total <= now) {
@@ -207,7 +219,7 @@ impl InputRequired {
         }
     }
 
-    /// Fails all paused requests because the connection has ended.
+    /// Fails all requests that are waiting for input, because the connection has ended.
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,
@@ -220,7 +232,8 @@ impl InputRequired {
         }
     }
 
-    /// Returns whether `more` bytes fit into [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
+    /// Returns whether `more` bytes can be stored without exceeding
+    /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
         let paused =
@@ -245,7 +258,10 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
     context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
-/// Sends a request again under a new wire id, with the answers and the state of the server.
+/// Sends a request again under a new JSON-RPC id. Adds the embedder's `answers` to the inputs, and the server's opaque
+/// `requestState`.
+///
+/// If the connection cannot send, returns the request and the error.
 fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
@@ -273,11 +289,14 @@ fn send_again(
     Ok(())
 }
 
-/// Appends earlier parameters with the answers and the state of the server ("Client Requirements").
+/// Appends the parameters for sending a request again. `params` are the parameters as sent before.
+///
+/// Adds `answers` as `inputResponses` and `state` as `requestState`, and removes earlier values of both ("Client
+/// Requirements").
 fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: Option<&Json>) {
     let is_replaced = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| is_replaced(&member)) {
-        // The caller has answered inputs by itself before.
+        // The caller passed its own answers to inputs in the parameters.
         let mut members = scan::members(params);
         let others = object(&mut || members.find(|member| !is_replaced(member)));
         push_raw(out, others.get().as_bytes());

@@ -4,13 +4,13 @@ use crate::json::Json;
 use crate::json::scan::{self, Member};
 use crate::types::Extra;
 
-/// Returns a copy of an object without the member `name`.
+/// Returns a copy of a JSON object without the member `name`.
 pub(super) fn without(object_text: &Json, name: &str) -> Json {
     let mut members = scan::members(object_text.get().as_bytes());
     object(&mut || members.find(|member| !member.is(name)))
 }
 
-/// Returns an object with the members of both objects. If both have a member, the member of `first` is taken.
+/// Returns a JSON object with the members of both objects. A member that occurs in both is copied from `first`.
 pub(super) fn merged(first: &Json, second: &Json) -> Json {
     let of_first = || scan::members(first.get().as_bytes());
     let (mut firsts, mut seconds) = (of_first(), scan::members(second.get().as_bytes()));
@@ -20,7 +20,7 @@ pub(super) fn merged(first: &Json, second: &Json) -> Json {
     })
 }
 
-/// Builds an object from members, until `next` returns `None`.
+/// Builds a JSON object from the members that `next` returns, until `next` returns `None`.
 pub(super) fn object<'m>(next: &mut dyn FnMut() -> Option<Member<'m>>) -> Json {
     let mut object = Extra::default();
     while let Some(member) = next() {

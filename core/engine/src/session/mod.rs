@@ -1,24 +1,24 @@
-//! The protocol on whole messages, whatever transport carries them.
+//! The protocol logic that does not depend on the transport. Input and output are complete messages.
 //!
-//! A [`Session`] consists of parts. A part is a struct with private state. It works with a `Context` and with the parts below
-//! it, and never imports the session.
+//! A [`Session`] consists of components. A component is a struct with private state. Its methods receive a `Context`,
+//! and use only the components below it in this table. No component imports the session.
 //!
 //! | file | content |
 //! |---|---|
-//! | `router` | [`Session`]: owns the parts, opens and closes the connection |
-//! | `parts` | the parts borrowed together: routes messages and deadlines to them |
-//! | `calls` | [`Calls`]: everything that an embedder asks of a connection |
-//! | `connection` | the state of the connection, and what was negotiated |
-//! | `opening`, `handshake` | open the connection; the state table of both eras |
+//! | `router` | [`Session`]: owns the components, opens and closes the connection |
+//! | `parts` | the components borrowed together: forwards messages and deadlines to them |
+//! | `calls` | [`Calls`]: the methods with which an embedder sends messages |
+//! | `connection` | the state of the connection, with the result of the handshake |
+//! | `opening`, `handshake` | open the connection; the state table of the handshake |
 //! | `requests` | the table of requests without a response, with their deadlines |
-//! | `caller_requests` | the life of a caller's request, from the call to the reply; uses the next three |
+//! | `caller_requests` | the requests of callers, from the call to the reply; uses the next three |
 //! | `response_cache` | cached responses |
-//! | `input_required` | requests for which the server needs input |
+//! | `input_required` | requests for which the server requires input |
 //! | `tasks` | calls that have become tasks |
-//! | `server_requests` | requests of the server, and their answers |
+//! | `server_requests` | requests of the server, and the answers to them |
 //! | `subscriptions` | notifications of changes |
 //! | `incoming` | reads notifications, JSON-RPC batches and overlong messages |
-//! | `context` | what all parts share |
+//! | `context` | the state that all components share |
 
 mod answered_methods;
 mod caller_requests;

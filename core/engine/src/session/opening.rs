@@ -1,4 +1,4 @@
-//! [`Opening`]: sends the requests that the [handshake](super::handshake) decides on, and keeps its deadlines.
+//! [`Opening`]: performs the actions of the [handshake](super::handshake), and monitors its deadlines.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -19,27 +19,29 @@ use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
 
-/// The state of a connection that is being opened.
+/// The state of a connection that is being opened: the handshake and its deadlines.
 #[derive(Debug)]
 pub(super) struct Opening {
     handshake: Handshake,
-    /// When [`Config::connect_timeout`] expires.
+    /// When the opening fails because [`Config::connect_timeout`] has passed.
     connect_by: Timestamp,
-    /// When [`Config::probe_timeout`] expires. `None` unless the probe is pending.
+    /// When the session also sends `initialize`, because [`Config::probe_timeout`] has passed without a response to
+    /// `server/discover`. `None` if the session is not waiting for this response, or must not send `initialize`.
     probe_by: Option<Timestamp>,
 }
 
-/// The result of the opening.
+/// How the opening of a connection ended.
 #[derive(Debug)]
 pub(super) enum OpeningEnd {
-    /// The connection is open.
+    /// The connection is open. Contains what the server declared about itself.
     Connected(Box<ServerInfo>),
     Failed(ConnectError),
-    /// The server ended the stream during the probe. The embedder restarts the server, and connects in the legacy era.
+    /// The server closed its output after receiving `server/discover`. The embedder must restart the server and connect
+    /// with a legacy version (up to revision 2025-11-25).
     Restart,
 }
 
-/// The state of the session that the opening works with.
+/// The current time, and the state of the session that [`Opening`] reads or changes.
 pub(super) struct OpeningContext<'a> {
     pub(super) now: Timestamp,
     pub(super) out: &'a mut Vec<u8>,
@@ -48,7 +50,7 @@ pub(super) struct OpeningContext<'a> {
 }
 
 impl Opening {
-    /// Sends the first request.
+    /// Starts the handshake and sends its first request.
     pub(super) fn begin(context: &mut OpeningContext<'_>) -> Self {
         let mut opening = Opening {
             handshake: Handshake::new(context.config.negotiate),
@@ -61,12 +63,12 @@ impl Opening {
         opening
     }
 
-    /// Returns when to call [`Self::handle_timeout`].
+    /// Returns when [`Self::handle_timeout`] must be called.
     pub(super) fn poll_timeout(&self) -> Timestamp {
         self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
-    /// Handles the deadlines that have expired.
+    /// Handles the deadlines that have expired. Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
@@ -79,7 +81,8 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Handles the response to a request of the opening.
+    /// Handles the response to `server/discover` or `initialize`. Returns how the opening ended, or `None` if the
+    /// opening continues.
     pub(super) fn receive(
         &mut self,
         request: OpeningRequest,
@@ -94,7 +97,8 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Handles that a request of the opening failed without a response.
+    /// Handles that `server/discover` or `initialize` failed without a response. Returns how the opening ended, or
+    /// `None` if the opening continues.
     pub(super) fn fail(
         &mut self,
         request: OpeningRequest,
@@ -108,18 +112,23 @@ impl Opening {
         self.perform(action, context)
     }
 
-    /// Returns whether `server/discover` is the only pending request, so that an error without an id is the response to it.
+    /// Returns whether `server/discover` is the only pending request. An error response without an id is then the
+    /// response to it.
     pub(super) fn is_probing(&self) -> bool {
         self.handshake.is_probing()
     }
 
-    /// Handles an error without an id while [`Self::is_probing`].
+    /// Handles an error response without an id as the response to `server/discover`. Call only while
+    /// [`Self::is_probing`] returns `true`.
+    ///
+    /// Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn probe_failed(&mut self, error: RpcError, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         context.requests.remove_opening(OpeningRequest::Discover);
         self.fail(OpeningRequest::Discover, RequestFault::Server(error), context)
     }
 
-    /// Handles that the connection has ended. Returns `None` if the opening adds nothing to the reason.
+    /// Returns how the opening ends, after the connection was closed for `reason`. Returns `None` for
+    /// [`CloseReason::NotOpened`], which already contains the error.
     pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
             CloseReason::ByServer => match self.handshake.ended() {
@@ -133,7 +142,8 @@ impl Opening {
         }))
     }
 
-    /// Carries out an action of the handshake.
+    /// Performs an action of the handshake, such as sending a request. Returns how the opening ended, or `None` if the
+    /// opening continues.
     fn perform(&mut self, action: HandshakeAction, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         if !matches!(action, HandshakeAction::Nothing) {
             self.probe_by = None;
@@ -196,7 +206,7 @@ impl OpeningContext<'_> {
     }
 }
 
-/// Decodes the response to a request of the opening.
+/// Decodes the response to `server/discover` or `initialize`. `id` is the JSON-RPC id of that request.
 fn read_response<R: FromJson>(message: &[u8], id: u64) -> HandshakeReply<R> {
     match decode::answer::<R>(message, id) {
         Ok(DecodedResponse::Result(result)) => Ok(result),

@@ -1,4 +1,4 @@
-//! [`Parts`]: routes messages and deadlines to the parts of a session.
+//! [`Parts`]: forwards messages and deadlines to the components of a session.
 
 use super::caller_requests::CallerRequests;
 use super::context::Context;
@@ -11,9 +11,9 @@ use super::subscriptions::Subscriptions;
 use crate::rpc::WireId;
 use crate::text::excerpt;
 
-/// The parts of a session and the context that they work with, borrowed together.
+/// The components of a session and their shared [`Context`], borrowed together.
 ///
-/// The opening of the connection is not among them: it changes the connection, which the context only reads.
+/// The opening of the connection is not included, because it changes the connection, which [`Context`] only reads.
 pub(super) struct Parts<'a> {
     pub(super) callers: &'a mut CallerRequests,
     pub(super) server_requests: &'a mut ServerRequests,
@@ -22,7 +22,8 @@ pub(super) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Handles the response to a request, which has left the table.
+    /// Passes the response `message` to the component that sent the request. The request was already removed from the
+    /// table of sent requests.
     #[inline]
     pub(super) fn response(&mut self, owner: Owner, id: u64, message: impl Message) {
         match owner {
@@ -33,7 +34,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Handles the response to a request that no caller has sent.
+    /// Handles the response to a request that the session sent itself, not on behalf of a caller.
     #[cold]
     #[inline(never)]
     fn own_response(&mut self, owner: &Owner, id: u64, message: &[u8]) {
@@ -50,7 +51,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Handles that a request, which has left the table, ended without a response.
+    /// Handles that a request ended without a response because of `fault`. The request was already removed from the
+    /// table of sent requests.
     pub(super) fn fail(&mut self, owner: Owner, id: u64, fault: RequestFault) {
         let context = &mut self.context;
         match owner {
@@ -70,12 +72,12 @@ impl Parts<'_> {
         }
     }
 
-    /// Handles a request of the server.
+    /// Handles a request from the server.
     pub(super) fn request(&mut self, id: WireId<'_>, method: &str, message: &[u8]) {
         self.server_requests.receive(id, method, message, &mut self.context);
     }
 
-    /// Handles a notification of the server.
+    /// Handles a notification from the server. Invalid notifications are reported as [`Event::InvalidMessage`].
     pub(super) fn notification(&mut self, method: &str, message: &[u8]) {
         let Some(incoming) = incoming::read(method, message) else { return self.invalid_message(message) };
         let context = &mut self.context;
@@ -84,7 +86,7 @@ impl Parts<'_> {
                 let id = progress.progress_token.as_ref().and_then(|token| WireId(token.get().as_bytes()).number());
                 match id.and_then(|id| self.callers.progress(id, context)) {
                     Some(key) => self.report(Notification::Progress { key, progress }, message),
-                    // The caller did not ask for progress, or the request has ended.
+                    // The caller did not request progress notifications, or the request has ended.
                     None => context.stats.late += 1,
                 }
             }
@@ -98,7 +100,8 @@ impl Parts<'_> {
         }
     }
 
-    /// Reports a notification: invalidates the cache first, then adds the event, and after that the events of subscriptions.
+    /// Marks the cached responses that a notification concerns as stale, and reports the notification to the embedder.
+    /// The event precedes the events that the notification causes in subscriptions.
     #[inline(never)]
     fn report(&mut self, notification: Notification, message: &[u8]) {
         self.callers.invalidate(&notification, &mut self.context);
@@ -107,27 +110,27 @@ impl Parts<'_> {
         self.context.events.insert(before, Event::Notification(notification));
     }
 
-    /// Counts and reports a message that cannot be read.
+    /// Counts a message that cannot be parsed, and reports it to the embedder.
     pub(super) fn invalid_message(&mut self, message: &[u8]) {
         self.context.stats.invalid += 1;
         self.context.report(Event::InvalidMessage { excerpt: excerpt(message) });
     }
 
-    /// Handles the deadlines that have expired.
+    /// Handles the expired deadlines of requests, tasks and subscriptions.
     pub(super) fn handle_timeout(&mut self) {
         self.subscriptions.handle_timeout(&mut self.context);
         self.callers.handle_timeout(self.server_requests, &mut self.context);
     }
 
-    /// Ends everything that depends on the connection, which has ended.
+    /// Fails all requests, withdraws all server requests and ends all subscriptions, because the connection has ended.
     pub(super) fn close(&mut self, reason: &CloseReason) {
         self.callers.close(reason, self.server_requests, &mut self.context);
         self.server_requests.withdraw_all(&mut self.context);
         self.subscriptions.close(reason, &mut self.context);
     }
 
-    /// Handles that a new session of the server has replaced an ended one. The new session expects no answers to earlier
-    /// requests, and does not watch resources until it is asked to.
+    /// Handles that a new HTTP session with the server has replaced the previous one. Withdraws the requests of the
+    /// server, and subscribes to resources again, because the new session knows neither of them.
     #[cfg(feature = "http")]
     pub(super) fn session_replaced(&mut self) {
         self.server_requests.withdraw_all(&mut self.context);

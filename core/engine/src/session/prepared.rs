@@ -14,50 +14,55 @@ use crate::revisions;
 use crate::rpc::write::{self, ParamsError};
 use crate::text::excerpt;
 
-/// A request of the method `M` whose parameters are checked and serialized.
+/// A request with method `M` whose parameters are already checked and serialized.
 ///
-/// If a session is behind a lock, prepare requests outside of the lock: parameters may be large, and their serialization may
-/// run code of the program. [`Calls::request_prepared`](super::Calls::request_prepared) only copies the text.
+/// If a session is protected by a lock, prepare requests before acquiring the lock. The parameters may be large, and
+/// serializing them may run code of the program. [`Calls::request_prepared`](super::Calls::request_prepared) only
+/// copies the serialized parameters.
 pub struct Prepared<M> {
     request: PreparedRequest,
     method: PhantomData<fn() -> M>,
 }
 
-/// A prepared request of any method. Its functions are compiled once, and not for each method.
+/// A prepared request of any method. The type does not depend on the method, so code that uses it is compiled only
+/// once.
 #[derive(Clone)]
 pub struct PreparedRequest {
     text: Vec<u8>,
     pub(super) method: &'static str,
-    /// The bit of the method in the table of revisions.
+    /// Flag of the method in [`UnavailableMethods`](revisions::UnavailableMethods). 0 if the method is not checked
+    /// before sending.
     pub(super) bit: u32,
     pub(super) caching: CacheUse,
 }
 
-/// How a request uses the cache.
+/// How a request uses the response cache.
 #[derive(Clone, Copy)]
 pub(super) enum CacheUse {
-    /// The response may come from the cache, and is stored there.
+    /// The request may be answered from the cache, and its response may be stored there.
     Yes,
-    /// The request is sent, its response is not stored, and the cached responses of its method become stale.
+    /// The request is always sent, and its response is not stored. All cached responses of the same method become
+    /// stale.
     Invalidates,
-    /// The request does not use the cache.
+    /// The request is always sent, and the cache does not change.
     No,
 }
 
 impl CacheUse {
-    /// Returns how requests of a method use the cache. A `const fn`, so that other methods pay nothing for the check.
+    /// Returns how requests with this method use the cache. A `const fn`, so that typed requests need no check at run
+    /// time.
     pub(super) const fn of(method: &str) -> Self {
         if is_cacheable(method) { CacheUse::Yes } else { CacheUse::No }
     }
 }
 
 impl<M: Method> Prepared<M> {
-    /// Serializes the parameters of a request.
+    /// Checks and serializes the parameters of a request.
     ///
     /// # Errors
-    /// If the parameters do not serialize, or are not a JSON object.
+    /// Returns an error if the parameters do not serialize, or are not a JSON object.
     pub fn new(params: &impl Params<M>) -> Result<Self, SendError> {
-        // Enough for most calls. Growing the buffer step by step would cost more than writing the text.
+        // Enough for most calls. Repeatedly growing the buffer would cost more than writing the text.
         let mut text = Vec::with_capacity(256);
         push(&mut text, params).map_err(|error| send_error(M::NAME, error))?;
         let request = PreparedRequest {
@@ -69,19 +74,22 @@ impl<M: Method> Prepared<M> {
         Ok(Prepared { request, method: PhantomData })
     }
 
-    /// Returns the request for [`Calls::send_prepared`](super::Calls::send_prepared).
+    /// Returns the request to pass to [`Calls::send_prepared`](super::Calls::send_prepared).
     pub fn request(&self) -> &PreparedRequest {
         &self.request
     }
 
-    /// Returns the ticket of this request, which was sent under the key.
+    /// Creates the ticket that decodes the result of this request. `key` is the key that
+    /// [`Calls::send_prepared`](super::Calls::send_prepared) returned.
     pub fn ticket(&self, key: RequestKey) -> Ticket<M> {
         Ticket::new(key)
     }
 }
 
 impl PreparedRequest {
-    /// Creates a request for a page of the tool list. The request bypasses the cache and makes cached pages stale.
+    /// Creates a `tools/list` request for one page. `cursor` is the cursor of the page, or `None` for the first page.
+    ///
+    /// The request bypasses the cache and marks the cached pages as stale.
     pub(crate) fn tools(cursor: Option<&str>) -> Self {
         const METHOD: &str = ListTools::NAME;
         let mut text = Vec::from(&b"{"[..]);
@@ -119,13 +127,13 @@ impl fmt::Debug for PreparedRequest {
     }
 }
 
-/// Appends the parameters of a request of `M`.
+/// Appends the parameters of a request with method `M` to `out` as a JSON object, and checks them.
 pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     write::push_object(out, params)?;
     if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }
 }
 
-/// Returns the error of a message whose parameters could not be written.
+/// Converts `error`, which occurred while the parameters of `method` were written, to a [`SendError`].
 pub(super) fn send_error(method: &str, error: ParamsError) -> SendError {
     match error {
         ParamsError::Serialize(reason) => SendError::Params { method: method.into(), reason },

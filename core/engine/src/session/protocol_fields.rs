@@ -1,4 +1,4 @@
-//! The protocol fields in the `_meta` of modern requests.
+//! The protocol fields that the `_meta` of each request contains from revision 2026-07-28 on.
 
 use alloc::string::String;
 
@@ -8,12 +8,13 @@ use super::config::Config;
 use crate::json::Json;
 use crate::types::ProtocolVersion;
 
-/// Returns the members of `_meta` that each modern request contains (2026-07-28, basic/index, "Per-request protocol fields").
+/// Returns the members that the `_meta` of each request contains from revision 2026-07-28 on, as JSON text without
+/// braces (basic/index, "Per-request protocol fields").
 pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> String {
     fields_with(config, version, &config.capabilities)
 }
 
-/// Returns the same members, with the tasks extension among the capabilities.
+/// Returns the same members as [`protocol_fields`], but with the tasks extension among the client's capabilities.
 pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
     let mut capabilities = config.capabilities.clone();
     capabilities.declare_tasks();
@@ -34,7 +35,7 @@ fn fields_with(config: &Config, version: ProtocolVersion, capabilities: &impl Se
     members
 }
 
-/// Serializes client information or capabilities, which cannot fail.
+/// Serializes a value of the configuration, such as the client information. Serializing these values cannot fail.
 pub(super) fn to_json(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

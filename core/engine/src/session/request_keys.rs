@@ -1,15 +1,15 @@
-//! The keys by which an embedder identifies requests and subscriptions.
+//! The keys with which an embedder identifies requests and subscriptions.
 
-/// Identifies a request of the client within its session.
+/// Identifies a request of the client within a session.
 ///
-/// A key is not a JSON-RPC id. The session may send a request again under another id, and the key stays the same.
+/// Not a JSON-RPC id: the session may send the request several times under different ids, but the key does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestKey(pub(crate) u64);
 
-/// Identifies a request of the server within its session.
+/// Identifies a request of the server, or an input that the server requires, within a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerRequestId(pub(super) u64);
 
-/// Identifies a subscription within its session.
+/// Identifies a subscription of the client within a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubscriptionKey(pub(super) u64);

@@ -1,4 +1,4 @@
-//! [`CallError`]: why a request ended without a result. [`TaskError`]: why its task did.
+//! [`CallError`]: why a request ended without a result. [`TaskError`]: why a task ended without the result of its call.
 //!
 //! The two are in one file because each contains the other.
 
@@ -18,19 +18,19 @@ use crate::text::Seconds;
 use crate::transport_error::HttpError;
 use crate::types::ProtocolVersion;
 
-/// The name of a method, in an error.
+/// Name of the method of a failed request.
 type MethodName = Cow<'static, str>;
 
 /// The error of a request that ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server answered with an error.
+    /// The server responded with an error.
     #[error("`{method}` failed: the server says: {error}")]
     Server {
         /// The method of the request.
         method: MethodName,
-        /// The server's error.
+        /// The error in the server's response.
         error: RpcError,
     },
     /// The server does not have the tool.
@@ -38,15 +38,16 @@ pub enum CallError {
     ToolNotFound {
         /// The name of the tool.
         tool: String,
-        /// The server's error; `None` if the server's list of tools showed that the tool does not exist.
+        /// The error in the server's response. `None` if nothing was sent, because the server's list of tools does not
+        /// contain the tool.
         error: Option<RpcError>,
     },
-    /// The server's answer does not follow the specification.
+    /// The server's response violates the specification.
     #[error("`{method}` got an answer that cannot be read: {error}")]
     Invalid {
         /// The method of the request.
         method: MethodName,
-        /// What is wrong with the answer.
+        /// What is wrong with the response.
         error: PeerError,
     },
     /// The structured content of a tool result does not have the requested type or does not match the tool's schema.
@@ -55,23 +56,23 @@ pub enum CallError {
         /// What is wrong with the structured content.
         error: Arc<StructuredError>,
     },
-    /// No answer came in time. The server was notified that the request is cancelled.
+    /// No response arrived in time. The request was cancelled.
     #[error("`{method}` timed out after {}{}", Seconds(*after), deadline.note())]
     Timeout {
         /// The method of the request.
         method: MethodName,
-        /// The length of the timeout.
+        /// Duration of the timeout that expired.
         after: Duration,
-        /// Which of the two timeouts passed.
+        /// Which of the two timeouts of the request expired.
         deadline: Deadline,
     },
-    /// The caller cancelled the request. The server was notified.
+    /// The caller cancelled the request.
     #[error("`{method}` was cancelled")]
     Cancelled {
         /// The method of the request.
         method: MethodName,
     },
-    /// The connection ended before the answer came.
+    /// The connection ended before the response arrived.
     #[error("`{method}` got no answer: {reason}")]
     Closed {
         /// The method of the request.
@@ -79,43 +80,44 @@ pub enum CallError {
         /// Why the connection ended.
         reason: CloseReason,
     },
-    /// The server requested input before it answers (2026-07-28, basic/patterns/mrtr), and did not get it. The server
-    /// waits for nothing any more.
+    /// The server required input before responding (revision 2026-07-28, basic/patterns/mrtr), but did not receive the
+    /// input. The server does not wait for the input any more.
     #[error("`{method}` failed: the server did not get the input that it requested: {error}")]
     Input {
         /// The method of the request.
         method: MethodName,
-        /// Why the server did not get the input.
+        /// Why the server did not receive the input.
         error: Arc<InputError>,
     },
-    /// The call ran as a task, which ended without a result or can no longer be followed.
+    /// The call became a task, which ended without a result or can no longer be polled.
     #[error("the task {:?} of `{method}` {fault}", printable(task).to_string())]
     Task {
         /// The method of the request.
         method: MethodName,
-        /// The id of the task. A handle made from it may still reach the task.
+        /// Id of the task. The program can still poll the task with a handle created from this id, if the server has
+        /// not deleted the task.
         task: String,
-        /// Why there is no result.
+        /// Why the task has no result.
         fault: TaskError,
     },
-    /// A reply was decoded with the ticket of another request.
+    /// A reply was decoded with the ticket of a different request.
     #[error("wrong ticket: a ticket of `{method}` cannot decode the reply to another request")]
     WrongTicket {
-        /// The method of the ticket.
+        /// Method of the request to which the ticket belongs.
         method: MethodName,
     },
-    /// The HTTP exchange of the request brought no answer.
+    /// The HTTP exchange of the request ended without a response to it.
     #[cfg(feature = "http")]
     #[error("`{method}` got no answer: {error}")]
     Http {
         /// The method of the request.
         method: MethodName,
-        /// Why the exchange brought no answer.
+        /// Why the HTTP exchange produced no response.
         error: Box<HttpError>,
     },
 }
 
-/// Says how it is known that a tool does not exist.
+/// Returns a text that says how the client knows that a tool does not exist. `error` is the server's response, if any.
 fn evidence(error: Option<&RpcError>) -> String {
     match error {
         Some(error) => alloc::format!("the server says: {error}"),
@@ -124,11 +126,11 @@ fn evidence(error: Option<&RpcError>) -> String {
 }
 
 impl CallError {
-    /// Returns whether the server says that the requested resource does not exist (2026-07-28, server/resources, "Error
-    /// Handling").
+    /// Returns whether the server reported that the requested resource does not exist (revision 2026-07-28,
+    /// server/resources, "Error Handling").
     ///
-    /// `version` is the negotiated version: the code -32602 means a missing resource from 2026-07-28 on, and any invalid
-    /// parameter before. The code -32002 means a missing resource in all versions.
+    /// `version` is the negotiated version. The code -32602 means a missing resource from revision 2026-07-28 on, but
+    /// any invalid parameter in earlier revisions. The code -32002 means a missing resource in all revisions.
     pub fn is_resource_not_found(&self, version: ProtocolVersion) -> bool {
         let CallError::Server { method, error } = self else { return false };
         let known = matches!(&**method, "resources/read" | "resources/subscribe");
@@ -140,8 +142,8 @@ impl CallError {
             }
     }
 
-    /// Returns whether the network failed, for this request alone: its HTTP exchange could not start, or broke off. Other
-    /// requests may succeed.
+    /// Returns whether the HTTP exchange of the request could not start, or was interrupted. Other requests on the
+    /// connection may still succeed.
     pub fn is_network_error(&self) -> bool {
         #[cfg(feature = "http")]
         if let CallError::Http { error, .. } = self {
@@ -169,12 +171,13 @@ impl CallError {
     }
 }
 
-/// One of the two timeouts of a request.
+/// Identifies one of the two timeouts of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deadline {
-    /// The time since the request was sent, or since its last progress notification.
+    /// The idle timeout. It runs from the sending of the request, or from the last progress notification if that is
+    /// later.
     Idle,
-    /// The time since the request was sent, regardless of progress.
+    /// The total timeout. It runs from the first sending of the request, regardless of progress.
     Total,
 }
 
@@ -187,53 +190,53 @@ impl Deadline {
     }
 }
 
-/// The reason why a task ended without the result of its call.
+/// The reason why a task ended without the result or error of its call.
 ///
-/// An error that the call itself would have answered with is not a fault of the task. Its `Display` is the end of a
-/// sentence about the task.
+/// If the task reports an error of the call itself, the call fails with that error instead. `Display` writes a
+/// predicate such as "was cancelled by the server", to follow the name of the task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
     /// The task was cancelled, but not by this client.
     #[error("was cancelled by the server{}", detail(message.as_deref()))]
     Cancelled {
-        /// The server's status message.
+        /// The status message that the server sent with the task, if any.
         message: Option<String>,
     },
-    /// The task failed, and the server does not report an error for it.
+    /// The task failed, and the server did not say with which error.
     #[error("failed without an error{}", detail(message.as_deref()))]
     Failed {
-        /// The server's status message.
+        /// The status message that the server sent with the task, if any.
         message: Option<String>,
     },
-    /// The task completed, and the server does not report a result for it.
+    /// The task completed, but the server did not return a result.
     #[error("completed without a result{}", detail(message.as_deref()))]
     NoResult {
-        /// The server's status message.
+        /// The status message that the server sent with the task, if any.
         message: Option<String>,
     },
     /// The server does not know the task. Servers may delete a task after its time to live.
     #[error("does not exist any more: the server says: {error}")]
     Unknown {
-        /// The server's error.
+        /// The error in the server's response.
         error: RpcError,
     },
-    /// The server rejected the input that the task had requested.
+    /// The server rejected the input that the task had required.
     #[error("cannot continue: the server rejected the input that it had requested: {error}")]
     AnswersRefused {
-        /// The server's error.
+        /// The error in the server's response.
         error: RpcError,
     },
-    /// The state of the task is unknown, because repeated requests for it failed.
+    /// The state of the task is unknown, because requests about the task failed.
     #[error("is lost: {error}")]
     Lost {
-        /// The error of the last request.
+        /// The error of the last request that failed.
         error: Box<CallError>,
     },
-    /// Too many tasks are followed already. This task was cancelled.
+    /// The session already polls the maximum number of tasks, and has cancelled this task.
     #[error("was cancelled at once: {limit} tasks are followed already")]
     TooMany {
-        /// The limit, [`Config::max_tasks`](crate::Config::max_tasks).
+        /// The maximum number of tasks, [`Config::max_tasks`](crate::Config::max_tasks).
         limit: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! [`CloseReason`]: why a connection ended. [`ConnectError`]: why it could not be opened.
+//! [`CloseReason`]: why a connection ended. [`ConnectError`]: why a connection could not be opened.
 
 #[cfg(feature = "http")]
 use alloc::boxed::Box;
@@ -23,16 +23,16 @@ pub enum CloseReason {
     /// The client closed the connection.
     #[error("the connection was closed")]
     ByClient,
-    /// The connection could not be opened.
+    /// The connection could not be opened, because of this error.
     #[error("{0}")]
     NotOpened(Arc<ConnectError>),
-    /// The client cannot continue; the text says why.
+    /// The client failed and cannot continue. Contains the cause as text.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
 }
 
 impl CloseReason {
-    /// Converts the reason to the error of a connection that ended before it was open.
+    /// Converts the reason to a [`ConnectError`], for a connection that ended before it was open.
     pub fn into_opening_error(self) -> ConnectError {
         match self {
             CloseReason::NotOpened(error) => Arc::unwrap_or_clone(error),
@@ -42,7 +42,7 @@ impl CloseReason {
     }
 }
 
-/// The error of a connection that could not be opened.
+/// The reason why a connection could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
@@ -53,49 +53,49 @@ pub enum ConnectError {
         client.join(", ")
     )]
     UnsupportedVersion {
-        /// The versions that the server supports, as far as it named them.
+        /// Versions that the server reported as supported. The list may be incomplete.
         server: Vec<String>,
         /// The versions that the client accepts.
         client: Vec<String>,
     },
-    /// The server answered with an error.
+    /// The server responded with an error.
     #[error("the server refused `{method}`: {error}")]
     Refused {
-        /// `initialize` or `server/discover`.
+        /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
-        /// The server's error.
+        /// The error in the server's response.
         error: RpcError,
     },
-    /// The server's answer is invalid.
+    /// The server's response violates the specification.
     #[error("the answer to `{method}` cannot be read: {error}")]
     Invalid {
-        /// `initialize` or `server/discover`.
+        /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
-        /// What is wrong with the answer.
+        /// What is wrong with the response.
         error: PeerError,
     },
-    /// The server did not answer in time.
+    /// The connection was not open within the connect timeout.
     #[error("the server did not answer within {}", Seconds(*after))]
     Timeout {
-        /// The timeout that passed.
+        /// Duration of the timeout, [`Config::connect_timeout`](crate::Config::connect_timeout).
         after: Duration,
     },
-    /// The connection ended before the server answered.
+    /// The connection ended before the handshake was complete.
     #[error("the connection ended before the server answered")]
     Closed,
-    /// The program cancelled the opening.
+    /// The client closed the connection before the handshake was complete.
     #[error("the opening of the connection was cancelled")]
     Cancelled,
-    /// The client cannot continue; the text says why.
+    /// The client failed and cannot continue. Contains the cause as text.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
-    /// The HTTP exchange brought no answer.
+    /// The HTTP exchange ended without a response.
     #[cfg(feature = "http")]
     #[error("`{method}` got no answer: {error}")]
     Http {
-        /// `initialize` or `server/discover`.
+        /// The request that failed: `initialize` or `server/discover`.
         method: &'static str,
-        /// Why the exchange brought no answer.
+        /// Why the HTTP exchange produced no response.
         error: Box<HttpError>,
     },
 }

@@ -1,10 +1,10 @@
-//! The errors of a session, by who is at fault.
+//! The errors of a session. The table shows who causes each kind of error, and when.
 //!
-//! | type | at fault |
+//! | type | caused by |
 //! |---|---|
 //! | [`SendError`] | the caller, before anything is sent |
-//! | [`ConnectError`] | the server, the network or the time, while the connection is opened |
-//! | [`CallError`] | the server, the network or the time, after the request is sent |
+//! | [`ConnectError`] | the server, the network or a timeout, while the connection is being opened |
+//! | [`CallError`] | the server, the network or a timeout, after the request was sent |
 //! | [`InputError`] | the client, which did not answer a request of the server |
 //! | [`TaskError`] | the server, while a call runs as a task |
 //! | [`PeerError`](crate::PeerError) | the server, which sent an invalid message |

@@ -1,4 +1,4 @@
-//! [`RequestFault`]: why a request got no usable answer, before its caller is known.
+//! [`RequestFault`]: why a request got no usable response. Converted to a public error when its sender is known.
 
 use alloc::borrow::Cow;
 #[cfg(feature = "http")]
@@ -10,22 +10,23 @@ use crate::error::{PeerError, RpcError};
 #[cfg(feature = "http")]
 use crate::transport_error::HttpError;
 
-/// The reason why a request got no usable answer.
+/// The reason why a request got no usable response.
 ///
-/// The transport and the decoder report it. The owner of the request decides which public error it becomes.
+/// Reported by the transport or the decoder. The part of the session that sent the request converts it to a public
+/// error.
 #[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
-    /// The server answered with an error, possibly in a message that does not name the request.
+    /// The server responded with an error. The response may lack the id of the request.
     Server(RpcError),
-    /// The server's answer is invalid.
+    /// The server's response violates the specification.
     Invalid(PeerError),
-    /// The HTTP exchange of the request brought no answer.
+    /// The HTTP exchange of the request ended without a response.
     #[cfg(feature = "http")]
     Http(HttpError),
 }
 
 impl RequestFault {
-    /// Converts the fault to the error of a request with this method.
+    /// Converts the reason to the error of a request with this method.
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
             RequestFault::Server(error) => CallError::Server { method, error },
@@ -35,7 +36,8 @@ impl RequestFault {
         }
     }
 
-    /// Converts the fault to the error of an opening that sent `method`.
+    /// Converts the reason to the error of opening a connection. `method` is the request that failed: `initialize` or
+    /// `server/discover`.
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {
             RequestFault::Server(error) => ConnectError::Refused { method, error },

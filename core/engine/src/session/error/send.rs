@@ -6,56 +6,58 @@ use crate::printable;
 use crate::revisions::Requirement;
 use crate::types::ProtocolVersion;
 
-/// The error of a request or notification that was not sent. Nothing of it reached the server.
+/// The reason why a request or notification was not sent. Nothing of the message reached the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The connection is not open yet: call `initialize` first.
+    /// The connection is not open yet. Call `initialize`, and wait until the connection is open.
     #[error("not initialized: the connection is not open yet; call `initialize` first")]
     NotInitialized,
-    /// `initialize` was called a second time.
+    /// `initialize` was called before on this session.
     #[error("already initialized: a connection is opened only once")]
     AlreadyInitialized,
     /// The connection has ended.
     #[error("the connection has ended")]
     Closed,
-    /// The parameters cannot be serialized.
+    /// The parameters cannot be written as JSON.
     #[error("the parameters of `{method}` cannot be written as JSON: {reason}")]
     Params {
         /// The method of the request or notification.
         method: String,
-        /// The message of the serializer.
+        /// Why the parameters cannot be written, as text.
         reason: String,
     },
-    /// The parameters, or their `_meta`, are JSON but not an object.
+    /// The parameters or their `_meta` are valid JSON, but not an object.
     #[error("the parameters of `{method}` must be a JSON object")]
     NotAnObject {
         /// The method of the request or notification.
         method: String,
     },
-    /// The negotiated protocol version does not have the method; see [`revisions`](crate::revisions).
+    /// The negotiated protocol version does not have the method. See [`revisions`](crate::revisions).
     #[error("protocol version {version}, which this server speaks, does not have `{method}`{}", replacement(instead))]
     NotInRevision {
-        /// The method.
+        /// The method of the request or notification.
         method: &'static str,
-        /// The negotiated version.
+        /// The negotiated protocol version.
         version: ProtocolVersion,
-        /// What replaces the method in that version, in words; empty if nothing does.
+        /// What replaces the method in this version, as text. Empty if nothing replaces it.
         instead: &'static str,
     },
-    /// The server declared its capabilities, and the method needs one that is not among them.
+    /// The server did not declare the capability that the method requires.
     #[error(
         "the server does not offer `{method}`: it does not declare the capability `{requires}`; a raw request can still be \
          sent"
     )]
     NotOffered {
-        /// The method.
+        /// The method of the request or notification.
         method: &'static str,
-        /// The missing capability, such as `prompts`.
+        /// The capability that the server did not declare, such as `prompts`.
         requires: Requirement,
     },
-    /// The tool can be called only as a task, as the server's list of tools says (2025-11-25, basic/utilities/tasks,
-    /// "Tool-Level Negotiation"), and neither [`RequestOptions::task`](crate::RequestOptions::task) nor
+    /// According to the server's list of tools, the tool can only be called as a task (revision 2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation").
+    ///
+    /// Neither [`RequestOptions::task`](crate::RequestOptions::task) nor
     /// [`Config::follow_tasks`](crate::Config::follow_tasks) allows a task.
     #[error(
         "the tool `{}` can be called as a task only: `tools/call` was not sent; allow a task with `follow_task()`, or for \
@@ -66,16 +68,18 @@ pub enum SendError {
         /// The name of the tool.
         tool: String,
     },
-    /// Too many requests wait for an answer.
+    /// The maximum number of pending requests, tasks or subscriptions is reached.
     #[error("too many requests: {limit} already wait for an answer; send this one again when another has ended")]
     TooManyInFlight {
-        /// The limit, [`Config::max_in_flight`](crate::Config::max_in_flight).
+        /// The limit that was reached: [`Config::max_in_flight`](crate::Config::max_in_flight),
+        /// [`Config::max_tasks`](crate::Config::max_tasks) or
+        /// [`Config::max_subscriptions`](crate::Config::max_subscriptions).
         limit: usize,
     },
-    /// Too many bytes wait to be sent, because the server does not read.
+    /// Too many bytes are queued for sending, for example because the server does not read.
     #[error("too much to send: {limit} bytes already wait, because the server does not read; try again later")]
     TransmitFull {
-        /// The limit in bytes, [`Config::max_transmit`](crate::Config::max_transmit).
+        /// Maximum number of queued bytes, [`Config::max_transmit`](crate::Config::max_transmit).
         limit: usize,
     },
 }
