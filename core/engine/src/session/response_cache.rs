@@ -33,7 +33,8 @@ pub(super) struct ResponseCache {
 pub(super) enum Lookup {
     /// The cache contains a fresh response. `message` is the complete response, and `id` is the JSON-RPC id in it.
     Hit { message: Vec<u8>, id: u64 },
-    /// The request must be sent. The entry is for [`ResponseCache::fill`]; `None` if the response is not cacheable.
+    /// The request must be sent. Pass the entry to [`ResponseCache::fill`] with the response. `None` if the response
+    /// is not cacheable.
     Miss(Option<Box<PendingEntry>>),
 }
 
@@ -92,8 +93,9 @@ impl ResponseCache {
         })
     }
 
-    /// Stores the response to a request that was not in the cache. Returns the reply for the caller: `reply`, or a
-    /// stale cached response in place of an error.
+    /// Stores the response to a request that was not in the cache, if the response may be cached.
+    ///
+    /// Returns the reply for the caller: `reply`, or a stale cached response in place of an error.
     #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
         let ReplyOutcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
@@ -125,8 +127,8 @@ impl ResponseCache {
         }
     }
 
-    /// Marks the cached responses that are outdated by the notification as stale. Pending responses of the same kind
-    /// will not be stored.
+    /// Marks the cached responses that a notification reports as outdated as stale. The responses to pending requests
+    /// for the same content will not be cached.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
             Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),

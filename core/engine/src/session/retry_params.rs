@@ -14,8 +14,9 @@ pub(super) struct RetryParams {
 }
 
 impl RetryParams {
-    /// Copies `params` and `meta` into `buffer`, whose memory is reused. `params` is a JSON object without its
-    /// closing brace. `meta` is empty if the caller passed none.
+    /// Copies `params` and `meta` into `buffer`, whose memory is reused.
+    ///
+    /// `params` is a JSON object without its closing brace. `meta` is empty if the caller passed no `_meta`.
     pub(super) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         buffer.reserve(params.len() + 1 + meta.len());

@@ -150,14 +150,15 @@ impl Session {
         }
     }
 
-    /// Creates a session for the restarted server after [`Event::Restart`], and moves the configuration into it.
+    /// Creates a session for the restarted server after [`Event::Restart`], and moves the configuration of this
+    /// session into it.
     ///
-    /// `spent` is the time since the connection attempt began. It is subtracted from the connect timeout.
+    /// `spent` is the time since the connection attempt began, and is subtracted from the connect timeout.
     pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
         Session::new(mem::take(&mut self.config).after_restart(spent))
     }
 
-    /// Sends the first request that opens the connection: `server/discover` or `initialize`.
+    /// Sends the first request on the connection: `server/discover` or `initialize`.
     ///
     /// # Errors
     /// If the session has sent this request before, or if the connection has ended.
@@ -246,8 +247,9 @@ impl Session {
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
     }
 
-    /// Calls `step` on the opening, and ends the opening if `step` returns a result. Does nothing in other phases
-    /// than [`Phase::Connecting`].
+    /// Calls `step` with the state of the handshake while the connection is being opened.
+    ///
+    /// If `step` returns a result, opens or closes the connection accordingly. Does nothing in other phases.
     fn step_opening(
         &mut self,
         now: Timestamp,
@@ -280,7 +282,7 @@ impl Session {
         self.events.push_back(Event::Connected);
     }
 
-    /// Borrows the parts of the session and their shared [`Context`], whose transmit buffer is `out`.
+    /// Borrows the parts of the session together with the [`Context`] that they share. `out` is the transmit buffer.
     #[inline]
     pub(super) fn parts<'a>(&'a mut self, now: Timestamp, out: &'a mut Vec<u8>) -> Parts<'a> {
         Parts {
@@ -303,8 +305,8 @@ impl Session {
 
 /// Methods that receive messages of the server.
 impl Session {
-    /// Handles one received message. If it is a JSON-RPC batch, [`Self::resume`] reads the rest of the batch when the
-    /// embedder polls events.
+    /// Handles one received message. Of a JSON-RPC batch, reads the messages up to the first event. [`Self::resume`]
+    /// reads the rest.
     pub(crate) fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
         while self.resume(now, out) {}
         if self.connection.is_closed() {
@@ -321,7 +323,7 @@ impl Session {
     /// Reads messages of the current JSON-RPC batch until one causes an event or the batch ends. Returns `false` if
     /// there is no current batch.
     ///
-    /// The session does not read a whole batch at once, because its events would need more memory than its messages.
+    /// A batch is not read as a whole, because its events would need more memory than its messages.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.batch.take() {
@@ -356,8 +358,10 @@ impl Session {
         true
     }
 
-    /// Handles any message except a response. For a response to a request of this client, returns the JSON-RPC id, to
-    /// be passed to [`Self::response`].
+    /// Handles a received message of any kind except a response.
+    ///
+    /// Returns the JSON-RPC id of a response, which the caller passes to [`Self::response`]. Returns `None` for other
+    /// messages, and for responses whose id cannot be of this client.
     fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
             MessageClass::Response { id } => {
@@ -415,8 +419,8 @@ impl Session {
 
     /// Handles the end of a message that exceeds [`Config::max_message`].
     ///
-    /// If `tail` shows to which pending request the message responds, that request fails. Some servers send the id
-    /// last.
+    /// If `tail` shows to which pending request the message responds, that request fails. A server may send the id
+    /// after the result.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
     }
@@ -451,8 +455,8 @@ impl Session {
         }
     }
 
-    /// Returns whether the caller allows the server to execute the request with this JSON-RPC id twice. Returns
-    /// `false` for requests that no caller sent.
+    /// Returns whether the caller of the request with this JSON-RPC id allows the server to execute the request
+    /// twice. Returns `false` if the request is not a caller's.
     pub(crate) fn is_repeatable(&self, id: u64) -> bool {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
     }
@@ -470,13 +474,13 @@ impl Session {
         self.requests.track_abandoned();
     }
 
-    /// Returns the JSON-RPC ids of the requests that were abandoned since the last call. The transport may stop their
-    /// exchanges.
+    /// Returns the JSON-RPC ids of the requests that were abandoned since the last call. The transport need not
+    /// continue the exchanges of these requests.
     pub(crate) fn take_abandoned(&mut self) -> Vec<u64> {
         self.requests.take_abandoned()
     }
 
-    /// Appends a request that the transport itself sends to `out`, and returns its JSON-RPC id.
+    /// Writes a request of the transport itself to `out`, and returns the JSON-RPC id of the request.
     ///
     /// The transport calls [`Self::remove_own`] when the request has ended.
     pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>, out: &mut Vec<u8>) -> u64 {

@@ -25,7 +25,7 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// Returns the name of the server, or an empty string if the server did not send a name.
+    /// Returns the name of the server, or an empty string if the server did not send its name.
     pub fn name(&self) -> &str {
         self.implementation.as_ref().map_or("", |implementation| &implementation.name)
     }

@@ -70,7 +70,7 @@ impl ServerRequest {
 }
 
 impl ElicitForm {
-    /// Checks the user's answer to this form, adds default values, and serializes it. See [`ElicitForm::complete`].
+    /// Checks and serializes the user's answer to this form. Fills in default values, see [`ElicitForm::complete`].
     ///
     /// # Errors
     /// Returns the error with which to refuse the request, if the answer does not match the form.
@@ -93,10 +93,10 @@ impl ElicitUrl {
 }
 
 impl CreateMessageResult {
-    /// Serializes this message of a language model, as the answer to `sampling/createMessage`.
+    /// Serializes this response of a language model, as the answer to `sampling/createMessage`.
     ///
     /// # Errors
-    /// Returns the error with which to refuse the request, if the message cannot be serialized.
+    /// Returns the error with which to refuse the request, if the response cannot be serialized.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }

@@ -20,13 +20,13 @@ use crate::rpc::{RpcError, WireId, decode, write};
 use crate::text::excerpt;
 use crate::types::{Era, InputRequest};
 
-/// The requests of the server, and the inputs required by the server, that the embedder has not answered yet.
+/// The server's JSON-RPC requests and required inputs that the embedder has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
     /// The unanswered requests and inputs, oldest first. At most
     /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
-    /// The answers collected so far: one entry for each owner that has unanswered inputs.
+    /// The answers collected so far: one entry for each request or task of the client that has unanswered inputs.
     collected: Vec<CollectedInputs>,
     next_key: u64,
 }
@@ -39,26 +39,26 @@ enum Origin {
     /// `task` identifies the task that the request belongs to. The answer must contain it too (specification,
     /// revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
-    /// By an input that `owner` requires. `name` is the server's name for the input; `method` says what the server
-    /// requests, such as `elicitation/create`.
+    /// By an input that the request or task `owner` requires. `name` is the server's name for the input. `method` is
+    /// the requested action, such as `elicitation/create`.
     Input { owner: InputOwner, name: String, method: String },
 }
 
-/// The request or task of the client that requires an input.
+/// The request or task of the client for which the server requires an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputOwner {
     /// A caller's request. The session sends the request again when all its inputs are answered.
     Request(RequestKey),
     /// A task: the key of the call that waits for the task, and the number of the input. Each answer is sent to the
-    /// server separately.
+    /// server at once.
     Task(RequestKey, u32),
 }
 
-/// The collected answers to the inputs of one owner.
+/// The collected answers to the inputs of one request or task.
 #[derive(Debug)]
 struct CollectedInputs {
     owner: InputOwner,
-    /// Number of inputs of the owner that have no answer yet. At least 1.
+    /// Number of inputs of `owner` that have no answer yet. At least 1.
     missing: usize,
     /// The answers as a JSON object with the input names as keys, without its closing brace. Empty before the first
     /// answer.
@@ -73,9 +73,10 @@ pub(super) enum AnswerOutcome {
     /// The response was written to the transmit buffer, or the answer was stored because other inputs have no answer
     /// yet.
     Done,
-    /// All inputs of the owner are answered. Contains the answers as a JSON object with the input names as keys.
+    /// All inputs of this request or task are answered. The bytes are a JSON object of the answers, with the input
+    /// names as keys.
     Complete(InputOwner, Vec<u8>),
-    /// The embedder refused an input of the owner, for the contained reason.
+    /// The embedder refused an input of this request or task. The error says why.
     Refused(InputOwner, InputError),
 }
 
@@ -127,11 +128,12 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Reports each input that `owner` requires as an event. `inputs` must not be empty. `during` is the client's
-    /// request that needs the answers.
+    /// Reports each input that `owner` requires to the embedder, as an event.
+    ///
+    /// `inputs` must not be empty. `during` is the client's request that needs the answers.
     ///
     /// # Errors
-    /// If the client does not support an input, or if there are too many. No input is reported then.
+    /// If the client does not support an input, or if there are too many inputs. No input is reported then.
     pub(super) fn request_inputs(
         &mut self,
         owner: InputOwner,
@@ -197,8 +199,9 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses a request or input of the server. Writes an error response to a request; returns
-    /// [`AnswerOutcome::Refused`] for an input.
+    /// Refuses a request or input of the server.
+    ///
+    /// Writes an error response if the server has sent a request. Returns [`AnswerOutcome::Refused`] for an input.
     pub(super) fn refuse(
         &mut self,
         key: ServerRequestId,
@@ -255,7 +258,7 @@ impl ServerRequests {
         }
     }
 
-    /// Withdraws the unanswered inputs of an owner, because the owner does not require them any more.
+    /// Withdraws the unanswered inputs of a request or task, because it does not require them any more.
     pub(super) fn withdraw(&mut self, owner: InputOwner, context: &mut Context<'_>) {
         let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
         let (withdrawn, others) =
@@ -284,8 +287,8 @@ impl ServerRequests {
         Some(self.pending.remove(at).1)
     }
 
-    /// Stores the answer to an input of `owner`. Returns the JSON object of all answers if this was the last one,
-    /// otherwise `None`.
+    /// Stores the answer to an input of `owner`. Returns a JSON object of all answers if no other input is
+    /// unanswered, otherwise `None`.
     fn collect(&mut self, owner: InputOwner, name: &str, answer: &[u8]) -> Option<Vec<u8>> {
         let at = self.collected.iter().position(|collected| collected.owner == owner)?;
         let collected = &mut self.collected[at];
@@ -302,8 +305,8 @@ impl ServerRequests {
         Some(answers)
     }
 
-    /// Pauses the idle timeouts of the client's requests while a request of the server is unanswered, because the
-    /// server may wait for that answer.
+    /// Pauses the idle timeouts of the client's requests while a request of the server is unanswered, and resumes
+    /// them afterwards. The server may need the answer before it can continue.
     fn update_pause(&self, context: &mut Context<'_>) {
         let is_waiting = self.pending.iter().any(|(_, origin)| matches!(origin, Origin::Request { .. }));
         context.requests.pause(is_waiting, context.now);
@@ -320,8 +323,9 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
 }
 
-/// Reports withdrawn requests and inputs to the embedder. If the embedder has not polled the event of a request,
-/// removes that event instead.
+/// Reports withdrawn requests and inputs to the embedder.
+///
+/// If the embedder has not polled the event of a withdrawn request yet, that event is removed instead.
 fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
         let unpolled =
@@ -336,8 +340,8 @@ fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Con
 /// Name of the `_meta` member that identifies the task to which a message belongs.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// Appends `answer` to `out`, and adds `task` to it as [`RELATED_TASK`]. An answer that contains a `_meta` is
-/// appended unchanged.
+/// Appends `answer` to `out`, with a `_meta` member that contains `task`. An answer that already contains a `_meta`
+/// is appended unchanged.
 fn push_with_task(out: &mut Vec<u8>, answer: ParamsWriter<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
     answer.push(out)?;

@@ -13,7 +13,7 @@ use super::request_keys::RequestKey;
 use crate::method::Method;
 use crate::rpc::decode::{self, DecodedResponse};
 
-/// A handle of a request of the method `M`, which decodes the result from the [`Reply`].
+/// A handle to a request of the method `M`. It decodes the result of the request from the [`Reply`].
 #[must_use = "the reply can only be decoded with its ticket"]
 pub struct Ticket<M> {
     key: RequestKey,
@@ -83,8 +83,9 @@ pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) outcome: ReplyOutcome,
-    /// Whether decoding must apply the rules for header parameters to the tools in the result. Set for `tools/list`
-    /// over HTTP with modern servers (from revision 2026-07-28).
+    /// Whether decoding must apply the rules for header parameters to the tools in the result.
+    ///
+    /// `true` for responses to `tools/list` over HTTP from modern servers (from revision 2026-07-28).
     pub(crate) mirrored: bool,
     /// Whether a fresh cached response answered the request, so that nothing was sent.
     pub(crate) cached: bool,
@@ -92,7 +93,8 @@ pub struct Reply {
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum ReplyOutcome {
-    /// The request has a response: the complete message, not decoded yet, and the JSON-RPC id in it.
+    /// The request has a response. `message` is the complete response, not decoded yet, and `id` is the JSON-RPC id
+    /// in it.
     Answered { message: Vec<u8>, id: u64 },
     /// The request failed with this error.
     Failed(BoxedCallError),
@@ -141,8 +143,9 @@ impl Reply {
         Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, mirrored: false, cached: false }
     }
 
-    /// Moves the error out of this reply. Returns [`CallError::WrongTicket`] if the reply belongs to another request
-    /// than `key`, or contains no error.
+    /// Moves the error out of this reply.
+    ///
+    /// Returns [`CallError::WrongTicket`] if the reply belongs to another request than `key`, or contains no error.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {

@@ -32,13 +32,14 @@ pub(super) struct Requests {
     /// Timers of the requests that have deadlines. At least one timer of each request fires at or before its next
     /// deadline.
     timers: Timers,
-    /// Key and current JSON-RPC id of each caller's request with `input_rounds > 0`, sorted by key.
+    /// Key and current JSON-RPC id of each caller's request that was sent again with input (`input_rounds > 0`),
+    /// sorted by key.
     resent: Vec<(RequestKey, u64)>,
     /// Total size of all [`RetryParams`] in the table, in bytes.
     retry_bytes: usize,
     idle_timeouts: IdleTimeouts,
-    /// Ids of the requests abandoned since the last [`Requests::take_abandoned`]. `None` if the transport does not
-    /// collect them.
+    /// Ids of the requests abandoned (cancelled or timed out) since the last [`Requests::take_abandoned`]. `None` if
+    /// the transport does not collect them.
     #[cfg(feature = "http")]
     abandoned: Option<Vec<u64>>,
     next_id: u64,
@@ -82,12 +83,12 @@ pub(super) struct Expired {
     pub(super) missed: Deadline,
 }
 
-/// Number of holes that the table may contain in addition to one hole per pending request. 16, because removing fewer
-/// holes costs more than keeping them.
+/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. 16,
+/// because removing fewer holes costs more than keeping them.
 const TOLERATED_HOLES: usize = 16;
 
-/// Maximum number of requests without an owner in the table. 64: they only prevent expected responses from being
-/// counted as late.
+/// Maximum number of requests without an owner in the table. 64: these requests only prevent expected responses from
+/// being counted as late.
 const MAX_UNOWNED: usize = 64;
 
 /// Minimum delay before a paused idle timeout is checked again. 1 ms keeps a timeout of zero from expiring during a
@@ -113,7 +114,7 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Returns the number of callers' requests in the table.
+    /// Returns the number of callers' requests in this table.
     pub(super) fn callers(&self) -> usize {
         self.callers
     }
@@ -123,7 +124,7 @@ impl Requests {
         self.next_id
     }
 
-    /// Returns whether the client has ever sent a request with this JSON-RPC id.
+    /// Returns whether this client has ever sent a request with this JSON-RPC id.
     pub(super) fn was_sent(&self, id: u64) -> bool {
         id < self.next_id
     }
@@ -190,7 +191,7 @@ impl Requests {
         Some(owner)
     }
 
-    /// Removes a request whose response is not needed any more. The transport learns of it by
+    /// Removes a request whose response is not needed any more. The transport learns the id from
     /// [`Self::take_abandoned`].
     pub(super) fn abandon(&mut self, id: u64) -> Option<Owner> {
         let owner = self.remove(id)?;
@@ -210,7 +211,7 @@ impl Requests {
         }
     }
 
-    /// Removes the given request of the opening from the table, if it is pending.
+    /// Removes the request that opens the connection (`server/discover` or `initialize`), if it is pending.
     pub(super) fn remove_opening(&mut self, request: OpeningRequest) {
         let found = self.table.iter().find(|slot| matches!(slot.owner, Some(Owner::Opening(of)) if of == request));
         if let Some(id) = found.map(|slot| slot.id) {
@@ -230,7 +231,7 @@ impl Requests {
         self.table[self.position(id)?].owner.as_ref()
     }
 
-    /// Returns the current JSON-RPC id of a caller's request, or `None` if it is not in the table.
+    /// Returns the current JSON-RPC id of a caller's request, or `None` if this table does not contain the request.
     pub(super) fn id_of(&self, key: RequestKey) -> Option<u64> {
         if let Ok(at) = self.resent.binary_search_by_key(&key, |(key, _)| *key) {
             return Some(self.resent[at].1);
@@ -282,7 +283,8 @@ impl Requests {
         })
     }
 
-    /// Removes one request that has missed a deadline, and returns it. Call this function until it returns `None`.
+    /// Removes and returns one request that has missed a deadline by `now`. Call this function until it returns
+    /// `None`.
     pub(super) fn expire(&mut self, now: Timestamp) -> Option<Expired> {
         while let Some(id) = self.timers.fire(now) {
             let owner = self.position(id).and_then(|at| self.table[at].owner.as_ref());
@@ -313,13 +315,13 @@ impl Requests {
         self.abandoned = Some(Vec::new());
     }
 
-    /// Returns the JSON-RPC ids of the requests that were abandoned since the last call.
+    /// Returns the JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last call.
     #[cfg(feature = "http")]
     pub(super) fn take_abandoned(&mut self) -> Vec<u64> {
         self.abandoned.as_mut().map(mem::take).unwrap_or_default()
     }
 
-    /// Frees the memory that the pending requests do not use.
+    /// Frees the unused memory of the table and its timers.
     pub(super) fn release_buffers(&mut self) {
         self.table.retain(|slot| slot.owner.is_some());
         self.table.shrink_to_fit();

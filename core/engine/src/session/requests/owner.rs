@@ -12,15 +12,15 @@ use crate::time::Timestamp;
 
 /// The receiver of the response to a pending request.
 ///
-/// A variant contains the deadlines of its request, if the table enforces them. The other requests stay in the table
-/// until the response arrives, or until their part of the session ends them.
+/// If the table enforces deadlines for a request, its variant contains them. Other requests stay in the table until
+/// the response arrives, or until their part of the session ends them.
 #[derive(Debug)]
 pub(in crate::session) enum Owner {
     /// The opening of the connection, which enforces the connect timeout.
     Opening(OpeningRequest),
     /// A caller, who receives the response as an [`Event::Reply`](crate::Event::Reply).
     Caller(CallerRequest),
-    /// The part of the session that polls a task for a caller.
+    /// The part of the session that polls a task for a caller, with requests such as `tasks/get`.
     Task {
         /// The key of the call that ends with the task.
         call: RequestKey,
@@ -101,8 +101,8 @@ pub(in crate::session) struct CallerRequest {
     pub(in crate::session) tasks: TaskUse,
     /// Number of times that the request was sent again with input that the server required.
     pub(in crate::session) input_rounds: u32,
-    /// The stored parameters for sending the request again. `None` if the server must not require input, or if
-    /// [`Config::max_retry_bytes`](crate::Config::max_retry_bytes) had no room for the parameters.
+    /// The stored parameters for sending the request again. `None` if the server may not require input for this
+    /// method, or if [`Config::max_retry_bytes`](crate::Config::max_retry_bytes) had no room for the parameters.
     pub(in crate::session) retry: Option<RetryParams>,
     /// The cache entry for the response. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
@@ -122,7 +122,8 @@ pub(in crate::session) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Creates the deadlines of a request that is sent at `now`. `timeout` is the length of the idle timeout.
+    /// Creates the deadlines of a request that is sent at `now`. `timeout` is the length of the idle timeout, and
+    /// `total` that of the total timeout.
     pub(in crate::session) fn new(now: Timestamp, timeout: Duration, total: Duration) -> Self {
         Deadlines { sent: now, timeout, total: now + total, last_activity: now }
     }
@@ -138,7 +139,7 @@ impl Deadlines {
         self.last_activity.max(resumed) + self.timeout
     }
 
-    /// Returns the length of the idle timeout or of the total timeout.
+    /// Returns the length of the timeout that `deadline` names: idle or total.
     pub(in crate::session) fn length(&self, deadline: Deadline) -> Duration {
         match deadline {
             Deadline::Idle => self.timeout,

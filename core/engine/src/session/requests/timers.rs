@@ -17,7 +17,7 @@ pub(super) struct Timers {
 }
 
 /// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. 16,
-/// because removing fewer costs more than keeping them.
+/// because removing fewer deadlines costs more than keeping them.
 const TOLERATED_ENDED: usize = 16;
 
 impl Timers {
@@ -40,7 +40,7 @@ impl Timers {
         })
     }
 
-    /// Removes the deadlines of ended requests, and frees the unused memory.
+    /// Removes the deadlines of all requests for which `is_pending` returns `false`, and frees the unused memory.
     pub(super) fn release_buffers(&mut self, is_pending: impl Fn(u64) -> bool) {
         let mut deadlines = mem::take(&mut self.heap).into_vec();
         deadlines.retain(|Reverse((_, id))| is_pending(*id));
@@ -48,13 +48,15 @@ impl Timers {
         self.heap = deadlines.into();
     }
 
-    /// Removes all deadlines.
+    /// Removes all deadlines from the heap.
     pub(super) fn clear(&mut self) {
         self.heap.clear();
     }
 
-    /// Removes all deadlines of ended requests if they are the majority, and otherwise only those before the earliest
-    /// deadline of a pending request. `pending` is the number of pending requests.
+    /// Removes deadlines of ended requests: all of them if they are the majority, otherwise only those before the
+    /// earliest deadline of a pending request.
+    ///
+    /// `pending` is the number of pending requests. `is_pending` returns whether the request with an id is pending.
     pub(super) fn remove_ended(&mut self, pending: usize, is_pending: impl Fn(u64) -> bool) {
         if self.heap.len() > 2 * pending + TOLERATED_ENDED {
             let mut deadlines = mem::take(&mut self.heap).into_vec();

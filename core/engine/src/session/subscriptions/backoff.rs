@@ -26,25 +26,27 @@ pub enum ResubscribePolicy {
     Always,
 }
 
-/// Delay before the first attempt to reopen a subscription. 1 s lets a restarted server start up.
+/// Delay before the first attempt to reopen a subscription. 1 s gives a restarted server time to start.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// Maximum delay between two attempts. 1 min: notifications would be too late after a longer delay, and one request
-/// per minute is no load for a server.
+/// Maximum delay between two attempts to reopen a subscription. 1 min: a longer delay would make notifications too
+/// late, and one request per minute is no load for a server.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long a subscription must be open before its end restarts the delays from [`FIRST`]. 1 min, the longest delay:
-/// this bounds the average rate of attempts even if the server ends each subscription.
+/// How long a subscription must be open before its end resets the delay to [`FIRST`]. 1 min, the longest delay: this
+/// bounds the average rate of attempts even if the server ends each subscription.
 const STEADY: Duration = Duration::from_secs(60);
 
 /// Maximum number of consecutive attempts to reopen a subscription. 10: their delays add up to about five minutes at
 /// most, after which the embedder should learn of the failure.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// Computes when to reopen an interrupted subscription. Reads no clock: callers pass the time and a seed.
+/// Computes when to reopen an interrupted subscription.
 ///
-/// The delays double from 1 s to 1 min. Each is then reduced by a random part, by half at most. So clients that lost
+/// The delays double from 1 s to 1 min. Each delay is reduced by a random part, by half at most. So clients that lost
 /// a server at the same time do not all return at the same time.
+///
+/// Reads no clock: callers pass the time and a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct ResubscribeBackoff {
     resubscribe: ResubscribePolicy,
@@ -71,7 +73,7 @@ impl ResubscribeBackoff {
         ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
-    /// Handles that the server has acknowledged the subscription.
+    /// Handles that the server acknowledged the subscription at `now`.
     pub(crate) fn acknowledged(&mut self, now: Timestamp) {
         self.state = State::Open { since: now };
     }

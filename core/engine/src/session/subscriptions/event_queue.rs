@@ -16,8 +16,8 @@ use crate::types::SubscriptionFilter;
 pub enum SubscriptionEvent {
     /// The subscription is open. Contains the part of the requested filter that the server accepted.
     ///
-    /// This is the first event of a subscription. It is repeated when an interrupted subscription is open again:
-    /// everything in the filter may have changed in the meantime.
+    /// This is the first event of a subscription. It is repeated after an interruption: everything in the filter may
+    /// have changed in the meantime.
     Acknowledged(SubscriptionFilter),
     /// The list of tools has changed.
     ToolsChanged,
@@ -27,7 +27,7 @@ pub enum SubscriptionEvent {
     ResourcesChanged,
     /// A resource has changed.
     ResourceUpdated {
-        /// The URI of the resource: a resource of the filter, or one that lies below it.
+        /// The URI of the resource. It equals a resource of the filter or lies below one.
         uri: String,
     },
     /// Too many resources have changed to list each of them. Any resource of the filter may have changed.
@@ -43,7 +43,8 @@ pub enum SubscriptionEnd {
     /// The client has closed the connection.
     #[error("the subscription was given up")]
     ByClient,
-    /// The server has ended the subscription gracefully (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    /// The server has ended the subscription gracefully (specification, revision 2026-07-28:
+    /// basic/patterns/subscriptions, "Graceful Closure").
     #[error("the server ended the subscription")]
     ByServer,
     /// The server refused the subscription, did not acknowledge it in time, or ended it with an error.
@@ -69,15 +70,15 @@ const MAX_URI_BYTES: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     events: VecDeque<SubscriptionEvent>,
-    /// Number of [`SubscriptionEvent::ResourceUpdated`] in the queue.
+    /// Number of [`SubscriptionEvent::ResourceUpdated`] events in the queue.
     resources: usize,
     /// Total size of the URIs in the queue, in bytes.
     uri_bytes: usize,
 }
 
 impl EventQueue {
-    /// Adds an event, if the queue contains no event for the same change yet. A new acknowledgment replaces the old
-    /// one.
+    /// Adds an event, or does nothing if the queue contains an event for the same change. A new acknowledgment
+    /// replaces an old one, and becomes the first event.
     pub(super) fn push(&mut self, event: SubscriptionEvent) {
         match &event {
             SubscriptionEvent::Acknowledged(_) => {

@@ -82,12 +82,12 @@ impl Subscriptions {
         self.wake
     }
 
-    /// Stores the server's capabilities when the connection opens. `None` counts as all capabilities.
+    /// Stores the server's capabilities when the connection opens. `None` means that the server supports everything.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }
 
-    /// Sends a subscription to the changes in `wanted` to the server, and returns the key of the subscription.
+    /// Subscribes to the changes in `wanted`, and returns the key of the subscription.
     ///
     /// # Errors
     /// If the connection is not open, or a limit is reached. Nothing is sent then.
@@ -116,7 +116,7 @@ impl Subscriptions {
         Ok(key)
     }
 
-    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended before.
+    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended already.
     pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, context: &mut Context<'_>) -> bool {
         let Some(at) = self.position(key) else { return false };
         let subscription = self.table.remove(at);
@@ -132,8 +132,9 @@ impl Subscriptions {
         subscription.stage != SubscriptionStage::Over
     }
 
-    /// Returns the next event of a subscription, or `None` if no event is ready. Removes the subscription after
-    /// [`SubscriptionEvent::Ended`].
+    /// Returns the next event of a subscription, or `None` if no event is ready.
+    ///
+    /// When the event is [`SubscriptionEvent::Ended`], removes the subscription.
     pub(super) fn poll(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
         let at = self.position(key)?;
         let event = self.table[at].poll();
@@ -191,8 +192,8 @@ impl Subscriptions {
         self.table[at].stage = sent.unwrap_or(later);
     }
 
-    /// Handles the response to a `subscriptions/listen`, which ends the subscription. `id` is the JSON-RPC id of the
-    /// response.
+    /// Handles the response to a `subscriptions/listen`, which ends the subscription `key`. `id` is the JSON-RPC id
+    /// of the response.
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
@@ -203,7 +204,8 @@ impl Subscriptions {
         self.interrupt(key, end, context);
     }
 
-    /// Handles that the `subscriptions/listen` of a subscription ended without a response, because of `fault`.
+    /// Handles that the `subscriptions/listen` of the subscription `key` ended without a response, because of
+    /// `fault`.
     pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
         let error = fault.into_call_error(SubscriptionsListen::NAME.into());
         self.interrupt(key, SubscriptionEnd::Failed(error), context);
@@ -219,7 +221,7 @@ impl Subscriptions {
     /// Handles `notifications/cancelled`, by which a server may end a subscription (specification, revision
     /// 2026-07-28: basic/patterns/cancellation).
     ///
-    /// Returns `false` if the notification names another request than a `subscriptions/listen`.
+    /// Returns `false` if the notification does not concern a subscription.
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) -> bool {
         let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).number());
         let Some((id, at)) = id.and_then(|id| Some((id, self.position_of_id(id)?))) else { return false };
@@ -241,7 +243,7 @@ impl Subscriptions {
         self.settle(context);
     }
 
-    /// Sends `resources/subscribe` again for all watched resources, after the server has begun a new session.
+    /// Sends `resources/subscribe` again for each watched resource, after the server has begun a new session.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         self.resources.watch_again(context);
@@ -299,8 +301,8 @@ impl Subscriptions {
         self.wake = None;
     }
 
-    /// Sends the requests of a subscription. Returns [`SubscriptionStage::Opening`] with the time limit for the
-    /// acknowledgment.
+    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], which ends
+    /// after `timeout`.
     fn send_subscribe(
         &mut self,
         key: SubscriptionKey,
@@ -328,8 +330,8 @@ impl Subscriptions {
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Opens or interrupts each legacy subscription (up to revision 2025-11-25) whose `resources/subscribe` requests
-    /// all have responses.
+    /// Checks each legacy subscription (up to revision 2025-11-25) that is opening. If all its `resources/subscribe`
+    /// have responses, the subscription is opened, or interrupted if the server accepted nothing.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {
@@ -366,8 +368,7 @@ fn subscription_id(message: &[u8]) -> Option<u64> {
     WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }
 
-/// Returns the JSON value at the end of `path`, which lists names of nested members. Returns `None` if one is
-/// missing.
+/// Returns the JSON value at `path`, the names of nested members. Returns `None` if a member is missing.
 fn member<'a>(message: &'a [u8], path: &[&str]) -> Option<&'a [u8]> {
     path.iter()
         .try_fold(message, |value, name| scan::members(value).find(|member| member.is(name)).map(|member| member.value))

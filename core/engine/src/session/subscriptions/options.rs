@@ -13,7 +13,7 @@ pub struct SubscribeOptions {
     /// Maximum time until the server acknowledges the subscription. `None` uses
     /// [`Config::request_timeout`](crate::Config::request_timeout).
     pub timeout: Option<Duration>,
-    /// After which ends to reopen the subscription.
+    /// Which ends of the subscription cause it to be reopened.
     pub resubscribe: ResubscribePolicy,
     /// Seed for the random part of the delays before the subscription is reopened. Adapters set the seed. `None` uses
     /// a fixed seed.
@@ -21,7 +21,7 @@ pub struct SubscribeOptions {
 }
 
 impl SubscribeOptions {
-    /// Creates options with the default values of the session.
+    /// Creates options with default values.
     pub fn new() -> Self {
         SubscribeOptions::default()
     }
@@ -32,7 +32,7 @@ impl SubscribeOptions {
         self
     }
 
-    /// Sets after which ends to reopen the subscription.
+    /// Sets which ends of the subscription cause it to be reopened.
     pub fn resubscribe(mut self, resubscribe: ResubscribePolicy) -> Self {
         self.resubscribe = resubscribe;
         self

@@ -21,11 +21,11 @@ pub(super) struct Resources {
     by_uri: VecMap<String, ResourceWatch>,
     /// The list changes that the server's capabilities declare. The server reports them without a subscription.
     declared: SubscriptionFilter,
-    /// Whether the server's capabilities declare that the server supports `resources/subscribe`.
+    /// Whether the server supports `resources/subscribe`, according to its capabilities.
     can_watch: bool,
 }
 
-/// Whether the server watches a resource for the client.
+/// Whether the server watches a resource, so that it reports changes of the resource to the client.
 #[derive(Debug)]
 enum ResourceWatch {
     /// The `resources/subscribe` with this JSON-RPC id was sent. Its response has not arrived.
@@ -37,21 +37,21 @@ enum ResourceWatch {
     Refused(WatchError),
 }
 
-/// The error of a `resources/subscribe` that the server refused or did not answer.
+/// Why a `resources/subscribe` failed.
 type WatchError = alloc::boxed::Box<CallError>;
 
-/// The state of a legacy subscription, computed from the responses for its resources.
+/// Whether the server has accepted a legacy subscription, computed from the responses for its resources.
 pub(super) enum WatchOutcome {
     /// Some responses have not arrived.
     NotYet,
-    /// The server accepted the changes in this filter, which are all or some of the requested ones.
+    /// The server accepted the changes in this filter, which are all or some of those requested.
     Acknowledged(SubscriptionFilter),
     /// The server accepted none of the requested changes. Contains the error for the first refused resource.
     Refused(CallError),
 }
 
 impl Resources {
-    /// Creates an empty table for a server with these capabilities. `None` counts as all capabilities.
+    /// Creates an empty table for a server with these capabilities. `None` means that the server supports everything.
     pub(super) fn new(capabilities: Option<&ServerCapabilities>) -> Self {
         let has = |declared: fn(&ServerCapabilities) -> Option<bool>| {
             capabilities.is_none_or(|capabilities| declared(capabilities) == Some(true))
@@ -68,8 +68,8 @@ impl Resources {
         }
     }
 
-    /// Sends `resources/subscribe` for each of these resources that has no entry yet. Sends nothing if the server
-    /// cannot watch resources.
+    /// Sends `resources/subscribe` for each URI that has no entry yet. Sends nothing if the server does not support
+    /// it.
     pub(super) fn watch(&mut self, uris: &[String], context: &mut Context<'_>) -> Result<(), SendError> {
         if !self.can_watch {
             return Ok(());
@@ -84,8 +84,8 @@ impl Resources {
         Ok(())
     }
 
-    /// Removes the entries of these resources, except where `is_wanted` returns `true`, and sends
-    /// `resources/unsubscribe` for those that were not refused.
+    /// Removes the entry of each URI for which `is_wanted` returns `false`. Sends `resources/unsubscribe` for it, if
+    /// the server had not refused the resource.
     pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, context: &mut Context<'_>) {
         for uri in uris {
             if is_wanted(uri) {
@@ -134,8 +134,7 @@ impl Resources {
         }
     }
 
-    /// Returns which changes in `wanted` the server has accepted, if the responses for all its resources have
-    /// arrived.
+    /// Returns whether the server has accepted the subscription to `wanted`, and which of its changes.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
         let uris = &wanted.resource_subscriptions;
         if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(ResourceWatch::Requested(_)))) {

@@ -20,20 +20,20 @@ pub(super) struct Subscription {
     /// The changes that the embedder subscribed to.
     pub(super) wanted: SubscriptionFilter,
     pub(super) stage: SubscriptionStage,
-    /// Maximum time from sending the subscription to the server's acknowledgment.
+    /// Maximum time from sending the subscription until the server acknowledges it.
     pub(super) timeout: Duration,
     backoff: ResubscribeBackoff,
     queue: EventQueue,
-    /// Whether [`Event::Subscription`] was reported to the embedder since `queue` was last found empty.
+    /// Whether [`Event::Subscription`] was reported to the embedder after `queue` was last empty.
     is_reported: bool,
 }
 
 /// The stage of a subscription: opening, open, waiting to be reopened, or ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SubscriptionStage {
-    /// The subscription was sent by the requests `via`. The server must acknowledge it before the time `by`.
+    /// The client has sent the requests `via`. The server must acknowledge the subscription before the time `by`.
     Opening { via: Via, by: Timestamp },
-    /// The server has acknowledged the subscription, which was sent by the requests `via`.
+    /// The server has acknowledged the subscription, which the client requested by `via`.
     Open { via: Via },
     /// The subscription was interrupted. The next attempt to reopen it is at this time.
     Waiting(Timestamp),
@@ -41,12 +41,12 @@ pub(super) enum SubscriptionStage {
     Over,
 }
 
-/// The requests by which a subscription was sent to the server.
+/// The requests by which the client has requested a subscription from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
-    /// To a modern server (from revision 2026-07-28): the pending `subscriptions/listen` with this JSON-RPC id.
+    /// The pending `subscriptions/listen` with this JSON-RPC id, sent to a modern server (from revision 2026-07-28).
     Listen(u64),
-    /// To a legacy server (up to revision 2025-11-25): one `resources/subscribe` for each resource.
+    /// One `resources/subscribe` for each resource, sent to a legacy server (up to revision 2025-11-25).
     Resources,
 }
 
@@ -58,8 +58,8 @@ impl SubscriptionStage {
         }
     }
 
-    /// Returns the time limit of the stage: for the acknowledgment, or for reopening. `None` if the stage has no
-    /// limit.
+    /// Returns when the acknowledgment must have arrived, or when the subscription is to be reopened. Returns `None`
+    /// in the other stages.
     pub(super) fn wake(self) -> Option<Timestamp> {
         match self {
             SubscriptionStage::Opening { by: at, .. } | SubscriptionStage::Waiting(at) => Some(at),
@@ -95,18 +95,18 @@ impl Subscription {
         }
     }
 
-    /// Returns whether the subscription waits for the responses of a legacy server to `resources/subscribe`.
+    /// Returns whether the subscription waits for responses of a legacy server (up to revision 2025-11-25) to
+    /// `resources/subscribe`.
     pub(super) fn is_opening_in_legacy_era(&self) -> bool {
         matches!(self.stage, SubscriptionStage::Opening { via: Via::Resources, .. })
     }
 
-    /// Returns whether the subscription includes exactly this resource and was sent to the server.
+    /// Returns whether the subscription is opening or open, and includes exactly this resource.
     pub(super) fn watches(&self, uri: &str) -> bool {
         self.stage.via().is_some() && self.wants_resource(uri)
     }
 
-    /// Returns whether the embedder subscribed to exactly this resource. A resource below a subscribed one does not
-    /// count.
+    /// Returns whether the embedder subscribed to exactly this resource, and not only to a resource above it.
     pub(super) fn wants_resource(&self, uri: &str) -> bool {
         self.wanted.resource_subscriptions.iter().any(|wanted| wanted == uri)
     }
@@ -119,8 +119,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Acknowledged(filter), context);
     }
 
-    /// Schedules the next attempt to open the subscription, or ends the subscription if no attempt is left or
-    /// allowed.
+    /// Schedules another attempt to open the subscription. If no attempt is allowed or left, ends the subscription
+    /// for the reason `end`.
     pub(super) fn interrupt(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
         match self.backoff.ended(&end, context.now) {
             Some(again) => self.stage = SubscriptionStage::Waiting(again),
@@ -128,7 +128,7 @@ impl Subscription {
         }
     }
 
-    /// Ends the subscription, and reports `end` as its last event.
+    /// Ends the subscription for the reason `end`, which becomes its last event.
     pub(super) fn end(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
         if self.holds_back_events() {
             self.queue = EventQueue::default();
@@ -158,13 +158,13 @@ impl Subscription {
         event
     }
 
-    /// Returns whether events must not be polled yet, because the server has never acknowledged the subscription. The
+    /// Returns whether all events must wait, because the server has never acknowledged the subscription. The
     /// acknowledgment must be the first event ("Acknowledgment").
     fn holds_back_events(&self) -> bool {
         self.stage != SubscriptionStage::Over && !self.backoff.was_open()
     }
 
-    /// Returns whether the embedder subscribed to this change, and the subscription was sent to the server.
+    /// Returns whether the subscription is opening or open, and includes this kind of change.
     pub(super) fn wants(&self, change: &SubscriptionEvent) -> bool {
         self.stage.via().is_some()
             && match change {
@@ -176,8 +176,11 @@ impl Subscription {
             }
     }
 
-    /// Returns the same as [`Self::wants`] for legacy servers (up to revision 2025-11-25), whose notifications do not
-    /// name a subscription. An updated resource must equal a subscribed resource or lie below one.
+    /// Returns whether a change that a legacy server (up to revision 2025-11-25) has reported belongs to the
+    /// subscription.
+    ///
+    /// Notifications of such servers do not name a subscription. So an updated resource must equal a subscribed
+    /// resource or lie below one.
     pub(super) fn wants_in_legacy_era(&self, change: &SubscriptionEvent) -> bool {
         self.wants(change)
             && match change {

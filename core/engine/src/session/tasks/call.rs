@@ -19,7 +19,7 @@ use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
 use crate::types::{InputRequest, Task, TaskProtocol};
 
-/// A call to which the server has responded with a task, or a caller's wait for an earlier task.
+/// A caller's wait for a task. The task is in the response to the call, or was created earlier.
 #[derive(Debug)]
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
@@ -34,7 +34,7 @@ pub(super) struct TaskCall {
     requests: Vec<u64>,
 }
 
-/// How the caller knows the task.
+/// How the caller got to know the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// The server responded to the call with the task. Nobody else knows the task.
@@ -47,16 +47,16 @@ enum Origin {
 pub(super) enum Response {
     /// The status of the task, from the response to `tasks/get`.
     Status(Task),
-    /// The response to `tasks/result`, which is the same as that to a call without a task.
+    /// The complete response to `tasks/result`, which is also the response to the call.
     OfCall(Vec<u8>),
-    /// The server accepted the answers in `tasks/update`, or the response is to be ignored.
+    /// The server accepted the answers in `tasks/update`, or the content of the response does not matter.
     Accepted,
     /// The server responded with an error, or the response cannot be decoded.
     Failed(CallError),
 }
 
 impl TaskCall {
-    /// Creates a call that waits for an earlier task. `task` is the id of the task.
+    /// Creates a wait for an earlier task. `task` is the id of the task.
     pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -69,8 +69,8 @@ impl TaskCall {
         }
     }
 
-    /// Creates a call from a caller's request, to which the server has responded with a task. `id` is the JSON-RPC id
-    /// of the request, and `task` is the id of the task.
+    /// Creates a wait for the task with which the server responded to a call. `caller` is the call, `id` its JSON-RPC
+    /// id, and `task` the id of the task.
     pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -93,7 +93,7 @@ impl TaskCall {
         self.progress_id
     }
 
-    /// Returns the deadlines of the call. They include the time before the call became a task.
+    /// Returns the deadlines of the call. They include the time before the server created the task.
     pub(super) fn deadlines(&self) -> &Deadlines {
         &self.deadlines
     }
@@ -104,8 +104,7 @@ impl TaskCall {
         self.poller.next().map_or(total, |at| at.min(total))
     }
 
-    /// Returns whether the task was created for this call only. If so, the client may cancel the task together with
-    /// the call.
+    /// Returns whether the task was created for this call only, so that the client may cancel both together.
     pub(super) fn owns_task(&self) -> bool {
         self.origin == Origin::Call
     }
@@ -135,12 +134,13 @@ impl TaskCall {
         }
     }
 
-    /// Handles that the request with this JSON-RPC id has ended.
+    /// Removes the JSON-RPC id of a request about the task that has ended.
     pub(super) fn request_ended(&mut self, id: u64) {
         self.requests.retain(|sent| *sent != id);
     }
 
-    /// Decodes the response to a request about the task. Also handles that the request has ended.
+    /// Decodes the response to `request`, which the client has sent about the task. `id` is the JSON-RPC id of the
+    /// request.
     pub(super) fn receive(&mut self, request: TaskRequest, id: u64, message: Vec<u8>, now: Timestamp) -> Response {
         self.request_ended(id);
         let method = || Cow::Borrowed(request.method());
@@ -204,7 +204,7 @@ impl TaskCall {
         (self.method, self.poller.into_id())
     }
 
-    /// Returns the inputs that the task requires now, or `None` if the status does not list them.
+    /// Returns the inputs that the task requires now, or `None` if its status does not list them.
     ///
     /// # Errors
     /// If the inputs in the status are malformed.

@@ -45,7 +45,7 @@ pub(super) struct Tasks {
     wake: Option<Timestamp>,
     /// Whether the server accepts the parameter `task` in `tools/call` (revision 2025-11-25).
     can_request: bool,
-    /// Whether the server supports `tasks/cancel`. Read only for revision 2025-11-25.
+    /// Whether the server supports `tasks/cancel`. Used with revision 2025-11-25 only.
     can_cancel: bool,
 }
 
@@ -94,7 +94,7 @@ impl Tasks {
         params::is_task(message, form(context))
     }
 
-    /// Begins to poll a task that was created earlier, and returns the key of the new call, which ends with the task.
+    /// Follows a task that was created earlier. Returns the key of a new call, which ends with the task.
     ///
     /// # Errors
     /// If [`Config::max_tasks`](super::Config::max_tasks) calls wait for a task already.
@@ -116,7 +116,7 @@ impl Tasks {
         Ok(key)
     }
 
-    /// Begins to poll the task in the response to a call. The call is not in the request table any more.
+    /// Follows the task with which the server responded to a call. The call is not in the request table any more.
     #[cold]
     pub(super) fn begin(
         &mut self,
@@ -163,7 +163,7 @@ impl Tasks {
         self.update_wake();
     }
 
-    /// Handles the response to `request`, which concerns the task of the call `key`.
+    /// Handles the response to `request`, which was sent about the task of the call `key`.
     #[cold]
     pub(super) fn receive(
         &mut self,
@@ -184,7 +184,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles that `request`, which concerns the task of the call `key`, ended without a response.
+    /// Handles that `request`, which was sent about the task of the call `key`, ended without a response.
     pub(super) fn fail(
         &mut self,
         key: RequestKey,
@@ -201,8 +201,8 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles a status notification of the server. If no call waits for the task, only reports the status to the
-    /// embedder.
+    /// Handles a notification about the status of a task. If no call waits for the task, only reports the status to
+    /// the embedder.
     pub(super) fn notified(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let followed = self.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
         match followed {
@@ -356,8 +356,8 @@ impl Tasks {
         }
     }
 
-    /// Removes a call, its requests and its inputs. Returns the call, or `None` if no call with this key waits for a
-    /// task.
+    /// Removes a call, abandons its requests and withdraws its inputs. Returns the call, or `None` if no call with
+    /// this key waits for a task.
     fn remove(
         &mut self,
         key: RequestKey,

@@ -24,7 +24,7 @@ pub(in crate::session) enum TaskParam {
 /// Returns whether the server may respond to a request with a task, and whether the request contains the parameter
 /// `task`.
 ///
-/// `can_request` is whether the server accepts the parameter `task` in `tools/call`.
+/// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
 pub(super) fn task_use(
     method: &str,
     options: &RequestOptions,
@@ -51,8 +51,9 @@ pub(super) fn task_use(
     }
 }
 
-/// Adds the parameter `task` to the parameters of a call, which are the end of `out`. They must be an object with at
-/// least one member.
+/// Adds the parameter `task` to the parameters of a call.
+///
+/// `out` must end with these parameters, which are an object with at least one member.
 pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOptions) {
     if out.pop() != Some(b'}') {
         return;
@@ -65,7 +66,7 @@ pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOp
     out.extend_from_slice(b"}}");
 }
 
-/// Returns whether the response to a call is a task, in the form that the protocol of the connection has.
+/// Returns whether the response to a call contains a task, as the protocol `form` defines tasks.
 pub(super) fn is_task(message: &[u8], form: TaskProtocol) -> bool {
     match form {
         TaskProtocol::Extension => result_type(message) == ResultType::Task,
@@ -76,7 +77,7 @@ pub(super) fn is_task(message: &[u8], form: TaskProtocol) -> bool {
     }
 }
 
-/// Appends the parameters of `request`, which concerns `task`.
+/// Appends the parameters of a request about a task to `out`: the task id, and for `tasks/update` also the answers.
 pub(super) fn push_params(out: &mut Vec<u8>, task: &TaskPoller, request: TaskRequest) {
     out.extend_from_slice(b"{\"taskId\":");
     push_string(out, task.id());

@@ -37,8 +37,8 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 /// longer interval.
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Maximum number of consecutive failed requests about a task that are sent again. 5: the delay starts at twice the
-/// interval and doubles each time, so a server has a minute to restart at the default interval.
+/// Maximum number of consecutive failures after which a request about a task is sent again. 5: the delay starts at
+/// twice the polling interval and doubles each time. At the default interval, a server thus has a minute to restart.
 const MAX_FAILURES: u32 = 5;
 
 /// The kind of message in which a status of a task arrived.
@@ -74,15 +74,16 @@ enum Schedule {
 /// How a task ended.
 #[derive(Debug, PartialEq)]
 pub(super) enum TaskEnd {
-    /// The status of the task contains this result, which is that of the call.
+    /// The task completed. Its status contains the result of the call.
     Result(Json),
-    /// The status of the task contains this JSON-RPC error, which is that of the call.
+    /// The task failed. Its status contains the JSON-RPC error of the call.
     Error(Json),
-    /// The task ended with neither a result nor a JSON-RPC error, or its state cannot be found out.
+    /// The status contains neither a result nor a JSON-RPC error, or the status cannot be polled any more. The call
+    /// fails with this error.
     Fault(TaskError),
 }
 
-/// The state of one task.
+/// The polling state of one task.
 #[derive(Debug)]
 pub(super) struct TaskPoller {
     id: String,
@@ -98,7 +99,8 @@ pub(super) struct TaskPoller {
     result: Schedule,
     /// When to send `tasks/update`, which contains `answers`. [`Schedule::Never`] only if `answers` is empty.
     update: Schedule,
-    /// The answers to inputs that the server has not accepted yet. Each is the JSON text of one object member.
+    /// The embedder's answers to inputs of the task, each as the JSON text of one object member. An answer is removed
+    /// when the server accepts or refuses it.
     answers: Vec<Vec<u8>>,
     /// Number of answers in the pending `tasks/update`, counted from the front of `answers`. 0 if none is pending.
     sent: usize,
@@ -179,7 +181,8 @@ impl TaskPoller {
         }
     }
 
-    /// Handles a received status of the task. Returns the effect, or `None` if the status belongs to another task.
+    /// Updates the state from a received status. Returns what has changed, or `None` if the status belongs to another
+    /// task.
     pub(super) fn status(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<StatusUpdate> {
         if task.task_id != self.id {
             return None;
@@ -233,7 +236,7 @@ impl TaskPoller {
         }
     }
 
-    /// Returns how a task of revision 2025-11-25 ended, or `None`.
+    /// Returns how a task of revision 2025-11-25 ended, or `None` if that is not known yet.
     ///
     /// Schedules `tasks/result` if the task is completed, failed or requires input. The response to `tasks/result`
     /// ends the task.
@@ -309,7 +312,7 @@ impl TaskPoller {
         None
     }
 
-    /// Schedules a request that could not be sent. The request is due again after the interval.
+    /// Schedules a request that could not be sent, for the time after the polling interval.
     pub(super) fn postpone(&mut self, request: TaskRequest, now: Timestamp) {
         self.reschedule(request, now + self.interval);
     }
