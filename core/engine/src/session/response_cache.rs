@@ -113,8 +113,8 @@ impl ResponseCache {
         reply
     }
 
-    /// Returns a stale cached response in place of the error in `reply`, if the caller allows that and one is stored.
-    /// Otherwise returns `reply`.
+    /// Returns a stale cached response in place of the error in `reply`, if the caller allows this and the cache
+    /// contains one. Otherwise returns `reply`.
     fn stale_or(&mut self, entry: &PendingEntry, reply: Reply) -> Reply {
         if !entry.stale_if_error() || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
             return reply;

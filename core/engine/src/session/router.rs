@@ -247,9 +247,9 @@ impl Session {
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
     }
 
-    /// Calls `step` with the state of the handshake while the connection is being opened.
+    /// Calls `step` with the state of the handshake, if the connection is being opened. Does nothing otherwise.
     ///
-    /// If `step` returns a result, opens or closes the connection accordingly. Does nothing in other phases.
+    /// If `step` returns a result, the handshake ends: the connection opens or closes.
     fn step_opening(
         &mut self,
         now: Timestamp,
@@ -474,8 +474,8 @@ impl Session {
         self.requests.track_abandoned();
     }
 
-    /// Returns the JSON-RPC ids of the requests that were abandoned since the last call. The transport need not
-    /// continue the exchanges of these requests.
+    /// Returns the JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last call. The
+    /// transport may close the exchanges of these requests.
     pub(crate) fn take_abandoned(&mut self) -> Vec<u64> {
         self.requests.take_abandoned()
     }

@@ -23,7 +23,7 @@ use crate::types::{Era, InputRequest};
 /// The server's JSON-RPC requests and required inputs that the embedder has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
-    /// The unanswered requests and inputs, oldest first. At most
+    /// The unanswered requests and required inputs of the server, oldest first. At most
     /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
     /// The answers collected so far: one entry for each request or task of the client that has unanswered inputs.
@@ -34,13 +34,13 @@ pub(super) struct ServerRequests {
 /// How the server requested an answer from the client.
 #[derive(Debug)]
 enum Origin {
-    /// By a JSON-RPC request. `id` is the id of the request, as JSON text.
+    /// The server has sent a JSON-RPC request. `id` is the id of the request, as JSON text.
     ///
     /// `task` identifies the task that the request belongs to. The answer must contain it too (specification,
     /// revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
-    /// By an input that the request or task `owner` requires. `name` is the server's name for the input. `method` is
-    /// the requested action, such as `elicitation/create`.
+    /// The server requires the input `name` for the request or task `owner`. `method` is the requested action, such
+    /// as `elicitation/create`.
     Input { owner: InputOwner, name: String, method: String },
 }
 
@@ -50,7 +50,7 @@ pub(super) enum InputOwner {
     /// A caller's request. The session sends the request again when all its inputs are answered.
     Request(RequestKey),
     /// A task: the key of the call that waits for the task, and the number of the input. Each answer is sent to the
-    /// server at once.
+    /// server separately.
     Task(RequestKey, u32),
 }
 
@@ -68,9 +68,9 @@ struct CollectedInputs {
 /// The result of answering or refusing a request or input of the server.
 #[derive(Debug)]
 pub(super) enum AnswerOutcome {
-    /// No unanswered request or input has this key.
+    /// The server has no unanswered request or input with this key.
     Unknown,
-    /// The response was written to the transmit buffer, or the answer was stored because other inputs have no answer
+    /// The embedder's answer was written to the transmit buffer, or was stored because other inputs have no answer
     /// yet.
     Done,
     /// All inputs of this request or task are answered. The bytes are a JSON object of the answers, with the input
@@ -258,7 +258,7 @@ impl ServerRequests {
         }
     }
 
-    /// Withdraws the unanswered inputs of a request or task, because it does not require them any more.
+    /// Removes the unanswered inputs of `owner`, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw(&mut self, owner: InputOwner, context: &mut Context<'_>) {
         let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
         let (withdrawn, others) =
@@ -268,7 +268,8 @@ impl ServerRequests {
         report_withdrawn(withdrawn, context);
     }
 
-    /// Withdraws all unanswered requests and inputs, because the connection or the server's session has ended.
+    /// Removes all unanswered requests and inputs, because the connection or the server's session has ended. Reports
+    /// to the embedder that they need no answer any more.
     pub(super) fn withdraw_all(&mut self, context: &mut Context<'_>) {
         let pending = mem::take(&mut self.pending);
         report_withdrawn(pending, context);

@@ -25,9 +25,9 @@ use timers::Timers;
 #[derive(Debug)]
 pub(super) struct Requests {
     table: VecDeque<Slot>,
-    /// Number of slots that contain a pending request.
+    /// Number of pending requests: slots with an owner.
     len: usize,
-    /// Number of slots that contain a caller's request ([`Owner::Caller`]).
+    /// Number of pending requests of callers: slots with [`Owner::Caller`].
     callers: usize,
     /// Timers of the requests that have deadlines. At least one timer of each request fires at or before its next
     /// deadline.
@@ -35,7 +35,7 @@ pub(super) struct Requests {
     /// Key and current JSON-RPC id of each caller's request that was sent again with input (`input_rounds > 0`),
     /// sorted by key.
     resent: Vec<(RequestKey, u64)>,
-    /// Total size of all [`RetryParams`] in the table, in bytes.
+    /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,
     idle_timeouts: IdleTimeouts,
     /// Ids of the requests abandoned (cancelled or timed out) since the last [`Requests::take_abandoned`]. `None` if
@@ -87,8 +87,8 @@ pub(super) struct Expired {
 /// because removing fewer holes costs more than keeping them.
 const TOLERATED_HOLES: usize = 16;
 
-/// Maximum number of requests without an owner in the table. 64: these requests only prevent expected responses from
-/// being counted as late.
+/// Maximum number of [`Owner::Nobody`] requests in the table, whose responses will be ignored. 64: the entries only
+/// keep these responses from being counted as late.
 const MAX_UNOWNED: usize = 64;
 
 /// Minimum delay before a paused idle timeout is checked again. 1 ms keeps a timeout of zero from expiring during a
@@ -309,7 +309,7 @@ impl Requests {
         None
     }
 
-    /// Starts to collect the ids of abandoned requests for [`Self::take_abandoned`].
+    /// Starts to collect the ids of abandoned requests (cancelled or timed out) for [`Self::take_abandoned`].
     #[cfg(feature = "http")]
     pub(super) fn track_abandoned(&mut self) {
         self.abandoned = Some(Vec::new());
@@ -339,7 +339,7 @@ impl Requests {
         position(&self.table, id)
     }
 
-    /// Removes the oldest request without an owner, if there are more than [`MAX_UNOWNED`].
+    /// Removes the oldest [`Owner::Nobody`] request, if there are more than [`MAX_UNOWNED`].
     fn limit_unowned(&mut self) {
         let unowned = |slot: &&Slot| matches!(slot.owner, Some(Owner::Nobody));
         if self.table.iter().filter(unowned).count() > MAX_UNOWNED

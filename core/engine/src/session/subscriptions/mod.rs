@@ -1,4 +1,4 @@
-//! Subscriptions to changes on the server, in both eras (from revision 2026-07-28: basic/patterns/subscriptions).
+//! Subscriptions to changes on the server (specification, revision 2026-07-28: basic/patterns/subscriptions).
 //!
 //! ```text
 //!  subscribe           acknowledged         ended by the server, connection lost
@@ -82,7 +82,7 @@ impl Subscriptions {
         self.wake
     }
 
-    /// Stores the server's capabilities when the connection opens. `None` means that the server supports everything.
+    /// Stores the server's capabilities when the connection opens. `None` means that the server has every capability.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }

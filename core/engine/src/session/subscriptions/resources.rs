@@ -51,7 +51,8 @@ pub(super) enum WatchOutcome {
 }
 
 impl Resources {
-    /// Creates an empty table for a server with these capabilities. `None` means that the server supports everything.
+    /// Creates an empty table for a server with these capabilities. `None` means that the server has every
+    /// capability.
     pub(super) fn new(capabilities: Option<&ServerCapabilities>) -> Self {
         let has = |declared: fn(&ServerCapabilities) -> Option<bool>| {
             capabilities.is_none_or(|capabilities| declared(capabilities) == Some(true))

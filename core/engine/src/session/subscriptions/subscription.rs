@@ -101,12 +101,12 @@ impl Subscription {
         matches!(self.stage, SubscriptionStage::Opening { via: Via::Resources, .. })
     }
 
-    /// Returns whether the subscription is opening or open, and includes exactly this resource.
+    /// Returns whether the subscription is opening or open, and its filter contains exactly this URI.
     pub(super) fn watches(&self, uri: &str) -> bool {
         self.stage.via().is_some() && self.wants_resource(uri)
     }
 
-    /// Returns whether the embedder subscribed to exactly this resource, and not only to a resource above it.
+    /// Returns whether the filter of the subscription contains exactly this URI.
     pub(super) fn wants_resource(&self, uri: &str) -> bool {
         self.wanted.resource_subscriptions.iter().any(|wanted| wanted == uri)
     }
@@ -137,8 +137,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Ended(end), context);
     }
 
-    /// Adds an event of the subscription. Also reports [`Event::Subscription`], if the embedder has polled all
-    /// earlier events.
+    /// Adds an event to the queue of the subscription. Also reports [`Event::Subscription`], if the embedder has
+    /// polled all earlier events.
     pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {

@@ -49,7 +49,7 @@ pub(super) enum Response {
     Status(Task),
     /// The complete response to `tasks/result`, which is also the response to the call.
     OfCall(Vec<u8>),
-    /// The server accepted the answers in `tasks/update`, or the content of the response does not matter.
+    /// The server accepted the answers in `tasks/update`, or responded to `tasks/cancel`.
     Accepted,
     /// The server responded with an error, or the response cannot be decoded.
     Failed(CallError),
@@ -93,7 +93,7 @@ impl TaskCall {
         self.progress_id
     }
 
-    /// Returns the deadlines of the call. They include the time before the server created the task.
+    /// Returns the deadlines of the call. They count from the start of the call, not from the creation of the task.
     pub(super) fn deadlines(&self) -> &Deadlines {
         &self.deadlines
     }
@@ -109,7 +109,8 @@ impl TaskCall {
         self.origin == Origin::Call
     }
 
-    /// Sends a request about the task. If the connection cannot send, schedules the request for later.
+    /// Sends a request about the task. If the connection is not open or the transmit buffer is full, schedules the
+    /// request for later.
     pub(super) fn send(&mut self, key: RequestKey, request: TaskRequest, context: &mut Context<'_>) {
         if context.check_open().is_err() {
             return self.poller.postpone(request, context.now);
@@ -182,7 +183,7 @@ impl TaskCall {
         self.inputs.request(key, needed, server_requests, context)
     }
 
-    /// Withdraws all unanswered inputs of the task.
+    /// Removes all unanswered inputs of the task, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw_inputs(
         &self,
         key: RequestKey,

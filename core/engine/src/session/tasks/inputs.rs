@@ -69,7 +69,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Withdraws all unanswered inputs of the task.
+    /// Removes all unanswered inputs of the task, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw_all(
         &self,
         key: RequestKey,

@@ -1,13 +1,15 @@
-//! Tasks that the session polls for their callers (2025-11-25, basic/utilities/tasks; from 2026-07-28 on the extension
-//! `io.modelcontextprotocol/tasks`). A call that becomes a task keeps its ticket, and ends with the result of the task.
+//! Tasks that the session polls for their callers (revision 2025-11-25: basic/utilities/tasks; from revision 2026-07-28
+//! on, the extension `io.modelcontextprotocol/tasks`).
+//!
+//! A call that becomes a task keeps its ticket. Its reply is the result of the task.
 //!
 //! | file | content |
 //! |---|---|
 //! | `mod` | [`Tasks`]: the table of calls that wait for a task |
 //! | `call` | one such call: its deadlines, its requests about the task, its inputs |
 //! | `polling` | one task as a state machine: which request to send when, and when the task has ended |
-//! | `inputs` | the inputs that a task needs before it continues |
-//! | `params` | the parameters of requests about tasks, and how to recognize a task in a response |
+//! | `inputs` | the inputs that a task requires before it can continue |
+//! | `params` | the parameters of requests about tasks, and the detection of tasks in responses |
 
 mod call;
 mod inputs;
@@ -94,7 +96,7 @@ impl Tasks {
         params::is_task(message, form(context))
     }
 
-    /// Follows a task that was created earlier. Returns the key of a new call, which ends with the task.
+    /// Begins to poll a task that was created earlier. Returns the key of a new call, which ends with the task.
     ///
     /// # Errors
     /// If [`Config::max_tasks`](super::Config::max_tasks) calls wait for a task already.
@@ -116,7 +118,8 @@ impl Tasks {
         Ok(key)
     }
 
-    /// Follows the task with which the server responded to a call. The call is not in the request table any more.
+    /// Begins to poll the task with which the server responded to a call. The call is not in the request table any
+    /// more.
     #[cold]
     pub(super) fn begin(
         &mut self,

@@ -44,7 +44,7 @@ const MAX_FAILURES: u32 = 5;
 /// The kind of message in which a status of a task arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The response to the call, which created the task.
+    /// The response to the call that created the task.
     Call,
     /// The response to `tasks/get`.
     Get,
@@ -78,8 +78,8 @@ pub(super) enum TaskEnd {
     Result(Json),
     /// The task failed. Its status contains the JSON-RPC error of the call.
     Error(Json),
-    /// The status contains neither a result nor a JSON-RPC error, or the status cannot be polled any more. The call
-    /// fails with this error.
+    /// The call fails with this error: its task ended without a result or JSON-RPC error, or cannot be polled any
+    /// more.
     Fault(TaskError),
 }
 
