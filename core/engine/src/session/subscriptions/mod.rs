@@ -90,7 +90,8 @@ impl Subscriptions {
     /// Subscribes to the changes in `wanted`, and returns the key of the subscription.
     ///
     /// # Errors
-    /// If the connection is not open, or a limit is reached. Nothing is sent then.
+    /// If the connection is not open, the transmit buffer is full, or
+    /// [`Config::max_subscriptions`](crate::Config::max_subscriptions) is reached. Nothing is sent then.
     pub(super) fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,
