@@ -1,7 +1,8 @@
-//! The cache of a session: looks up responses, stores them, and invalidates them (2026-07-28, server/utilities/caching).
+//! The response cache of a session: looks up responses, stores them, and invalidates them (specification, revision
+//! 2026-07-28: server/utilities/caching).
 //!
-//! A request with a cached response ends at once, and nothing is sent. The cache is enabled by default. Only responses with a
-//! `ttlMs` are stored, so the cache has no effect with a server that does not send that member.
+//! A request with a cached response ends at once, and nothing is sent. The cache is enabled by default. Only
+//! responses with a `ttlMs` are stored, so the cache has no effect with a server that does not send that member.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,19 +20,21 @@ use crate::rpc::write::ParamsWriter;
 use crate::time::Timestamp;
 use crate::types::Era;
 
-/// The cached responses of one session.
+/// The response cache of one session.
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// The default context, as the store belongs to this session alone.
+    /// The authorization context of all entries. Always the default context, because no other session uses this
+    /// cache.
     context: CacheContext,
 }
 
-/// The result of a lookup.
+/// The result of looking up a request in the cache.
 pub(super) enum Lookup {
-    /// The cached response, and the id in it.
+    /// The cache contains a fresh response. `message` is the complete response, and `id` is the JSON-RPC id in it.
     Hit { message: Vec<u8>, id: u64 },
-    /// The request must be sent. The entry is for [`ResponseCache::fill`], if the response is cacheable.
+    /// The request must be sent. Pass the entry to [`ResponseCache::fill`] with the response. `None` if the response
+    /// is not cacheable.
     Miss(Option<Box<PendingEntry>>),
 }
 
@@ -40,15 +43,17 @@ impl ResponseCache {
         ResponseCache { store: Cache::new(limits), context: CacheContext::default() }
     }
 
-    /// Returns whether the cache is empty.
+    /// Returns whether the cache contains no response.
     pub(super) fn is_empty(&self) -> bool {
         self.store.is_empty()
     }
 
-    /// Looks up the response to a request.
+    /// Looks up the response to a request, if `caching` allows a cached response.
+    ///
+    /// For [`CacheUse::Invalidates`], marks the cached responses of the method as stale instead.
     ///
     /// # Errors
-    /// If the parameters do not serialize.
+    /// If the parameters cannot be serialized.
     #[inline]
     pub(super) fn look_up(
         &mut self,
@@ -88,12 +93,15 @@ impl ResponseCache {
         })
     }
 
-    /// Stores the response to a request that was not in the cache. Returns the reply for the caller.
+    /// Stores the response to a request that was not in the cache, if the response may be cached.
+    ///
+    /// Returns the reply for the caller: `reply`, or a stale cached response in place of an error.
     #[inline(never)]
     pub(super) fn fill(&mut self, entry: PendingEntry, reply: Reply, now: Timestamp) -> Reply {
         let ReplyOutcome::Answered { message, id } = &reply.outcome else { return self.stale_or(&entry, reply) };
         if is_error(message) {
-            // After an invalid cursor, all cached pages of the list are invalid ("Interaction with Pagination").
+            // An error response to a request with a cursor invalidates all cached pages of the list ("Interaction
+            // with Pagination").
             if entry.key().has_cursor() {
                 self.store.discard(entry.key().method());
             }
@@ -105,7 +113,8 @@ impl ResponseCache {
         reply
     }
 
-    /// Returns the stale response instead of an error, if the caller prefers that.
+    /// Returns a stale cached response in place of the error in `reply`, if the caller allows this and the cache
+    /// contains one. Otherwise returns `reply`.
     fn stale_or(&mut self, entry: &PendingEntry, reply: Reply) -> Reply {
         if !entry.stale_if_error() || matches!(reply.error(), Some(CallError::Cancelled { .. })) {
             return reply;
@@ -118,7 +127,8 @@ impl ResponseCache {
         }
     }
 
-    /// Invalidates the responses whose content a notification reports as changed, both cached and pending ones.
+    /// Marks the cached responses that a notification reports as outdated as stale. The responses to pending requests
+    /// for the same content will not be cached.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
             Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),
@@ -148,7 +158,7 @@ fn invalidate_pending(requests: &mut Requests, changed: &dyn Fn(&CacheKey) -> bo
     }
 }
 
-/// Returns whether a response has no result.
+/// Returns whether a response contains no result, or the result `null`.
 fn is_error(message: &[u8]) -> bool {
     scan::members(message).all(|member| !member.is("result") || member.value == b"null")
 }

@@ -1,20 +1,22 @@
-//! [`RetryParams`]: the parameters for sending a request again.
+//! [`RetryParams`]: the stored parameters for sending a request again.
 
 use alloc::vec::Vec;
 use core::fmt;
 
 use crate::json::Json;
 
-/// The parameters of a request and the `_meta` of its caller, as JSON text.
+/// The parameters of a request and the caller's `_meta` object, as JSON text.
 pub(super) struct RetryParams {
-    /// The parameters, followed by the caller's `_meta` object, if there is one.
+    /// The parameters, followed by the caller's `_meta` object if the caller passed one.
     text: Vec<u8>,
-    /// The length of the parameters in `text`.
+    /// Length of the parameters in `text`, in bytes. The `_meta` object starts at this offset.
     meta_at: usize,
 }
 
 impl RetryParams {
-    /// Copies `params`, which lack their closing brace, and `meta` into `buffer`.
+    /// Copies `params` and `meta` into `buffer`, whose memory is reused.
+    ///
+    /// `params` is a JSON object without its closing brace. `meta` is empty if the caller passed no `_meta`.
     pub(super) fn new(params: &[u8], meta: &[u8], mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         buffer.reserve(params.len() + 1 + meta.len());
@@ -25,7 +27,7 @@ impl RetryParams {
         RetryParams { text: buffer, meta_at }
     }
 
-    /// Returns the size in bytes.
+    /// Returns the size of the parameters and the `_meta` object together, in bytes.
     pub(super) fn len(&self) -> usize {
         self.text.len()
     }

@@ -1,4 +1,4 @@
-//! [`Session`]: owns the parts, opens and closes the connection, and reads messages.
+//! [`Session`]: owns the state of one connection, opens and closes the connection, and receives messages.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -33,93 +33,106 @@ use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{Era, LoggingLevel};
 
-/// The client side of one connection.
+/// The client side of one connection to a server.
 ///
-/// A session answers questions about the connection. [`Calls`](super::Calls) sends requests, notifications and answers.
+/// The methods of a session report the state of the connection. [`Calls`](super::Calls) sends requests,
+/// notifications, and answers to requests of the server.
 #[derive(Debug)]
 pub struct Session {
     config: Config,
     connection: Connection,
-    /// `Some` from [`Event::Connected`] on, also after the connection has ended.
+    /// Description of the connected server. `None` before [`Event::Connected`]; remains `Some` after the connection
+    /// has ended.
     server: Option<Arc<ServerInfo>>,
     requests: Requests,
     callers: CallerRequests,
     server_requests: ServerRequests,
     subscriptions: Subscriptions,
     events: VecDeque<Event>,
-    /// The unread rest of a JSON-RPC batch.
+    /// The JSON-RPC batch whose messages are being read, or `None` if no batch is being read.
     batch: Option<Batch>,
     stats: Stats,
-    /// The number of bytes to send from which requests of the server get no answer.
+    /// Length of the transmit buffer, in bytes, from which the session stops answering requests of the server.
+    /// `usize::MAX` if the transport sets no limit.
     answer_limit: usize,
 }
 
-/// Read access for the embedder.
+/// Methods by which the embedder reads the state of the session.
 impl Session {
-    /// Returns the phase of the connection.
+    /// Returns the phase of the connection: new, connecting, ready or closed.
     pub fn phase(&self) -> Phase {
         self.connection.phase()
     }
 
-    /// Returns the server, once the connection was open. The value remains after the connection has ended.
+    /// Returns the description of the server, or `None` if the connection was never open.
+    ///
+    /// The description remains available after the connection has ended.
     pub fn server(&self) -> Option<&ServerInfo> {
         self.server.as_deref()
     }
 
-    /// Returns a shared reference to the value of [`Self::server`].
+    /// Returns the same description as [`Self::server`], as a shared pointer.
     pub fn shared_server(&self) -> Option<Arc<ServerInfo>> {
         self.server.clone()
     }
 
-    /// Returns the number of requests without a reply. Requests whose server waits for input, and calls that have become
-    /// tasks, count too.
+    /// Returns the number of requests of callers that have no reply yet.
+    ///
+    /// This includes requests for which the server has requested input, and calls whose tasks the session polls.
     pub fn in_flight(&self) -> usize {
         self.callers.len(&self.requests)
     }
 
-    /// Returns whether a request has no reply yet.
+    /// Returns whether the request with this key has no reply yet. Returns `false` for an unknown key.
     pub fn is_waiting(&self, key: RequestKey) -> bool {
         self.callers.is_pending(key, &self.requests)
     }
 
-    /// Returns the number of subscriptions. An ended subscription counts until the embedder has polled its last event.
+    /// Returns the number of subscriptions.
+    ///
+    /// An ended subscription counts until the embedder has polled
+    /// [`SubscriptionEvent::Ended`](crate::SubscriptionEvent::Ended).
     #[inline]
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }
 
-    /// Returns whether responses to `M` are cacheable and the cache is not empty.
+    /// Returns whether a request of the method `M` may be answered from the cache: its responses are cacheable, and
+    /// the cache is not empty.
     ///
-    /// Then an adapter should first read what has arrived: the server may have reported a change that makes cached responses
-    /// stale.
+    /// If so, an adapter should process all received data before it sends the request. The server may have reported a
+    /// change that makes cached responses stale.
     #[inline]
     pub fn keeps_answers_to<M: Method>(&self) -> bool {
         self.callers.has_cached_responses() && const { is_cacheable(M::NAME) }
     }
 
-    /// Returns whether an event is ready, without reading more messages.
+    /// Returns whether an event is queued. Does not read further messages of a JSON-RPC batch.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// Returns whether the client must send [`RootsListChanged`](crate::RootsListChanged) when its roots change: to a legacy
-    /// server, if the capability is declared (2025-11-25, client/roots, "Root List Changes").
+    /// Returns whether the client must send [`RootsListChanged`](crate::RootsListChanged) when its roots change.
+    ///
+    /// This is required with legacy servers (up to revision 2025-11-25), if [`Config::capabilities`] declares change
+    /// notifications for roots (specification: client/roots, "Root List Changes").
     pub fn declares_roots_list_changed(&self) -> bool {
         self.connection.is_era(Era::Legacy) && self.config.capabilities.declares_roots_list_changed()
     }
 
-    /// Returns the numbers of ignored and refused messages.
+    /// Returns counters of the messages that the session ignored or refused, and of the requests answered from the
+    /// cache.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// Returns the configuration.
+    /// Returns the configuration of the session.
     pub fn config(&self) -> &Config {
         &self.config
     }
 }
 
-/// Creation, deadlines and the end of the connection.
+/// Methods that create the session, handle deadlines, and open and close the connection.
 impl Session {
     pub(crate) fn new(config: Config) -> Self {
         Session {
@@ -137,16 +150,18 @@ impl Session {
         }
     }
 
-    /// Creates the session for a restarted server, after [`Event::Restart`]. `spent` is the time since the connection attempt
-    /// began.
+    /// Creates a session for the restarted server after [`Event::Restart`], and moves the configuration of this
+    /// session into it.
+    ///
+    /// `spent` is the time since the connection attempt began, and is subtracted from the connect timeout.
     pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
         Session::new(mem::take(&mut self.config).after_restart(spent))
     }
 
-    /// Sends the first request of the opening.
+    /// Sends the first request on the connection: `server/discover` or `initialize`.
     ///
     /// # Errors
-    /// If the connection was opened before.
+    /// If the session has sent this request before, or if the connection has ended.
     pub(super) fn initialize(&mut self, now: Timestamp, out: &mut Vec<u8>) -> Result<(), SendError> {
         match &self.connection {
             Connection::New => {}
@@ -158,12 +173,13 @@ impl Session {
         Ok(())
     }
 
-    /// Prepares the connection for requests that declare the tasks extension.
+    /// Prepares the `_meta` fields by which later requests declare that the client supports the tasks extension.
     pub(super) fn declare_tasks(&mut self) {
         self.connection.declare_tasks(&self.config);
     }
 
-    /// Sets the log level that later requests of the modern era carry.
+    /// Sets the log level in the `_meta` of later requests. Only modern servers (from revision 2026-07-28) read the
+    /// level there.
     pub(super) fn set_log_level(&mut self, level: &LoggingLevel) {
         self.config.log_level = Some(level.clone());
         self.connection.refresh_request_meta(&self.config);
@@ -173,13 +189,13 @@ impl Session {
         self.events.pop_front()
     }
 
-    /// Adds an event of the transport.
+    /// Appends an event of the transport to the event queue.
     #[cfg(feature = "http")]
     pub(crate) fn add_event(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
-    /// Returns when to call [`Self::handle_timeout`].
+    /// Returns the next time at which [`Self::handle_timeout`] must be called, or `None` if no deadline is pending.
     pub(crate) fn poll_timeout(&self) -> Option<Timestamp> {
         let opening = match &self.connection {
             Connection::Opening(opening) => Some(opening.poll_timeout()),
@@ -191,13 +207,13 @@ impl Session {
             .min()
     }
 
-    /// Handles the deadlines that have expired.
+    /// Handles all deadlines that have expired by `now`. Appends the messages to send to `out`.
     pub(crate) fn handle_timeout(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         self.step_opening(now, out, Opening::handle_timeout);
         self.parts(now, out).handle_timeout();
     }
 
-    /// Frees the buffers of requests, if no request is pending.
+    /// Frees the buffers of requests and events, if no request is pending and no event is queued.
     pub(crate) fn release_buffers(&mut self) {
         if self.in_flight() == 0 && self.events.is_empty() {
             self.requests.release_buffers();
@@ -206,7 +222,8 @@ impl Session {
         }
     }
 
-    /// Handles that the connection has ended: all requests fail.
+    /// Handles that the connection has ended for `reason`: all requests fail. Does nothing if the connection was
+    /// closed before.
     pub(crate) fn close(&mut self, reason: CloseReason) {
         let end = match &mut self.connection {
             Connection::Closed => return,
@@ -226,11 +243,13 @@ impl Session {
 
     fn end(&mut self, reason: &CloseReason) {
         self.connection = Connection::Closed;
-        // Nothing is sent or cached any more, so the time does not matter.
+        // Nothing is sent or cached any more, so any time will do.
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
     }
 
-    /// Advances the opening, unless the connection is open or closed.
+    /// Calls `step` with the state of the handshake, if the connection is being opened. Does nothing otherwise.
+    ///
+    /// If `step` returns a result, the handshake ends: the connection opens or closes.
     fn step_opening(
         &mut self,
         now: Timestamp,
@@ -263,7 +282,7 @@ impl Session {
         self.events.push_back(Event::Connected);
     }
 
-    /// Borrows the parts.
+    /// Borrows the parts of the session together with the [`Context`] that they share. `out` is the transmit buffer.
     #[inline]
     pub(super) fn parts<'a>(&'a mut self, now: Timestamp, out: &'a mut Vec<u8>) -> Parts<'a> {
         Parts {
@@ -284,9 +303,10 @@ impl Session {
     }
 }
 
-/// Messages of the server.
+/// Methods that receive messages of the server.
 impl Session {
-    /// Handles a message. The messages of a JSON-RPC batch are read by [`Self::resume`], as the embedder polls events.
+    /// Handles one received message. Of a JSON-RPC batch, reads the messages up to the first event. [`Self::resume`]
+    /// reads the rest.
     pub(crate) fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
         while self.resume(now, out) {}
         if self.connection.is_closed() {
@@ -300,9 +320,10 @@ impl Session {
         }
     }
 
-    /// Reads the messages of a batch until one brings an event or the batch ends. Returns `false` if there is no batch.
+    /// Reads messages of the current JSON-RPC batch until one causes an event or the batch ends. Returns `false` if
+    /// there is no current batch.
     ///
-    /// The session does not read a batch as a whole, because the events need more memory than the messages.
+    /// A batch is not read as a whole, because its events would need more memory than its messages.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.batch.take() {
@@ -311,7 +332,7 @@ impl Session {
         }
     }
 
-    /// Returns whether a batch has unread messages.
+    /// Returns whether a JSON-RPC batch is being read.
     pub(crate) fn is_in_batch(&self) -> bool {
         self.batch.is_some()
     }
@@ -337,7 +358,10 @@ impl Session {
         true
     }
 
-    /// Handles a message, unless it is a response: then returns the id for [`Self::response`].
+    /// Handles a received message of any kind except a response.
+    ///
+    /// Returns the JSON-RPC id of a response, which the caller passes to [`Self::response`]. Returns `None` for other
+    /// messages, and for responses whose id cannot be of this client.
     fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
             MessageClass::Response { id } => {
@@ -367,7 +391,8 @@ impl Session {
         }
     }
 
-    /// Handles that a request ended without a response. Returns `false` if no such request is pending.
+    /// Handles that the request with this JSON-RPC id ended without a response, because of `fault`. Returns `false`
+    /// if no such request is pending.
     pub(crate) fn fail(&mut self, id: u64, fault: RequestFault, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.requests.remove(id) {
             Some(Owner::Opening(request)) => {
@@ -379,7 +404,10 @@ impl Session {
         true
     }
 
-    /// Handles the beginning of a message that exceeds [`Config::max_message`]. The request that it responds to fails.
+    /// Handles the beginning of a message that exceeds [`Config::max_message`].
+    ///
+    /// If `head` shows to which pending request the message responds, that request fails. Otherwise reports an
+    /// invalid message.
     pub(crate) fn receive_overlong(&mut self, head: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         if self.connection.is_closed() {
             return;
@@ -389,7 +417,10 @@ impl Session {
         }
     }
 
-    /// Handles the end of such a message, in case only the end names the request.
+    /// Handles the end of a message that exceeds [`Config::max_message`].
+    ///
+    /// If `tail` shows to which pending request the message responds, that request fails. A server may send the id
+    /// after the result.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
     }
@@ -399,7 +430,10 @@ impl Session {
         self.fail(id, RequestFault::Invalid(error), now, out)
     }
 
-    /// Handles an error response without an id. During the probe, it is the response to `server/discover`.
+    /// Handles an error response without an id.
+    ///
+    /// While only `server/discover` is pending, the error counts as the response to it. Otherwise the embedder
+    /// receives [`Event::UnmatchedError`].
     fn orphan_error(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let Some(error) = decode::orphan_error(message) else { return self.parts(now, out).invalid_message(message) };
         if matches!(&self.connection, Connection::Opening(opening) if opening.is_probing()) {
@@ -410,10 +444,10 @@ impl Session {
     }
 }
 
-/// Methods for a transport that carries each request by itself.
+/// Methods for transports that send each request in a separate exchange, such as HTTP.
 #[cfg(feature = "http")]
 impl Session {
-    /// Returns whether a request with this id is pending.
+    /// Returns whether the request with this JSON-RPC id still needs a response.
     pub(crate) fn waits_for(&self, id: u64) -> bool {
         match self.requests.owner(id) {
             Some(Owner::Opening(_)) => self.connection.phase() == Phase::Connecting,
@@ -421,28 +455,34 @@ impl Session {
         }
     }
 
-    /// Returns whether the caller allows the server to carry out a request twice.
+    /// Returns whether the caller of the request with this JSON-RPC id allows the server to execute the request
+    /// twice. Returns `false` if the request is not a caller's.
     pub(crate) fn is_repeatable(&self, id: u64) -> bool {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
     }
 
-    /// Sets the number of bytes to send from which requests of the server get no answer. The transport moves answers into a
-    /// bounded queue, and passes the room that is left.
+    /// Sets the length of the transmit buffer, in bytes, from which the session stops answering requests of the
+    /// server.
+    ///
+    /// The transport moves answers into a bounded queue, and passes the free space in that queue.
     pub(crate) fn limit_answers(&mut self, limit: usize) {
         self.answer_limit = limit;
     }
 
-    /// Keeps the ids of abandoned requests for [`Self::take_abandoned`] from now on.
+    /// Starts to collect the ids of abandoned requests (cancelled or timed out) for [`Self::take_abandoned`].
     pub(crate) fn track_abandoned(&mut self) {
         self.requests.track_abandoned();
     }
 
-    /// Returns the ids of the requests that were abandoned since the last call. The transport may stop carrying them.
+    /// Returns the JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last call. The
+    /// transport may close the exchanges of these requests.
     pub(crate) fn take_abandoned(&mut self) -> Vec<u64> {
         self.requests.take_abandoned()
     }
 
-    /// Writes a request of the transport, and returns its id. The transport calls [`Self::remove_own`] when the request ends.
+    /// Writes a request of the transport itself to `out`, and returns the JSON-RPC id of the request.
+    ///
+    /// The transport calls [`Self::remove_own`] when the request has ended.
     pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>, out: &mut Vec<u8>) -> u64 {
         let id = self.requests.next_id();
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
@@ -451,14 +491,15 @@ impl Session {
         self.requests.insert(Owner::Transport)
     }
 
-    /// Removes a request of the transport that has ended.
+    /// Removes a request that [`Self::write_own`] has written and that has ended. Ignores the ids of other requests.
     pub(crate) fn remove_own(&mut self, id: u64) {
         if matches!(self.requests.owner(id), Some(Owner::Transport)) {
             self.requests.remove(id);
         }
     }
 
-    /// Handles that a new session of the server has replaced an ended one.
+    /// Handles that the transport has opened a new session with the server, because the server had ended the previous
+    /// one.
     pub(crate) fn renewed(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         self.parts(now, out).session_replaced();
     }

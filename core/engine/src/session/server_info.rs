@@ -1,35 +1,40 @@
-//! [`ServerInfo`]: the server of a connection, as it describes itself.
+//! [`ServerInfo`]: the description that a server sends when the connection opens.
 
 use alloc::string::String;
 
 use crate::types::{Era, Implementation, ProtocolVersion, ServerCapabilities};
 
-/// The server of a connection, and the protocol version of the connection.
+/// Description of a server, and the protocol version of the connection.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerInfo {
-    /// The era of the protocol version. A program that stores the era can skip the probe next time, with
-    /// [`Config::negotiate`](super::Config::negotiate).
+    /// The era of the protocol version: legacy (up to 2025-11-25) or modern (from 2026-07-28).
+    ///
+    /// A program can store the era, and set [`Config::negotiate`](super::Config::negotiate) accordingly to skip the
+    /// probe on the next connection.
     pub era: Era,
-    /// The protocol version that client and server use.
+    /// The protocol version that client and server have agreed on.
     pub protocol_version: ProtocolVersion,
-    /// The name and version of the server, if it gave them.
+    /// The name and version of the server. `None` if the server did not send them.
     pub implementation: Option<Implementation>,
-    /// The capabilities of the server. `None` if the server declared nothing at all: then every method may be called.
+    /// The capabilities that the server declared. `None` if the server sent no capabilities at all: then the client
+    /// may call every method.
     pub capabilities: Option<ServerCapabilities>,
-    /// Instructions for using the server, addressed to a language model.
+    /// Instructions for using the server, written for a language model. `None` if the server sent none.
     pub instructions: Option<String>,
 }
 
 impl ServerInfo {
-    /// Returns the name of the server, or an empty string if it gave none.
+    /// Returns the name of the server, or an empty string if the server did not send its name.
     pub fn name(&self) -> &str {
         self.implementation.as_ref().map_or("", |implementation| &implementation.name)
     }
 
-    /// Returns whether `tools/call` may request a task (2025-11-25, basic/utilities/tasks, "Capabilities").
+    /// Returns whether a client may send the parameter `task` with `tools/call`, to request that the call runs as a
+    /// task.
     ///
-    /// Returns `false` for later versions, where the server decides by itself whether a call becomes a task.
+    /// This requires revision 2025-11-25 and the capability of the server (specification: basic/utilities/tasks,
+    /// "Capabilities"). Returns `false` for later revisions, where the server decides whether a call becomes a task.
     pub fn takes_tasks(&self) -> bool {
         let tasks = self.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());
         self.protocol_version == ProtocolVersion::V2025_11_25 && tasks.is_some_and(|tasks| tasks.covers("tools/call"))

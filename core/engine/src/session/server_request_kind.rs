@@ -1,4 +1,4 @@
-//! [`ServerRequestKind`]: a request of the server with typed parameters, and the answers to it.
+//! [`ServerRequestKind`]: a request of the server with decoded parameters; and the serialization of answers.
 
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -15,22 +15,22 @@ use crate::types::{
     LIST_ROOTS, ListRootsResult, SAMPLE,
 };
 
-/// A request of the server with typed parameters.
+/// A request of the server to the client, with decoded parameters.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ServerRequestKind {
-    /// `elicitation/create`: asks the user.
+    /// `elicitation/create`: the server requests information from the user.
     Elicit(ElicitParams),
-    /// `sampling/createMessage`: asks a language model.
+    /// `sampling/createMessage`: the server requests a response from a language model.
     Sample(Box<CreateMessageParams>),
-    /// `roots/list`: asks for the root directories.
+    /// `roots/list`: the server requests the list of the client's root directories.
     ListRoots,
-    /// Another method: see [`ServerRequest::method`].
+    /// A method without a variant of its own. [`ServerRequest::method`] contains the method name.
     Other,
 }
 
 impl ServerRequest {
-    /// Decodes the parameters of the request.
+    /// Decodes the parameters of this request according to its method.
     ///
     /// ```
     /// # use mcpwire_core::{ServerRequest, ServerRequestKind, ElicitParams, ElicitResult, Json, RpcError};
@@ -43,7 +43,7 @@ impl ServerRequest {
     /// ```
     ///
     /// # Errors
-    /// The error to refuse the request with, if the parameters are invalid.
+    /// Returns the error with which to refuse the request, if the parameters are missing or invalid.
     pub fn request(&self) -> Result<ServerRequestKind, RpcError> {
         Ok(match &*self.method {
             ELICIT => ServerRequestKind::Elicit(self.read()?),
@@ -70,10 +70,10 @@ impl ServerRequest {
 }
 
 impl ElicitForm {
-    /// Checks and serializes the answer to this form. See [`ElicitForm::complete`].
+    /// Checks and serializes the user's answer to this form. Fills in default values, see [`ElicitForm::complete`].
     ///
     /// # Errors
-    /// The error to refuse the request with, if the answer does not match the form.
+    /// Returns the error with which to refuse the request, if the answer does not match the form.
     pub fn answer(&self, result: ElicitResult) -> Result<Json, RpcError> {
         let result = self
             .complete(result)
@@ -83,30 +83,30 @@ impl ElicitForm {
 }
 
 impl ElicitUrl {
-    /// Serializes the user's decision to visit the URL or not.
+    /// Serializes the user's decision whether to visit the URL, as the answer to `elicitation/create`.
     ///
     /// # Errors
-    /// The error to refuse the request with, if the specification does not have the action.
+    /// Returns the error with which to refuse the request, if `action` is [`ElicitAction::Other`].
     pub fn answer(&self, action: ElicitAction) -> Result<Json, RpcError> {
         answer(&ElicitResult::of(action))
     }
 }
 
 impl CreateMessageResult {
-    /// Serializes the answer.
+    /// Serializes this response of a language model, as the answer to `sampling/createMessage`.
     ///
     /// # Errors
-    /// The error to refuse the request with, if the answer does not serialize.
+    /// Returns the error with which to refuse the request, if the response cannot be serialized.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }
 }
 
 impl ListRootsResult {
-    /// Serializes the answer.
+    /// Serializes this list of roots, as the answer to `roots/list`.
     ///
     /// # Errors
-    /// The error to refuse the request with, if the answer does not serialize.
+    /// Returns the error with which to refuse the request, if the list cannot be serialized.
     pub fn answer(&self) -> Result<Json, RpcError> {
         json(self)
     }

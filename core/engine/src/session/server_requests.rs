@@ -1,7 +1,8 @@
 //! Requests of the server to the client, from their arrival to their answer.
 //!
-//! A legacy server sends a request. A modern server requires inputs before it responds to a request of the client. This part
-//! collects the answers to those inputs, and returns them when none is missing.
+//! A legacy server (up to revision 2025-11-25) sends JSON-RPC requests. A modern server instead responds to a request
+//! of the client with a list of inputs that it requires. This module collects the answers to those inputs, and
+//! returns them when all are answered.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -19,71 +20,81 @@ use crate::rpc::{RpcError, WireId, decode, write};
 use crate::text::excerpt;
 use crate::types::{Era, InputRequest};
 
-/// The requests and inputs of the server that have no answer yet.
+/// The server's JSON-RPC requests and required inputs that the embedder has not answered yet.
 #[derive(Debug, Default)]
 pub(super) struct ServerRequests {
-    /// At most [`Config::max_server_requests`](super::Config::max_server_requests).
+    /// The unanswered requests and required inputs of the server, oldest first. At most
+    /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pending: Vec<(ServerRequestId, Origin)>,
-    /// One entry for each owner with inputs in `pending`.
+    /// The answers collected so far: one entry for each request or task of the client that has unanswered inputs.
     collected: Vec<CollectedInputs>,
     next_key: u64,
 }
 
-/// How the server requested an answer.
+/// How the server requested an answer from the client.
 #[derive(Debug)]
 enum Origin {
-    /// By a request with this id, which is JSON text. If the request belongs to a task, so does the answer (2025-11-25,
-    /// basic/utilities/tasks, "Related Task Metadata").
+    /// The server has sent a JSON-RPC request. `id` is the id of the request, as JSON text.
+    ///
+    /// `task` identifies the task that the request belongs to. The answer must contain it too (specification,
+    /// revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
-    /// By an input with this name.
+    /// The server requires the input `name` for the request or task `owner`. `method` is the requested action, such
+    /// as `elicitation/create`.
     Input { owner: InputOwner, name: String, method: String },
 }
 
-/// What needs the inputs.
+/// The request or task of the client for which the server requires an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputOwner {
-    /// A caller's request, which is sent again when all of its inputs are answered.
+    /// A caller's request. The session sends the request again when all its inputs are answered.
     Request(RequestKey),
-    /// A task of a call, and the number of the input. The server gets each answer separately.
+    /// A task: the key of the call that waits for the task, and the number of the input. Each answer is sent to the
+    /// server separately.
     Task(RequestKey, u32),
 }
 
-/// The answers to the inputs of one owner.
+/// The collected answers to the inputs of one request or task.
 #[derive(Debug)]
 struct CollectedInputs {
     owner: InputOwner,
-    /// The number of inputs without an answer, at least 1.
+    /// Number of inputs of `owner` that have no answer yet. At least 1.
     missing: usize,
-    /// A JSON object of the answers by input name, without its closing brace. Empty before the first answer.
+    /// The answers as a JSON object with the input names as keys, without its closing brace. Empty before the first
+    /// answer.
     answers: Vec<u8>,
 }
 
-/// The effect of an answer.
+/// The result of answering or refusing a request or input of the server.
 #[derive(Debug)]
 pub(super) enum AnswerOutcome {
-    /// No request with this key is pending.
+    /// The server has no unanswered request or input with this key.
     Unknown,
-    /// The answer was written, or other inputs are missing.
+    /// The embedder's answer was written to the transmit buffer, or was stored because other inputs have no answer
+    /// yet.
     Done,
-    /// All inputs of the owner are answered. Contains a JSON object of the answers by input name.
+    /// All inputs of this request or task are answered. The bytes are a JSON object of the answers, with the input
+    /// names as keys.
     Complete(InputOwner, Vec<u8>),
-    /// An input was refused.
+    /// The embedder refused an input of this request or task. The error says why.
     Refused(InputOwner, InputError),
 }
 
-/// Why the embedder refuses a request.
+/// Why the embedder refuses a request or input of the server.
 pub(super) enum RefusalReason<'a> {
-    /// The handler returned this error.
+    /// The embedder's handler returned this error.
     Error(&'a RpcError),
-    /// The handler panicked with this message.
+    /// The embedder's handler panicked with this message.
     Panicked(&'a str),
 }
 
 impl ServerRequests {
-    /// Handles a request of the server: answers a ping, refuses methods that are not offered, and reports other requests.
+    /// Handles a request of the server: answers `ping`, refuses methods that the embedder does not answer, and
+    /// reports other requests as events.
     pub(super) fn receive(&mut self, id: WireId<'_>, method: &str, message: &[u8], context: &mut Context<'_>) {
-        // A server that sends requests but does not read must not fill the transmit buffer. A modern server must not send
-        // requests, and clients must not answer them (basic/transports/stdio, "Sending Messages").
+        // A server that sends requests but does not read the answers must not make the transmit buffer grow without
+        // limit. Modern servers must not send requests, and clients must not answer them (basic/transports/stdio,
+        // "Sending Messages").
         let can_answer = !context.connection.is_era(Era::Modern) && context.has_room_for_answer();
         let Some(id) = id.echo().filter(|_| can_answer) else { return report_refusal(method, context) };
         if method == "ping" {
@@ -117,7 +128,12 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Reports the inputs of an owner, at least one. On failure, reports none of them.
+    /// Reports each input that `owner` requires to the embedder, as an event.
+    ///
+    /// `inputs` must not be empty. `during` is the client's request that needs the answers.
+    ///
+    /// # Errors
+    /// If the client does not support an input, or if there are too many inputs. No input is reported then.
     pub(super) fn request_inputs(
         &mut self,
         owner: InputOwner,
@@ -145,15 +161,16 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// Returns whether one more request or input fits into [`Config::max_server_requests`](super::Config::max_server_requests).
+    /// Returns whether one more request or input is allowed by
+    /// [`Config::max_server_requests`](super::Config::max_server_requests).
     pub(super) fn has_room(&self, context: &Context<'_>) -> bool {
         self.pending.len() < context.config.max_server_requests
     }
 
-    /// Answers a request or input with an object.
+    /// Answers a request or input of the server with `result`, which must be a JSON object.
     ///
     /// # Errors
-    /// If the result does not serialize as an object. Then the request is still pending.
+    /// If `result` cannot be serialized, or is not an object. The request or input then still needs an answer.
     pub(super) fn answer(
         &mut self,
         key: ServerRequestId,
@@ -182,7 +199,9 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses a request or input.
+    /// Refuses a request or input of the server.
+    ///
+    /// Writes an error response if the server has sent a request. Returns [`AnswerOutcome::Refused`] for an input.
     pub(super) fn refuse(
         &mut self,
         key: ServerRequestId,
@@ -219,8 +238,8 @@ impl ServerRequests {
         }
     }
 
-    /// Handles `notifications/cancelled`: the server expects no answer to its request any more (2025-11-25,
-    /// basic/utilities/cancellation).
+    /// Handles `notifications/cancelled`, by which the server withdraws a request that it has sent (specification,
+    /// revision 2025-11-25: basic/utilities/cancellation).
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) {
         let params = decode::params::<Json>(message).and_then(Result::ok);
         let id = params.as_ref().and_then(|params| {
@@ -239,7 +258,7 @@ impl ServerRequests {
         }
     }
 
-    /// Withdraws the pending inputs of an owner.
+    /// Removes the unanswered inputs of `owner`, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw(&mut self, owner: InputOwner, context: &mut Context<'_>) {
         let is_withdrawn = |origin: &Origin| matches!(origin, Origin::Input { owner: of, .. } if *of == owner);
         let (withdrawn, others) =
@@ -249,7 +268,8 @@ impl ServerRequests {
         report_withdrawn(withdrawn, context);
     }
 
-    /// Withdraws all requests and inputs, because the connection or the server's session has ended.
+    /// Removes all unanswered requests and inputs, because the connection or the server's session has ended. Reports
+    /// to the embedder that they need no answer any more.
     pub(super) fn withdraw_all(&mut self, context: &mut Context<'_>) {
         let pending = mem::take(&mut self.pending);
         report_withdrawn(pending, context);
@@ -268,7 +288,8 @@ impl ServerRequests {
         Some(self.pending.remove(at).1)
     }
 
-    /// Adds the answer to an input. Returns the object of all answers if none is missing.
+    /// Stores the answer to an input of `owner`. Returns a JSON object of all answers if no other input is
+    /// unanswered, otherwise `None`.
     fn collect(&mut self, owner: InputOwner, name: &str, answer: &[u8]) -> Option<Vec<u8>> {
         let at = self.collected.iter().position(|collected| collected.owner == owner)?;
         let collected = &mut self.collected[at];
@@ -285,14 +306,15 @@ impl ServerRequests {
         Some(answers)
     }
 
-    /// Pauses the idle timeouts while a request of the server is pending: the server may wait for its answer.
+    /// Pauses the idle timeouts of the client's requests while a request of the server is unanswered, and resumes
+    /// them afterwards. The server may need the answer before it can continue.
     fn update_pause(&self, context: &mut Context<'_>) {
         let is_waiting = self.pending.iter().any(|(_, origin)| matches!(origin, Origin::Request { .. }));
         context.requests.pause(is_waiting, context.now);
     }
 }
 
-/// Returns whether the client answers requests of this method.
+/// Returns whether the connection is open and the embedder answers server requests of this method.
 fn offers(method: &str, context: &Context<'_>) -> bool {
     context.connection.is_ready() && context.config.answers().iter().any(|offered| offered == method)
 }
@@ -302,7 +324,9 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
 }
 
-/// Reports that requests were withdrawn. Removes the events of requests that the embedder has not polled yet instead.
+/// Reports withdrawn requests and inputs to the embedder.
+///
+/// If the embedder has not polled the event of a withdrawn request yet, that event is removed instead.
 fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
         let unpolled = context
@@ -316,10 +340,11 @@ fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Con
     }
 }
 
-/// Name of the member of `_meta` that names the task of a request.
+/// Name of the `_meta` member that identifies the task to which a message belongs.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// Appends an answer and the task that it belongs to. An answer with a `_meta` is appended unchanged.
+/// Appends `answer` to `out`, with a `_meta` member that contains `task`. An answer that already contains a `_meta`
+/// is appended unchanged.
 fn push_with_task(out: &mut Vec<u8>, answer: ParamsWriter<'_>, task: &Json) -> Result<(), ParamsError> {
     let start = out.len();
     answer.push(out)?;

@@ -1,17 +1,19 @@
-//! [`Stats`]: the numbers of ignored and refused messages.
+//! [`Stats`]: counters of ignored and refused messages.
 
-/// The numbers of messages that a session ignored, refused or took from the cache.
+/// Counters of the messages that a session has ignored or refused, and of the requests answered from the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Number of messages that are not JSON-RPC or cannot be read.
+    /// Number of received messages that are not JSON-RPC or cannot be decoded. The session ignored them.
     pub invalid: u64,
-    /// Number of responses to requests that had ended already.
+    /// Number of responses that arrived after their request had ended.
+    ///
+    /// Also counts progress notifications and cancellations that match no pending request.
     pub late: u64,
-    /// Number of responses to requests that were never sent.
+    /// Number of responses with an id that this client never sent.
     pub unmatched: u64,
-    /// Number of requests that were answered from the cache.
+    /// Number of requests that were answered from the cache and not sent.
     pub cached: u64,
-    /// Number of requests of the server that were refused.
+    /// Number of requests of the server that the session itself refused or ignored, without asking the embedder.
     pub refused: u64,
 }

@@ -1,4 +1,4 @@
-//! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the end of the request.
+//! [`Ticket`] and [`Reply`]: the caller's handle of a request, and the outcome of the request.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -13,7 +13,7 @@ use super::request_keys::RequestKey;
 use crate::method::Method;
 use crate::rpc::decode::{self, DecodedResponse};
 
-/// A handle of a request, which knows the type of its result.
+/// A handle to a request of the method `M`. It decodes the result of the request from the [`Reply`].
 #[must_use = "the reply can only be decoded with its ticket"]
 pub struct Ticket<M> {
     key: RequestKey,
@@ -25,7 +25,7 @@ impl<M> Ticket<M> {
         Ticket { key, method: PhantomData }
     }
 
-    /// Returns the key of the request.
+    /// Returns the key of the request. Events about the request contain the same key.
     pub fn key(&self) -> RequestKey {
         self.key
     }
@@ -35,17 +35,19 @@ impl<M: Method> Ticket<M> {
     /// Decodes the result of the request from its reply.
     ///
     /// # Errors
-    /// If the request failed, if the server responded with an error, or if the result cannot be decoded. Also if the reply
+    /// If the request failed, if the server responded with an error, if the result cannot be decoded, or if the reply
     /// belongs to another ticket.
     pub fn decode(self, mut reply: Reply) -> Result<M::Result, CallError> {
         self.decode_mut(&mut reply)
     }
 
-    /// Decodes the result as [`Ticket::decode`] does, and leaves the reply for
-    /// [`Engine::recycle`](crate::stdio::Engine::recycle). Moves the error out of a failed reply.
+    /// Decodes the result as [`Ticket::decode`] does, but does not consume the reply, so that
+    /// [`Engine::recycle`](crate::stdio::Engine::recycle) can reuse its buffer.
+    ///
+    /// Moves the error out of a failed reply.
     ///
     /// # Errors
-    /// As [`Ticket::decode`].
+    /// Same as [`Ticket::decode`].
     pub fn decode_mut(self, reply: &mut Reply) -> Result<M::Result, CallError> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, id } if reply.key == self.key => {
@@ -75,30 +77,33 @@ impl<M> fmt::Debug for Ticket<M> {
     }
 }
 
-/// The end of a request: a response of the server, or an error. Its ticket decodes the reply.
+/// The end of a request: a response of the server, or an error. The [`Ticket`] of the request decodes the reply.
 #[derive(Clone, PartialEq)]
 pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) outcome: ReplyOutcome,
-    /// Whether the response came over HTTP in the modern era, where tools must follow additional rules for header parameters.
+    /// Whether decoding must apply the rules for header parameters to the tools in the result.
+    ///
+    /// `true` for responses to `tools/list` over HTTP from modern servers (from revision 2026-07-28).
     pub(crate) mirrored: bool,
-    /// Whether the response came from the cache.
+    /// Whether a fresh cached response answered the request, so that nothing was sent.
     pub(crate) cached: bool,
 }
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum ReplyOutcome {
-    /// The complete response, not decoded yet, and the id in it.
+    /// The request has a response. `message` is the complete response, not decoded yet, and `id` is the JSON-RPC id
+    /// in it.
     Answered { message: Vec<u8>, id: u64 },
-    /// The request ended without a response.
+    /// The request failed with this error.
     Failed(BoxedCallError),
 }
 
-/// Why a request ended without a response. `None` after the ticket has taken the error.
+/// The error of a failed request, or `None` after [`Ticket::decode_mut`] has moved the error out.
 ///
-/// A program has many copies of the drop glue of types that contain a reply. One shared function drops the error, which keeps
-/// those copies small.
+/// A program contains many copies of the drop glue of types that contain a reply. One shared function drops the
+/// error, which keeps those copies small.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BoxedCallError(ManuallyDrop<Option<Box<CallError>>>);
 
@@ -119,7 +124,8 @@ impl Drop for BoxedCallError {
     }
 }
 
-/// Drops the error. The compiler knows that an `extern "C"` function does not unwind, so callers need no cleanup code.
+/// Drops the error. The compiler knows that an `extern "C"` function does not unwind, so callers need no cleanup
+/// code.
 #[inline(never)]
 extern "C" fn free(failure: &mut BoxedCallError) {
     drop(failure.0.take());
@@ -132,12 +138,14 @@ impl Reply {
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
-    /// Creates a reply with the response to the request with this wire id.
+    /// Creates a reply from the response `message`, which contains the JSON-RPC id `id`.
     pub(crate) fn answered(key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) -> Self {
         Reply { key, method, outcome: ReplyOutcome::Answered { message, id }, mirrored: false, cached: false }
     }
 
-    /// Takes the error of the request with this key.
+    /// Moves the error out of this reply.
+    ///
+    /// Returns [`CallError::WrongTicket`] if the reply belongs to another request than `key`, or contains no error.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
@@ -147,22 +155,26 @@ impl Reply {
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
     }
 
-    /// Returns the key of the request.
+    /// Returns the key of the request that has ended.
     pub fn key(&self) -> RequestKey {
         self.key
     }
 
-    /// Returns whether the response came from the cache.
+    /// Returns whether the request was answered from the cache, so that nothing was sent.
+    ///
+    /// Returns `false` for a stale response that replaces an error, see
+    /// [`RequestOptions::stale_if_error`](crate::RequestOptions::stale_if_error).
     pub fn is_cached(&self) -> bool {
         self.cached
     }
 
-    /// Returns the method of the request.
+    /// Returns the method of the request, such as `tools/call`.
     pub fn method(&self) -> &str {
         &self.method
     }
 
-    /// Returns the complete response of the server, or `None` if the request failed.
+    /// Returns the complete JSON-RPC response, or `None` if the request failed. A JSON-RPC error of the server is a
+    /// response too.
     pub fn message(&self) -> Option<&[u8]> {
         match &self.outcome {
             ReplyOutcome::Answered { message, .. } => Some(message),
@@ -177,7 +189,7 @@ impl Reply {
         }
     }
 
-    /// Returns the error of a failed request.
+    /// Returns the error of a failed request, or `None` if the reply contains a response.
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             ReplyOutcome::Answered { .. } => None,
@@ -187,7 +199,7 @@ impl Reply {
 }
 
 impl fmt::Debug for Reply {
-    /// Shows the key, the method, and the beginning of the response.
+    /// Shows the key, the method, and the beginning of the response or the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);

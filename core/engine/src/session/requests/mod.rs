@@ -1,4 +1,4 @@
-//! The table of requests that were sent and have no response yet, with their deadlines.
+//! The table of requests that the client has sent and that have no response yet, with their deadlines.
 
 mod owner;
 mod timers;
@@ -17,26 +17,29 @@ use crate::time::Timestamp;
 pub(super) use owner::{CallerRequest, Deadlines, OpeningRequest, Owner, TaskRequest, TaskUse};
 use timers::Timers;
 
-/// All pending requests, by wire id.
+/// All pending requests, by JSON-RPC id.
 ///
-/// Wire ids only grow, so the table is a queue in the order of the ids. Removing a request leaves a hole. Holes at both ends
-/// are removed at once, the others when they are the majority. So a steady load allocates nothing, and a lookup is at worst a
-/// binary search.
+/// Each request has a higher id than the previous one, so the table is a queue sorted by id. Removing a request
+/// leaves a hole, which is a slot without an owner. Holes at both ends are removed at once, the others when they are
+/// the majority. So a steady load allocates no memory, and a lookup is at worst a binary search.
 #[derive(Debug)]
 pub(super) struct Requests {
     table: VecDeque<Slot>,
-    /// The number of slots with an owner.
+    /// Number of pending requests: slots with an owner.
     len: usize,
-    /// The number of slots with [`Owner::Caller`].
+    /// Number of pending requests of callers: slots with [`Owner::Caller`].
     callers: usize,
-    /// At least one timer for each slot whose owner has deadlines, at or before the next of them.
+    /// Timers of the requests that have deadlines. At least one timer of each request fires at or before its next
+    /// deadline.
     timers: Timers,
-    /// The present wire ids of the callers' requests with `input_rounds > 0`, sorted by key.
+    /// Key and current JSON-RPC id of each caller's request that was sent again with input (`input_rounds > 0`),
+    /// sorted by key.
     resent: Vec<(RequestKey, u64)>,
-    /// The size of all [`RetryParams`] in the table.
+    /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,
     idle_timeouts: IdleTimeouts,
-    /// The ids of abandoned requests that the transport has not taken yet. `None` if the transport does not ask for them.
+    /// Ids of the requests abandoned (cancelled or timed out) since the last [`Requests::take_abandoned`]. `None` if
+    /// the transport does not collect them.
     #[cfg(feature = "http")]
     abandoned: Option<Vec<u64>>,
     next_id: u64,
@@ -46,25 +49,25 @@ pub(super) struct Requests {
 #[derive(Debug)]
 struct Slot {
     id: u64,
-    /// The key of a caller's request that was sent once, or else a key that no request has. Keys grow with the ids, so the
-    /// table is sorted by both.
+    /// The key of a caller's request that was sent only once, otherwise an unused key. As keys increase with the ids,
+    /// the table is sorted by both.
     key: RequestKey,
-    /// `None` for a hole.
+    /// The owner of the pending request. `None` if the request was removed: the slot is a hole.
     owner: Option<Owner>,
 }
 
-/// Whether the idle timeouts run. The total timeouts always run.
+/// Whether the idle timeouts of all requests run or are paused. The total timeouts always run.
 #[derive(Clone, Copy, Debug)]
 enum IdleTimeouts {
     Running {
-        /// When the last pause ended. Idle timeouts that began before that have begun again.
+        /// When the last pause ended. An idle timeout that started before this time is counted from this time.
         resumed: Timestamp,
     },
     Paused,
 }
 
 impl IdleTimeouts {
-    /// Returns when the idle timeout of a request expires, or a time before that during a pause.
+    /// Returns when the idle timeout of a request expires, or an earlier time if the idle timeouts are paused.
     fn expiry(self, deadlines: &Deadlines) -> Timestamp {
         match self {
             IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
@@ -73,20 +76,23 @@ impl IdleTimeouts {
     }
 }
 
-/// A request that missed a deadline.
+/// A request that was removed from the table because it missed a deadline.
 pub(super) struct Expired {
     pub(super) id: u64,
     pub(super) owner: Owner,
     pub(super) missed: Deadline,
 }
 
-/// Number of holes that the table always tolerates. Removing fewer holes costs more than keeping them.
+/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. 16,
+/// because removing fewer holes costs more than keeping them.
 const TOLERATED_HOLES: usize = 16;
 
-/// Maximum number of requests that nobody owns. 64: they serve only to keep expected responses from being counted as late.
+/// Maximum number of [`Owner::Nobody`] requests in the table, whose responses will be ignored. 64: the entries only
+/// keep these responses from being counted as late.
 const MAX_UNOWNED: usize = 64;
 
-/// Minimum delay before a paused idle timeout is checked again.
+/// Minimum delay before a paused idle timeout is checked again. 1 ms keeps a timeout of zero from expiring during a
+/// pause.
 const MIN_RECHECK: Duration = Duration::from_millis(1);
 
 impl Default for Requests {
@@ -108,29 +114,29 @@ impl Default for Requests {
 }
 
 impl Requests {
-    /// Returns the number of callers' requests in the table.
+    /// Returns the number of callers' requests in this table.
     pub(super) fn callers(&self) -> usize {
         self.callers
     }
 
-    /// Returns the id under which the next request is inserted.
+    /// Returns the JSON-RPC id that the next inserted request will have.
     pub(super) fn next_id(&self) -> u64 {
         self.next_id
     }
 
-    /// Returns whether a request with this id was ever sent.
+    /// Returns whether this client has ever sent a request with this JSON-RPC id.
     pub(super) fn was_sent(&self, id: u64) -> bool {
         id < self.next_id
     }
 
-    /// Returns a key that no request has.
+    /// Returns a new request key, which no other request has.
     pub(super) fn fresh_key(&mut self) -> RequestKey {
         let key = RequestKey(self.next_key);
         self.next_key += 1;
         key
     }
 
-    /// Inserts a request under [`Self::next_id`], and returns that id.
+    /// Inserts a request that was sent with the id [`Self::next_id`]. Returns this id.
     pub(super) fn insert(&mut self, owner: Owner) -> u64 {
         let key = match &owner {
             Owner::Caller(caller) if caller.input_rounds == 0 => caller.key,
@@ -158,7 +164,7 @@ impl Requests {
         id
     }
 
-    /// Inserts a caller's request that was sent again with input for the server. Its idle timeout restarts.
+    /// Inserts a caller's request that was sent again with input that the server required. Restarts its idle timeout.
     pub(super) fn insert_again(&mut self, mut caller: CallerRequest, now: Timestamp) {
         caller.deadlines.restart_idle(now);
         caller.input_rounds += 1;
@@ -167,7 +173,7 @@ impl Requests {
         self.insert(Owner::Caller(caller));
     }
 
-    /// Removes the request that a response with this id belongs to.
+    /// Removes the pending request with this JSON-RPC id. Returns its owner, or `None` if no such request is pending.
     pub(super) fn remove(&mut self, id: u64) -> Option<Owner> {
         let at = self.position(id)?;
         let owner = self.table[at].owner.take()?;
@@ -185,7 +191,8 @@ impl Requests {
         Some(owner)
     }
 
-    /// Removes a request whose response nobody wants any more. The transport may stop carrying it.
+    /// Removes a request whose response is not needed any more. The transport learns the id from
+    /// [`Self::take_abandoned`].
     pub(super) fn abandon(&mut self, id: u64) -> Option<Owner> {
         let owner = self.remove(id)?;
         #[cfg(feature = "http")]
@@ -195,7 +202,8 @@ impl Requests {
         Some(owner)
     }
 
-    /// Leaves a request in the table without an owner, so that its response is ignored and not counted as late.
+    /// Sets the owner of a pending request to [`Owner::Nobody`], so that its response is ignored and not counted as
+    /// late.
     pub(super) fn disown(&mut self, id: u64) {
         if let Some(owner) = self.owner_mut(id) {
             *owner = Owner::Nobody;
@@ -203,7 +211,7 @@ impl Requests {
         }
     }
 
-    /// Removes a request of the opening, if it is pending.
+    /// Removes the request that opens the connection (`server/discover` or `initialize`), if it is pending.
     pub(super) fn remove_opening(&mut self, request: OpeningRequest) {
         let found = self.table.iter().find(|slot| matches!(slot.owner, Some(Owner::Opening(of)) if of == request));
         if let Some(id) = found.map(|slot| slot.id) {
@@ -211,19 +219,19 @@ impl Requests {
         }
     }
 
-    /// Removes the oldest request.
+    /// Removes the oldest pending request. Returns its owner, or `None` if the table is empty.
     pub(super) fn pop(&mut self) -> Option<Owner> {
         let id = self.table.front()?.id;
         self.remove(id)
     }
 
-    /// Returns the owner of a pending request.
+    /// Returns the owner of the request with this JSON-RPC id, or `None` if no such request is pending.
     #[cfg(feature = "http")]
     pub(super) fn owner(&self, id: u64) -> Option<&Owner> {
         self.table[self.position(id)?].owner.as_ref()
     }
 
-    /// Returns the present wire id of a caller's request.
+    /// Returns the current JSON-RPC id of a caller's request, or `None` if this table does not contain the request.
     pub(super) fn id_of(&self, key: RequestKey) -> Option<u64> {
         if let Ok(at) = self.resent.binary_search_by_key(&key, |(key, _)| *key) {
             return Some(self.resent[at].1);
@@ -233,12 +241,14 @@ impl Requests {
         matches!(slot.owner, Some(Owner::Caller(_))).then_some(slot.id)
     }
 
-    /// Restarts the idle timeout of a caller's request, and returns its key. Returns `None` if the caller wants no progress
-    /// reports.
+    /// Restarts the idle timeout of a caller's request, because the server has reported progress.
+    ///
+    /// Returns the key of the request. Returns `None` if the request is not in the table, or its caller did not
+    /// request progress notifications.
     pub(super) fn progress(&mut self, id: u64, now: Timestamp) -> Option<RequestKey> {
         match self.owner_mut(id)? {
             Owner::Caller(caller) if caller.wants_progress => {
-                // The timer stays where it is: when it fires too early, it is set again.
+                // The timer is not moved: when it fires too early, it is set again.
                 caller.deadlines.restart_idle(now);
                 Some(caller.key)
             }
@@ -246,12 +256,12 @@ impl Requests {
         }
     }
 
-    /// Returns the next deadline. It may be early, never late.
+    /// Returns the next deadline of all requests, or an earlier time. Returns `None` if no request has a deadline.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.timers.next()
     }
 
-    /// Pauses the idle timeouts, or resumes them: then they begin again.
+    /// Pauses the idle timeouts of all requests, or resumes them. After a pause, the timeouts start again at `now`.
     pub(super) fn pause(&mut self, is_paused: bool, now: Timestamp) {
         self.idle_timeouts = match (self.idle_timeouts, is_paused) {
             (_, true) => IdleTimeouts::Paused,
@@ -260,12 +270,12 @@ impl Requests {
         };
     }
 
-    /// Returns the number of bytes that the table keeps for sending requests again.
+    /// Returns the total size of the parameters that are stored for sending requests again, in bytes.
     pub(super) fn retry_bytes(&self) -> usize {
         self.retry_bytes
     }
 
-    /// Returns the cache entries of the pending requests.
+    /// Iterates over the cache entries of the pending requests whose responses are cacheable.
     pub(super) fn cache_entries(&mut self) -> impl Iterator<Item = &mut PendingEntry> {
         self.table.iter_mut().filter_map(|slot| match slot.owner.as_mut()? {
             Owner::Caller(caller) => caller.cache_entry.as_deref_mut(),
@@ -273,14 +283,15 @@ impl Requests {
         })
     }
 
-    /// Removes one request that has missed a deadline. Call it until it returns `None`.
+    /// Removes and returns one request that has missed a deadline by `now`. Call this function until it returns
+    /// `None`.
     pub(super) fn expire(&mut self, now: Timestamp) -> Option<Expired> {
         while let Some(id) = self.timers.fire(now) {
             let owner = self.position(id).and_then(|at| self.table[at].owner.as_ref());
             let Some(deadlines) = owner.and_then(Owner::deadlines) else { continue };
             let idle = match self.idle_timeouts {
                 IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
-                // Even if the pause ended now, the timeout would not expire before that.
+                // Even if the pause ended now, the timeout would not expire before this time.
                 IdleTimeouts::Paused => now + deadlines.timeout.max(MIN_RECHECK),
             };
             let missed = match (idle <= now, deadlines.total <= now) {
@@ -298,19 +309,19 @@ impl Requests {
         None
     }
 
-    /// Keeps the ids of abandoned requests for [`Self::take_abandoned`] from now on.
+    /// Starts to collect the ids of abandoned requests (cancelled or timed out) for [`Self::take_abandoned`].
     #[cfg(feature = "http")]
     pub(super) fn track_abandoned(&mut self) {
         self.abandoned = Some(Vec::new());
     }
 
-    /// Returns the ids of the requests that were abandoned since the last call.
+    /// Returns the JSON-RPC ids of the requests that were abandoned (cancelled or timed out) since the last call.
     #[cfg(feature = "http")]
     pub(super) fn take_abandoned(&mut self) -> Vec<u64> {
         self.abandoned.as_mut().map(mem::take).unwrap_or_default()
     }
 
-    /// Frees the memory that the pending requests do not need.
+    /// Frees the unused memory of the table and its timers.
     pub(super) fn release_buffers(&mut self) {
         self.table.retain(|slot| slot.owner.is_some());
         self.table.shrink_to_fit();
@@ -328,7 +339,7 @@ impl Requests {
         position(&self.table, id)
     }
 
-    /// Removes the oldest request without an owner if there are too many.
+    /// Removes the oldest [`Owner::Nobody`] request, if there are more than [`MAX_UNOWNED`].
     fn limit_unowned(&mut self) {
         let unowned = |slot: &&Slot| matches!(slot.owner, Some(Owner::Nobody));
         if self.table.iter().filter(unowned).count() > MAX_UNOWNED
@@ -366,7 +377,7 @@ fn is_pending(table: &VecDeque<Slot>, id: u64) -> bool {
 }
 
 fn position(table: &VecDeque<Slot>, id: u64) -> Option<usize> {
-    // Without holes, the ids are consecutive.
+    // In a table without holes, the ids are consecutive.
     let guess = usize::try_from(id.checked_sub(table.front()?.id)?).ok()?;
     match table.get(guess) {
         Some(slot) if slot.id == id => Some(guess),

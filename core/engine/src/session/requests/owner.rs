@@ -1,4 +1,4 @@
-//! [`Owner`]: who gets the response to a request that this side has sent.
+//! [`Owner`]: the receiver of the response to a request that the client has sent.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -10,30 +10,32 @@ use crate::session::request_keys::{RequestKey, SubscriptionKey};
 use crate::session::retry_params::RetryParams;
 use crate::time::Timestamp;
 
-/// Who gets the response to a request.
+/// The receiver of the response to a pending request.
 ///
-/// A request with deadlines contains them. The other requests have none in the table: they last until the response comes, or
-/// their part of the session ends them.
+/// If the table enforces deadlines for a request, its variant contains them. Other requests stay in the table until
+/// the response arrives, or until their part of the session ends them.
 #[derive(Debug)]
 pub(in crate::session) enum Owner {
-    /// The opening of the connection, which has the connect timeout.
+    /// The opening of the connection, which enforces the connect timeout.
     Opening(OpeningRequest),
-    /// A caller, who gets the response as an [`Event::Reply`](crate::Event::Reply).
+    /// A caller, who receives the response as an [`Event::Reply`](crate::Event::Reply).
     Caller(CallerRequest),
-    /// The task that a caller waits for.
+    /// The part of the session that polls a task for a caller, with requests such as `tasks/get`.
     Task {
-        /// The call that ends with the task.
+        /// The key of the call that ends with the task.
         call: RequestKey,
         request: TaskRequest,
         deadlines: Deadlines,
     },
-    /// A subscription of the modern era, which ends with the response. It has the deadline of its acknowledgment.
+    /// A subscription to a modern server (from revision 2026-07-28). The response ends the subscription, which itself
+    /// limits the time until the acknowledgment.
     Subscription(SubscriptionKey),
-    /// The `resources/subscribe` of a legacy subscription, which has the deadline of the acknowledgment.
+    /// The `resources/subscribe` to a legacy server (up to revision 2025-11-25). The subscription limits the time
+    /// until the response.
     ResourceSubscribe,
-    /// Nobody: the response is expected and ignored.
+    /// Nobody: the response is expected, and will be ignored.
     Nobody,
-    /// The transport, which reads the response before the session does.
+    /// The transport, which handles the response before the session receives it.
     #[cfg(feature = "http")]
     Transport,
 }
@@ -47,14 +49,14 @@ impl Owner {
     }
 }
 
-/// The two requests that open a connection.
+/// One of the two requests that can open a connection: `server/discover` or `initialize`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum OpeningRequest {
     Discover,
     Initialize,
 }
 
-/// The requests about a task.
+/// The kind of a request about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum TaskRequest {
     Get,
@@ -75,67 +77,69 @@ impl TaskRequest {
     }
 }
 
-/// Whether the server may answer a request with a task.
+/// Whether the server may respond to a request with a task, and who polls the task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::session) enum TaskUse {
-    /// The server may not.
+    /// The server may not respond with a task.
     #[default]
     None,
-    /// The server may, and the caller gets the task.
+    /// The server may respond with a task. The caller receives the task and polls it.
     Declared,
-    /// The server may, and the session polls the task until it ends.
+    /// The server may respond with a task. The session polls the task until it ends.
     Followed,
 }
 
-/// A request of a caller.
+/// A pending request that a caller has sent.
 #[derive(Debug)]
 pub(in crate::session) struct CallerRequest {
     pub(in crate::session) key: RequestKey,
     pub(in crate::session) method: Cow<'static, str>,
     pub(in crate::session) wants_progress: bool,
-    /// Whether the server may carry out the request twice.
+    /// Whether the caller allows the server to execute the request twice.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only HTTP sends requests twice"))]
     pub(in crate::session) repeatable: bool,
     pub(in crate::session) tasks: TaskUse,
-    /// The number of times that the request was sent again with input for the server.
+    /// Number of times that the request was sent again with input that the server required.
     pub(in crate::session) input_rounds: u32,
-    /// The parameters for sending the request again. `None` if the server may not require input, or if they did not fit into
-    /// [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
+    /// The stored parameters for sending the request again. `None` if the server may not require input for this
+    /// method, or if [`Config::max_retry_bytes`](crate::Config::max_retry_bytes) had no room for the parameters.
     pub(in crate::session) retry: Option<RetryParams>,
-    /// Where the cache stores the response.
+    /// The cache entry for the response. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
     pub(in crate::session) deadlines: Deadlines,
 }
 
-/// When a request times out.
+/// The idle deadline and the total deadline of a request.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::session) struct Deadlines {
     pub(in crate::session) sent: Timestamp,
-    /// The idle timeout. Each progress notification restarts it.
+    /// Length of the idle timeout. Each progress notification restarts the timeout.
     pub(in crate::session) timeout: Duration,
-    /// The total deadline.
+    /// When the request times out regardless of progress notifications.
     pub(in crate::session) total: Timestamp,
-    /// When the request was last sent, or the server last reported progress.
+    /// When the request was last sent, or when the server last reported progress, whichever is later.
     last_activity: Timestamp,
 }
 
 impl Deadlines {
-    /// Creates the deadlines of a request that is sent now.
+    /// Creates the deadlines of a request that is sent at `now`. `timeout` is the length of the idle timeout, and
+    /// `total` that of the total timeout.
     pub(in crate::session) fn new(now: Timestamp, timeout: Duration, total: Duration) -> Self {
         Deadlines { sent: now, timeout, total: now + total, last_activity: now }
     }
 
-    /// Restarts the idle timeout.
+    /// Restarts the idle timeout at `now`.
     pub(super) fn restart_idle(&mut self, now: Timestamp) {
         self.last_activity = now;
     }
 
-    /// Returns when the idle timeout expires, if the timeouts of all requests were paused until `resumed`.
+    /// Returns when the idle timeout expires. The timeout counts from the last activity, or from `resumed`, the end
+    /// of the last pause of all idle timeouts, whichever is later.
     pub(super) fn idle(&self, resumed: Timestamp) -> Timestamp {
         self.last_activity.max(resumed) + self.timeout
     }
 
-    /// Returns the length of one of the two timeouts.
+    /// Returns the length of the timeout that `deadline` names: idle or total.
     pub(in crate::session) fn length(&self, deadline: Deadline) -> Duration {
         match deadline {
             Deadline::Idle => self.timeout,
@@ -143,7 +147,7 @@ impl Deadlines {
         }
     }
 
-    /// Returns the error of a request that missed `deadline`.
+    /// Returns the timeout error of a request of `method` that missed `deadline`.
     pub(in crate::session) fn error(&self, method: Cow<'static, str>, deadline: Deadline) -> CallError {
         CallError::Timeout { method, after: self.length(deadline), deadline }
     }

@@ -6,31 +6,32 @@ use core::mem;
 
 use crate::time::Timestamp;
 
-/// A heap of deadlines and the ids of their requests.
+/// A heap of deadlines, each with the JSON-RPC id of its request.
 ///
-/// The deadline of a request that has ended stays until it comes to the top, or until such deadlines are the majority. So
-/// setting a deadline costs a few instructions and removing one costs none. The heap never holds more than twice as many
-/// deadlines as there are pending requests, plus a constant.
+/// The deadline of an ended request stays in the heap until it is the earliest, or until the deadlines of ended
+/// requests are the majority. So setting a deadline costs a few instructions, and removing one costs none. The heap
+/// contains at most twice as many deadlines as there are pending requests, plus a constant.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
 }
 
-/// Number of deadlines of ended requests that the heap always tolerates. Removing fewer costs more than keeping them.
+/// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. 16,
+/// because removing fewer deadlines costs more than keeping them.
 const TOLERATED_ENDED: usize = 16;
 
 impl Timers {
-    /// Adds a deadline of a request.
+    /// Adds the deadline `at` for the request with this JSON-RPC id.
     pub(super) fn set(&mut self, at: Timestamp, id: u64) {
         self.heap.push(Reverse((at, id)));
     }
 
-    /// Returns the first deadline.
+    /// Returns the earliest deadline, or `None` if the heap is empty.
     pub(super) fn next(&self) -> Option<Timestamp> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Removes the first deadline if it has expired, and returns its request.
+    /// Removes the earliest deadline if it has expired, and returns the id of its request. Otherwise returns `None`.
     pub(super) fn fire(&mut self, now: Timestamp) -> Option<u64> {
         let Reverse((at, id)) = *self.heap.peek()?;
         (at <= now).then(|| {
@@ -39,7 +40,7 @@ impl Timers {
         })
     }
 
-    /// Removes the deadlines of ended requests, and frees their memory.
+    /// Removes the deadlines of all requests for which `is_pending` returns `false`, and frees the unused memory.
     pub(super) fn release_buffers(&mut self, is_pending: impl Fn(u64) -> bool) {
         let mut deadlines = mem::take(&mut self.heap).into_vec();
         deadlines.retain(|Reverse((_, id))| is_pending(*id));
@@ -47,13 +48,15 @@ impl Timers {
         self.heap = deadlines.into();
     }
 
-    /// Removes all deadlines.
+    /// Removes all deadlines from the heap.
     pub(super) fn clear(&mut self) {
         self.heap.clear();
     }
 
-    /// Removes the deadlines of ended requests if they are the majority, and always those at the top. Afterwards the first
-    /// deadline belongs to a pending request.
+    /// Removes deadlines of ended requests: all of them if they are the majority, otherwise only those before the
+    /// earliest deadline of a pending request.
+    ///
+    /// `pending` is the number of pending requests. `is_pending` returns whether the request with an id is pending.
     pub(super) fn remove_ended(&mut self, pending: usize, is_pending: impl Fn(u64) -> bool) {
         if self.heap.len() > 2 * pending + TOLERATED_ENDED {
             let mut deadlines = mem::take(&mut self.heap).into_vec();

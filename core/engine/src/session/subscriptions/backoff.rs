@@ -1,4 +1,4 @@
-//! Backoff for reopening subscriptions.
+//! Backoff: the delays between attempts to reopen a subscription.
 
 use core::time::Duration;
 
@@ -7,47 +7,51 @@ use crate::backoff::exponential;
 use crate::random::SplitMix64;
 use crate::time::Timestamp;
 
-/// Which ends of a subscription lead to another attempt to open the subscription.
+/// The policy for reopening a subscription after it has ended.
 ///
-/// A subscription that was never acknowledged, or that the client has ended, is never opened again.
+/// A subscription is never reopened if the server has never acknowledged it, or if the client has ended it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResubscribePolicy {
-    /// Never open the subscription again.
+    /// Never reopen the subscription.
     Never,
-    /// Open the subscription again after an error or a broken stream, but not after the server ended it gracefully
-    /// (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    /// Reopen the subscription after an error or a broken stream, but not after the server ended it gracefully
+    /// (specification, revision 2026-07-28: basic/patterns/subscriptions, "Graceful Closure").
     ///
-    /// If the whole connection ends, as with a process, its subscriptions end too.
+    /// If the whole connection ends, for example with the server process, its subscriptions end too.
     #[default]
     AfterDrop,
-    /// Open the subscription again also after the server ended it gracefully. For servers that end subscriptions now and then,
-    /// as behind a proxy.
+    /// Reopen the subscription even after the server ended it gracefully. For servers that regularly end
+    /// subscriptions, for example because of a proxy.
     Always,
 }
 
-/// Delay before the first attempt. 1 s gives a restarted server time to come up.
+/// Delay before the first attempt to reopen a subscription. 1 s gives a restarted server time to start.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// Maximum delay. 1 min: a longer delay would make notifications too late, and one request a minute burdens no server.
+/// Maximum delay between two attempts to reopen a subscription. 1 min: a longer delay would make notifications too
+/// late, and one request per minute is no load for a server.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Time after which an open subscription resets the backoff. 1 min, the longest delay, bounds the average rate of
-/// attempts even if the server ends each subscription.
+/// How long a subscription must be open before its end resets the delay to [`FIRST`]. 1 min, the longest delay: this
+/// bounds the average rate of attempts even if the server ends each subscription.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// Maximum number of consecutive attempts. 10 attempts take about seven minutes, after which the user should know.
+/// Maximum number of consecutive attempts to reopen a subscription. 10: their delays add up to about five minutes at
+/// most, after which the embedder should learn of the failure.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// Computes when to open an interrupted subscription again. Reads no clock: callers pass the time and a seed.
+/// Computes when to reopen an interrupted subscription.
 ///
-/// The delays double from 1 s to 1 min. Each is a random value between half of that and the whole, so that clients that lost
-/// a server at the same moment do not return at the same moment.
+/// The delays double from 1 s to 1 min. Each delay is reduced by a random part, by half at most. So clients that lost
+/// a server at the same time do not all return at the same time.
+///
+/// Reads no clock: callers pass the time and a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct ResubscribeBackoff {
     resubscribe: ResubscribePolicy,
     random: SplitMix64,
-    /// The number of attempts since the subscription was last open for [`STEADY`].
+    /// Number of attempts since the subscription was last open for at least [`STEADY`].
     attempts: u32,
     state: State,
 }
@@ -63,12 +67,13 @@ enum State {
 }
 
 impl ResubscribeBackoff {
-    /// Creates the backoff of a subscription without an acknowledgment. Each client should use another seed.
+    /// Creates the backoff of a subscription that the server has not acknowledged yet. Use a different `seed` for
+    /// each client.
     pub(crate) fn new(resubscribe: ResubscribePolicy, seed: u64) -> Self {
         ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }
 
-    /// Handles that the server has acknowledged the subscription.
+    /// Handles that the server acknowledged the subscription at `now`.
     pub(crate) fn acknowledged(&mut self, now: Timestamp) {
         self.state = State::Open { since: now };
     }
@@ -78,9 +83,9 @@ impl ResubscribeBackoff {
         !matches!(self.state, State::New)
     }
 
-    /// Handles that the subscription has ended, or that an attempt to open it again has failed.
+    /// Handles that the subscription has ended, or that an attempt to reopen it has failed.
     ///
-    /// Returns when to try again, or `None` if the subscription stays ended.
+    /// Returns when to attempt to reopen the subscription, or `None` if the end is final.
     pub(crate) fn ended(&mut self, end: &SubscriptionEnd, now: Timestamp) -> Option<Timestamp> {
         let is_final = match (end, self.resubscribe) {
             (SubscriptionEnd::ByClient, _) | (_, ResubscribePolicy::Never) => true,

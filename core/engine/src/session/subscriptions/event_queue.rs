@@ -9,15 +9,15 @@ use crate::types::SubscriptionFilter;
 
 /// An event of a subscription.
 ///
-/// A change that happens again before the embedder polls its event does not cause a second event. An event only says that
-/// the list or resource should be read again.
+/// A change that happens again before the embedder polls its event does not cause a second event. An event only means
+/// that the embedder should read the list or resource again.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SubscriptionEvent {
     /// The subscription is open. Contains the part of the requested filter that the server accepted.
     ///
-    /// The first event of a subscription. Comes again when an interrupted subscription is open again: everything in the filter
-    /// may have changed in the meantime.
+    /// This is the first event of a subscription. It is repeated after an interruption: everything in the filter may
+    /// have changed in the meantime.
     Acknowledged(SubscriptionFilter),
     /// The list of tools has changed.
     ToolsChanged,
@@ -27,12 +27,12 @@ pub enum SubscriptionEvent {
     ResourcesChanged,
     /// A resource has changed.
     ResourceUpdated {
-        /// The URI of the resource, which may lie below a resource of the filter.
+        /// The URI of the resource. It equals a resource of the filter or lies below one.
         uri: String,
     },
-    /// Too many resources have changed to list them. Every resource of the filter may have changed.
+    /// Too many resources have changed to list each of them. Any resource of the filter may have changed.
     ManyResourcesUpdated,
-    /// The subscription has ended. The last event.
+    /// The subscription has ended for this reason. No further event follows.
     Ended(SubscriptionEnd),
 }
 
@@ -43,42 +43,46 @@ pub enum SubscriptionEnd {
     /// The client has closed the connection.
     #[error("the subscription was given up")]
     ByClient,
-    /// The server has ended the subscription gracefully (2026-07-28, basic/patterns/subscriptions, "Graceful Closure").
+    /// The server has ended the subscription gracefully (specification, revision 2026-07-28:
+    /// basic/patterns/subscriptions, "Graceful Closure").
     #[error("the server ended the subscription")]
     ByServer,
     /// The server refused the subscription, did not acknowledge it in time, or ended it with an error.
     #[error("{0}")]
     Failed(CallError),
-    /// The connection was lost.
+    /// The connection was lost for this reason, and the subscription with it.
     #[error("the subscription was lost: {0}")]
     Dropped(CloseReason),
 }
 
-/// Maximum number of changed resources in the queue. 1,024: more than a person or a program looks at one by one.
+/// Maximum number of changed resources in the queue of one subscription. 1,024 is more than a program or person reads
+/// one by one.
 const MAX_RESOURCES: usize = 1024;
 
-/// Maximum size of their URIs in bytes. 256 KiB suffices for the maximum number of URIs of usual length.
+/// Maximum total size of the URIs in the queue of one subscription, in bytes. 256 KiB suffices for [`MAX_RESOURCES`]
+/// URIs of 256 bytes.
 const MAX_URI_BYTES: usize = 256 * 1024;
 
-/// A bounded queue of events.
+/// A bounded queue of the events of one subscription.
 ///
-/// The queue contains at most one event for each list, one acknowledgment, one end, and either `MAX_RESOURCES` changed
-/// resources or [`SubscriptionEvent::ManyResourcesUpdated`].
+/// The queue contains at most one event for each list, one acknowledgment, one end, and either [`MAX_RESOURCES`]
+/// changed resources or [`SubscriptionEvent::ManyResourcesUpdated`].
 #[derive(Debug, Default)]
 pub(super) struct EventQueue {
     events: VecDeque<SubscriptionEvent>,
-    /// The number of [`SubscriptionEvent::ResourceUpdated`] in the queue.
+    /// Number of [`SubscriptionEvent::ResourceUpdated`] events in the queue.
     resources: usize,
-    /// The size of their URIs in bytes.
+    /// Total size of the URIs in the queue, in bytes.
     uri_bytes: usize,
 }
 
 impl EventQueue {
-    /// Adds an event, unless the queue contains an event for the same change.
+    /// Adds an event, or does nothing if the queue contains an event for the same change. A new acknowledgment
+    /// replaces an old one, and becomes the first event.
     pub(super) fn push(&mut self, event: SubscriptionEvent) {
         match &event {
             SubscriptionEvent::Acknowledged(_) => {
-                // The acknowledgment comes before all changes.
+                // The acknowledgment precedes all changes.
                 self.events.retain(|queued| !matches!(queued, SubscriptionEvent::Acknowledged(_)));
                 return self.events.push_front(event);
             }
@@ -105,7 +109,7 @@ impl EventQueue {
         self.events.push_back(event);
     }
 
-    /// Removes the first event.
+    /// Removes the first event and returns it, or returns `None` if the queue is empty.
     pub(super) fn pop(&mut self) -> Option<SubscriptionEvent> {
         let event = self.events.pop_front()?;
         if let SubscriptionEvent::ResourceUpdated { uri } = &event {
@@ -119,7 +123,7 @@ impl EventQueue {
         Some(event)
     }
 
-    /// Replaces the events of all changed resources by one.
+    /// Replaces the events of all changed resources by one [`SubscriptionEvent::ManyResourcesUpdated`].
     fn merge_resources(&mut self) {
         self.events.retain(|event| !matches!(event, SubscriptionEvent::ResourceUpdated { .. }));
         (self.resources, self.uri_bytes) = (0, 0);

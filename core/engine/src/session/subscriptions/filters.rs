@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::types::SubscriptionFilter;
 
-/// Returns the entries of `wanted` that `granted` contains too, in the order of `wanted`.
+/// Returns a filter with the changes, resources and tasks that both filters contain, in the order of `wanted`.
 pub(super) fn intersection(wanted: &SubscriptionFilter, granted: &SubscriptionFilter) -> SubscriptionFilter {
     SubscriptionFilter {
         resource_subscriptions: in_both(&wanted.resource_subscriptions, &granted.resource_subscriptions),
@@ -14,7 +14,8 @@ pub(super) fn intersection(wanted: &SubscriptionFilter, granted: &SubscriptionFi
     }
 }
 
-/// Returns a filter of the list changes in both filters, without resources and tasks.
+/// Returns a filter with the list changes (tools, prompts, resources) that both filters contain. Other members are
+/// empty.
 pub(super) fn lists_in_both(one: &SubscriptionFilter, other: &SubscriptionFilter) -> SubscriptionFilter {
     SubscriptionFilter {
         tools_list_changed: one.tools_list_changed && other.tools_list_changed,

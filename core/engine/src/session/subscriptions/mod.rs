@@ -1,4 +1,4 @@
-//! Subscriptions to changes, in both eras (2026-07-28, basic/patterns/subscriptions).
+//! Subscriptions to changes on the server (specification, revision 2026-07-28: basic/patterns/subscriptions).
 //!
 //! ```text
 //!  subscribe           acknowledged         ended by the server, connection lost
@@ -8,9 +8,10 @@
 //!              └── refused, or not acknowledged in time ───────────────────────────┘
 //! ```
 //!
-//! In the modern era, a subscription is one request, `subscriptions/listen`. The server responds to it when the subscription
-//! ends, and its notifications contain the id of the request. In the legacy era, a subscription is a `resources/subscribe` for
-//! each resource, and the list changes that the server's capabilities declare.
+//! A subscription to a modern server (from revision 2026-07-28) is one request, `subscriptions/listen`. The server
+//! responds to it when the subscription ends, and its notifications contain the id of the request. A subscription to
+//! a legacy server (up to revision 2025-11-25) is a `resources/subscribe` for each resource, and the list changes
+//! that the server's capabilities declare.
 //!
 //! | file | content |
 //! |---|---|
@@ -18,9 +19,9 @@
 //! | `subscription` | one subscription: its stage and its events |
 //! | `event_queue` | the events of one subscription that wait to be polled, bounded |
 //! | `options` | the options of one subscription |
-//! | `resources` | the resources that a legacy server watches |
+//! | `resources` | the resources that a legacy server watches for the client |
 //! | `filters` | the intersection of filters |
-//! | `backoff` | when to resubscribe a subscription |
+//! | `backoff` | when to reopen a subscription |
 
 mod backoff;
 mod event_queue;
@@ -59,35 +60,38 @@ use subscription::{Subscription, SubscriptionStage, Via};
 /// The subscriptions of a session.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// VecMap by key.
+    /// All subscriptions, sorted by key.
     table: Vec<Subscription>,
     next_key: u64,
-    /// Unused in the modern era.
+    /// The resources that a legacy server watches (up to revision 2025-11-25). Unused with modern servers.
     resources: Resources,
-    /// The earliest [`SubscriptionStage::wake`]. Every method that changes a stage updates it before it returns.
+    /// The earliest [`SubscriptionStage::wake`] of all subscriptions. Every method that changes a stage updates this
+    /// field before it returns.
     wake: Option<Timestamp>,
 }
 
 impl Subscriptions {
-    /// Returns the number of subscriptions. An ended subscription counts until the embedder has polled its last event.
+    /// Returns the number of subscriptions. An ended subscription counts until the embedder has polled its last
+    /// event.
     pub(super) fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Returns when to call [`Self::handle_timeout`].
+    /// Returns when to call [`Self::handle_timeout`], or `None` if no subscription has a time limit.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.wake
     }
 
-    /// Takes over the server's capabilities when the connection opens. `None` counts as all capabilities.
+    /// Stores the server's capabilities when the connection opens. `None` means that the server has every capability.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }
 
-    /// Opens a subscription.
+    /// Subscribes to the changes in `wanted`, and returns the key of the subscription.
     ///
     /// # Errors
-    /// If nothing is sent: the connection is not open, or a limit is reached.
+    /// If the connection is not open, the transmit buffer is full, or
+    /// [`Config::max_subscriptions`](crate::Config::max_subscriptions) is reached. Nothing is sent then.
     pub(super) fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,
@@ -113,7 +117,7 @@ impl Subscriptions {
         Ok(key)
     }
 
-    /// Ends a subscription and drops its events. Returns `false` if it had ended already.
+    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended already.
     pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, context: &mut Context<'_>) -> bool {
         let Some(at) = self.position(key) else { return false };
         let subscription = self.table.remove(at);
@@ -129,7 +133,9 @@ impl Subscriptions {
         subscription.stage != SubscriptionStage::Over
     }
 
-    /// Returns the next event of a subscription. [`SubscriptionEvent::Ended`] removes the subscription.
+    /// Returns the next event of a subscription, or `None` if no event is ready.
+    ///
+    /// When the event is [`SubscriptionEvent::Ended`], removes the subscription.
     pub(super) fn poll(&mut self, key: SubscriptionKey) -> Option<SubscriptionEvent> {
         let at = self.position(key)?;
         let event = self.table[at].poll();
@@ -139,7 +145,8 @@ impl Subscriptions {
         event
     }
 
-    /// Handles the deadlines that have expired: acknowledgments that are missing, and subscriptions to resubscribe.
+    /// Handles expired time limits: interrupts subscriptions that the server has not acknowledged, and reopens those
+    /// whose delay is over.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         if self.wake.is_none_or(|at| now < at) {
@@ -164,7 +171,7 @@ impl Subscriptions {
             }
             Via::Resources => {
                 let wanted = core::mem::take(&mut self.table[at].wanted);
-                // Unless other subscriptions want its resources too, the server stops watching them.
+                // The server stops watching those resources that no other subscription includes.
                 self.table[at].stage = SubscriptionStage::Waiting(context.now);
                 self.unwatch(&wanted, context);
                 self.table[at].wanted = wanted;
@@ -181,12 +188,13 @@ impl Subscriptions {
         let wanted = wanted.clone();
         let sent =
             if context.is_transmit_full() { None } else { self.send_subscribe(key, &wanted, timeout, context).ok() };
-        // A server that does not read gets the time of an acknowledgment before the next attempt.
+        // If the server does not read, wait for the time limit of an acknowledgment before the next attempt.
         let later = SubscriptionStage::Waiting(context.now + timeout.max(Duration::from_millis(1)));
         self.table[at].stage = sent.unwrap_or(later);
     }
 
-    /// Handles the response to `subscriptions/listen`, which ends the subscription.
+    /// Handles the response to a `subscriptions/listen`, which ends the subscription `key`. `id` is the JSON-RPC id
+    /// of the response.
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
@@ -197,7 +205,8 @@ impl Subscriptions {
         self.interrupt(key, end, context);
     }
 
-    /// Handles that `subscriptions/listen` ended without a response.
+    /// Handles that the `subscriptions/listen` of the subscription `key` ended without a response, because of
+    /// `fault`.
     pub(super) fn fail(&mut self, key: SubscriptionKey, fault: RequestFault, context: &mut Context<'_>) {
         let error = fault.into_call_error(SubscriptionsListen::NAME.into());
         self.interrupt(key, SubscriptionEnd::Failed(error), context);
@@ -210,8 +219,10 @@ impl Subscriptions {
         }
     }
 
-    /// Handles `notifications/cancelled`, by which a server may end a subscription (2026-07-28, basic/patterns/cancellation).
-    /// Returns `false` if the notification does not name a subscription.
+    /// Handles `notifications/cancelled`, by which a server may end a subscription (specification, revision
+    /// 2026-07-28: basic/patterns/cancellation).
+    ///
+    /// Returns `false` if the notification does not concern a subscription.
     pub(super) fn cancelled(&mut self, message: &[u8], context: &mut Context<'_>) -> bool {
         let id = member(message, &["params", "requestId"]).and_then(|id| WireId(id).number());
         let Some((id, at)) = id.and_then(|id| Some((id, self.position_of_id(id)?))) else { return false };
@@ -221,25 +232,25 @@ impl Subscriptions {
         true
     }
 
-    /// Handles the response to `resources/subscribe`.
+    /// Handles the response to the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn receive_resource(&mut self, id: u64, message: &[u8], context: &mut Context<'_>) {
         self.resources.answered(id, message);
         self.settle(context);
     }
 
-    /// Handles that `resources/subscribe` ended without a response.
+    /// Handles that the `resources/subscribe` with this JSON-RPC id ended without a response, because of `fault`.
     pub(super) fn fail_resource(&mut self, id: u64, fault: RequestFault, context: &mut Context<'_>) {
         self.resources.failed(id, fault.into_call_error(Subscribe::NAME.into()));
         self.settle(context);
     }
 
-    /// Asks a new session of the server to watch the same resources.
+    /// Sends `resources/subscribe` again for each watched resource, after the server has begun a new session.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         self.resources.watch_again(context);
     }
 
-    /// Adds a notification to the queues of the subscriptions that it belongs to.
+    /// Adds an event to each subscription that a notification concerns. `message` is the complete notification.
     pub(super) fn notified(&mut self, notification: &Notification, message: &[u8], context: &mut Context<'_>) {
         if self.table.is_empty() {
             return;
@@ -278,7 +289,7 @@ impl Subscriptions {
         }
     }
 
-    /// Ends all subscriptions because the connection has ended.
+    /// Ends all subscriptions, because the connection has ended for `reason`.
     pub(super) fn close(&mut self, reason: &CloseReason, context: &mut Context<'_>) {
         for subscription in self.table.iter_mut().filter(|subscription| subscription.stage != SubscriptionStage::Over) {
             let end = match reason {
@@ -291,7 +302,8 @@ impl Subscriptions {
         self.wake = None;
     }
 
-    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`].
+    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], which ends
+    /// after `timeout`.
     fn send_subscribe(
         &mut self,
         key: SubscriptionKey,
@@ -312,14 +324,15 @@ impl Subscriptions {
         Ok(SubscriptionStage::Opening { via: Via::Listen(id), by })
     }
 
-    /// Asks the server to stop watching the resources of `wanted`, except those that other subscriptions watch.
+    /// Sends `resources/unsubscribe` for each resource in `wanted` that no other subscription includes.
     fn unwatch(&mut self, wanted: &SubscriptionFilter, context: &mut Context<'_>) {
         let table = &self.table;
         let is_wanted = |uri: &str| table.iter().any(|subscription| subscription.watches(uri));
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Opens or ends the legacy subscriptions for which the server has responded to all requests.
+    /// Checks each legacy subscription (up to revision 2025-11-25) that is opening. If all its `resources/subscribe`
+    /// have responses, the subscription is opened, or interrupted if the server accepted nothing.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {
@@ -351,12 +364,12 @@ impl Subscriptions {
     }
 }
 
-/// Returns the id of the `subscriptions/listen` that a notification belongs to.
+/// Returns the JSON-RPC id of the `subscriptions/listen` that a notification belongs to, or `None` if it names none.
 fn subscription_id(message: &[u8]) -> Option<u64> {
     WireId(member(message, &["params", "_meta", "io.modelcontextprotocol/subscriptionId"])?).number()
 }
 
-/// Returns the value at the end of a path through nested objects.
+/// Returns the JSON value at `path`, the names of nested members. Returns `None` if a member is missing.
 fn member<'a>(message: &'a [u8], path: &[&str]) -> Option<&'a [u8]> {
     path.iter()
         .try_fold(message, |value, name| scan::members(value).find(|member| member.is(name)).map(|member| member.value))

@@ -6,31 +6,33 @@ use super::ResubscribePolicy;
 
 /// The options of one subscription.
 ///
-/// A subscription has no deadline once it is open: it lasts until either side ends it.
+/// An open subscription has no deadline: it lasts until the client or the server ends it.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SubscribeOptions {
-    /// Time limit for the acknowledgment, instead of [`Config::request_timeout`](crate::Config::request_timeout).
+    /// Maximum time until the server acknowledges the subscription. `None` uses
+    /// [`Config::request_timeout`](crate::Config::request_timeout).
     pub timeout: Option<Duration>,
-    /// When to open the subscription again after it has ended.
+    /// Which ends of the subscription cause it to be reopened.
     pub resubscribe: ResubscribePolicy,
-    /// Seed of the random part of the backoff. Adapters set it; `None` stands for a fixed seed.
+    /// Seed for the random part of the delays before the subscription is reopened. Adapters set the seed. `None` uses
+    /// a fixed seed.
     pub seed: Option<u64>,
 }
 
 impl SubscribeOptions {
-    /// Creates options with the defaults of the session.
+    /// Creates options with default values.
     pub fn new() -> Self {
         SubscribeOptions::default()
     }
 
-    /// Sets the time limit for the acknowledgment.
+    /// Sets the maximum time until the server acknowledges the subscription.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets when to open the subscription again after it has ended.
+    /// Sets which ends of the subscription cause it to be reopened.
     pub fn resubscribe(mut self, resubscribe: ResubscribePolicy) -> Self {
         self.resubscribe = resubscribe;
         self

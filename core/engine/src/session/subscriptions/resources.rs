@@ -1,5 +1,5 @@
-//! The resources that a legacy server watches, by `resources/subscribe` and `resources/unsubscribe` (2025-11-25,
-//! server/resources, "Subscriptions").
+//! The resources that a legacy server watches for the client, by `resources/subscribe` and `resources/unsubscribe`
+//! (specification, revision 2025-11-25: server/resources, "Subscriptions").
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,41 +15,44 @@ use crate::session::requests::Owner;
 use crate::types::{ServerCapabilities, SubscribeParams, SubscriptionFilter, UnsubscribeParams};
 use crate::vec_map::VecMap;
 
-/// The watched resources. Several subscriptions to a resource share one entry.
+/// The resources that the server watches for the client. Several subscriptions to a resource share one entry.
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     by_uri: VecMap<String, ResourceWatch>,
-    /// The list changes among the server's capabilities.
+    /// The list changes that the server's capabilities declare. The server reports them without a subscription.
     declared: SubscriptionFilter,
-    /// Whether the server's capabilities include `resources/subscribe`.
+    /// Whether the server supports `resources/subscribe`, according to its capabilities.
     can_watch: bool,
 }
 
-/// Whether the server watches a resource.
+/// Whether the server watches a resource, so that it reports changes of the resource to the client.
 #[derive(Debug)]
 enum ResourceWatch {
-    /// The `resources/subscribe` with this id is pending.
+    /// The `resources/subscribe` with this JSON-RPC id was sent. Its response has not arrived.
     Requested(u64),
+    /// The server watches the resource.
     Granted,
-    /// The server refused. The entry remains while a subscription with this resource opens; a later subscription asks again.
+    /// The server refused to watch the resource. The entry is kept while a subscription with this resource is
+    /// opening. A later subscription sends `resources/subscribe` again.
     Refused(WatchError),
 }
 
-/// Why the server does not watch a resource.
+/// Why a `resources/subscribe` failed.
 type WatchError = alloc::boxed::Box<CallError>;
 
-/// The result of a legacy subscription, from the responses for its resources.
+/// Whether the server has accepted a legacy subscription, computed from the responses for its resources.
 pub(super) enum WatchOutcome {
-    /// Some responses are missing.
+    /// Some responses have not arrived.
     NotYet,
-    /// The server accepted this part of the subscription.
+    /// The server accepted the changes in this filter, which are all or some of those requested.
     Acknowledged(SubscriptionFilter),
-    /// The server accepted no part of the subscription. Contains the error for the first resource.
+    /// The server accepted none of the requested changes. Contains the error for the first refused resource.
     Refused(CallError),
 }
 
 impl Resources {
-    /// Creates an empty table from the server's capabilities. `None` counts as all capabilities.
+    /// Creates an empty table for a server with these capabilities. `None` means that the server has every
+    /// capability.
     pub(super) fn new(capabilities: Option<&ServerCapabilities>) -> Self {
         let has = |declared: fn(&ServerCapabilities) -> Option<bool>| {
             capabilities.is_none_or(|capabilities| declared(capabilities) == Some(true))
@@ -66,7 +69,8 @@ impl Resources {
         }
     }
 
-    /// Sends `resources/subscribe` for each resource that the server does not watch yet.
+    /// Sends `resources/subscribe` for each URI that has no entry yet. Sends nothing if the server does not support
+    /// it.
     pub(super) fn watch(&mut self, uris: &[String], context: &mut Context<'_>) -> Result<(), SendError> {
         if !self.can_watch {
             return Ok(());
@@ -81,7 +85,8 @@ impl Resources {
         Ok(())
     }
 
-    /// Sends `resources/unsubscribe` for each resource that no other subscription wants.
+    /// Removes the entry of each URI for which `is_wanted` returns `false`. Sends `resources/unsubscribe` for it, if
+    /// the server had not refused the resource.
     pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, context: &mut Context<'_>) {
         for uri in uris {
             if is_wanted(uri) {
@@ -100,7 +105,7 @@ impl Resources {
         }
     }
 
-    /// Handles the response to `resources/subscribe`.
+    /// Handles the response to the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
         let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
@@ -113,12 +118,12 @@ impl Resources {
         self.set(id, watch);
     }
 
-    /// Handles that `resources/subscribe` ended without a response.
+    /// Handles that the `resources/subscribe` with this JSON-RPC id ended without a response, because of `error`.
     pub(super) fn failed(&mut self, id: u64, error: CallError) {
         self.set(id, ResourceWatch::Refused(WatchError::new(error)));
     }
 
-    /// Sends `resources/subscribe` again for each resource that the server watched.
+    /// Sends `resources/subscribe` again for each watched resource, after the server has begun a new session.
     #[cfg(feature = "http")]
     pub(super) fn watch_again(&mut self, context: &mut Context<'_>) {
         for (uri, watch) in self.by_uri.iter_mut() {
@@ -130,7 +135,7 @@ impl Resources {
         }
     }
 
-    /// Returns the result of a subscription.
+    /// Returns whether the server has accepted the subscription to `wanted`, and which of its changes.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
         let uris = &wanted.resource_subscriptions;
         if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(ResourceWatch::Requested(_)))) {
@@ -150,7 +155,7 @@ impl Resources {
         }
     }
 
-    /// Removes the refused resources, except those that an opening subscription waits for.
+    /// Removes the entries of refused resources, except those for which `is_awaited` returns `true`.
     pub(super) fn forget_refusals(&mut self, is_awaited: &dyn Fn(&str) -> bool) {
         if self.by_uri.iter().any(|(_, watch)| matches!(watch, ResourceWatch::Refused(_))) {
             self.by_uri.retain(|uri, watch| !matches!(watch, ResourceWatch::Refused(_)) || is_awaited(uri));

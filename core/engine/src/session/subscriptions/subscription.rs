@@ -13,40 +13,40 @@ use crate::session::request_keys::SubscriptionKey;
 use crate::time::Timestamp;
 use crate::types::SubscriptionFilter;
 
-/// The state of one subscription.
+/// The state of one subscription, and its events that the embedder has not polled yet.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) key: SubscriptionKey,
     /// The changes that the embedder subscribed to.
     pub(super) wanted: SubscriptionFilter,
     pub(super) stage: SubscriptionStage,
-    /// Time limit for the acknowledgment.
+    /// Maximum time from sending the subscription until the server acknowledges it.
     pub(super) timeout: Duration,
     backoff: ResubscribeBackoff,
     queue: EventQueue,
-    /// Whether the embedder knows that `queue` has events: an [`Event::Subscription`] was added since the queue was last empty.
+    /// Whether [`Event::Subscription`] was reported to the embedder after `queue` was last empty.
     is_reported: bool,
 }
 
-/// The stage of a subscription.
+/// The stage of a subscription: opening, open, waiting to be reopened, or ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SubscriptionStage {
-    /// The server has not acknowledged the subscription yet.
+    /// The client has sent the requests `via`. The server must acknowledge the subscription before the time `by`.
     Opening { via: Via, by: Timestamp },
-    /// The server has acknowledged the subscription.
+    /// The server has acknowledged the subscription, which the client requested by `via`.
     Open { via: Via },
-    /// The subscription was interrupted, and opens again at this time.
+    /// The subscription was interrupted. The next attempt to reopen it is at this time.
     Waiting(Timestamp),
-    /// The subscription has ended, and the embedder has not polled its last event yet.
+    /// The subscription has ended, but the embedder has not polled its last event yet.
     Over,
 }
 
-/// The requests by which the server knows of a subscription.
+/// The requests by which the client has requested a subscription from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
-    /// The pending `subscriptions/listen` with this id (modern).
+    /// The pending `subscriptions/listen` with this JSON-RPC id, sent to a modern server (from revision 2026-07-28).
     Listen(u64),
-    /// `resources/subscribe` for each resource (legacy).
+    /// One `resources/subscribe` for each resource, sent to a legacy server (up to revision 2025-11-25).
     Resources,
 }
 
@@ -58,7 +58,8 @@ impl SubscriptionStage {
         }
     }
 
-    /// Returns the next time at which the stage needs attention.
+    /// Returns when the acknowledgment must have arrived, or when the subscription is to be reopened. Returns `None`
+    /// in the other stages.
     pub(super) fn wake(self) -> Option<Timestamp> {
         match self {
             SubscriptionStage::Opening { by: at, .. } | SubscriptionStage::Waiting(at) => Some(at),
@@ -86,7 +87,7 @@ impl Subscription {
         }
     }
 
-    /// Returns the id of the pending `subscriptions/listen`.
+    /// Returns the JSON-RPC id of the pending `subscriptions/listen`, or `None` if none is pending.
     pub(super) fn listen_id(&self) -> Option<u64> {
         match self.stage.via()? {
             Via::Listen(id) => Some(id),
@@ -94,29 +95,32 @@ impl Subscription {
         }
     }
 
-    /// Returns whether the subscription waits for responses to `resources/subscribe`.
+    /// Returns whether the subscription waits for responses of a legacy server (up to revision 2025-11-25) to
+    /// `resources/subscribe`.
     pub(super) fn is_opening_in_legacy_era(&self) -> bool {
         matches!(self.stage, SubscriptionStage::Opening { via: Via::Resources, .. })
     }
 
-    /// Returns whether the server was asked to watch a resource for this subscription.
+    /// Returns whether the subscription is opening or open, and its filter contains exactly this URI.
     pub(super) fn watches(&self, uri: &str) -> bool {
         self.stage.via().is_some() && self.wants_resource(uri)
     }
 
-    /// Returns whether the embedder subscribed to exactly this resource.
+    /// Returns whether the filter of the subscription contains exactly this URI.
     pub(super) fn wants_resource(&self, uri: &str) -> bool {
         self.wanted.resource_subscriptions.iter().any(|wanted| wanted == uri)
     }
 
-    /// Handles the acknowledgment of the server.
+    /// Handles the server's acknowledgment of the subscription. `filter` contains the changes that the server
+    /// accepted.
     pub(super) fn acknowledged(&mut self, via: Via, filter: SubscriptionFilter, context: &mut Context<'_>) {
         self.stage = SubscriptionStage::Open { via };
         self.backoff.acknowledged(context.now);
         self.report(SubscriptionEvent::Acknowledged(filter), context);
     }
 
-    /// Ends the subscription, or the attempt to open it, unless another attempt follows later.
+    /// Schedules another attempt to open the subscription. If no attempt is allowed or left, ends the subscription
+    /// for the reason `end`.
     pub(super) fn interrupt(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
         match self.backoff.ended(&end, context.now) {
             Some(again) => self.stage = SubscriptionStage::Waiting(again),
@@ -124,7 +128,7 @@ impl Subscription {
         }
     }
 
-    /// Ends the subscription.
+    /// Ends the subscription for the reason `end`, which becomes its last event.
     pub(super) fn end(&mut self, end: SubscriptionEnd, context: &mut Context<'_>) {
         if self.holds_back_events() {
             self.queue = EventQueue::default();
@@ -133,7 +137,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Ended(end), context);
     }
 
-    /// Adds a subscription event, and an [`Event::Subscription`] if the embedder has polled all earlier ones.
+    /// Adds an event to the queue of the subscription. Also reports [`Event::Subscription`], if the embedder has
+    /// polled all earlier events.
     pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {
@@ -141,7 +146,7 @@ impl Subscription {
         }
     }
 
-    /// Returns the next subscription event.
+    /// Returns the next event of the subscription, or `None` if no event is ready.
     pub(super) fn poll(&mut self) -> Option<SubscriptionEvent> {
         if self.holds_back_events() {
             return None;
@@ -153,13 +158,13 @@ impl Subscription {
         event
     }
 
-    /// Returns whether events stay in the queue because the server has never acknowledged the subscription: the
-    /// acknowledgment must come first ("Acknowledgment").
+    /// Returns whether all events must wait, because the server has never acknowledged the subscription. The
+    /// acknowledgment must be the first event ("Acknowledgment").
     fn holds_back_events(&self) -> bool {
         self.stage != SubscriptionStage::Over && !self.backoff.was_open()
     }
 
-    /// Returns whether the embedder subscribed to this change. A server must not report others.
+    /// Returns whether the subscription is opening or open, and includes this kind of change.
     pub(super) fn wants(&self, change: &SubscriptionEvent) -> bool {
         self.stage.via().is_some()
             && match change {
@@ -171,7 +176,11 @@ impl Subscription {
             }
     }
 
-    /// Returns the same as [`Self::wants`] for the legacy era, whose notifications do not name a subscription.
+    /// Returns whether a change that a legacy server (up to revision 2025-11-25) has reported belongs to the
+    /// subscription.
+    ///
+    /// Notifications of such servers do not name a subscription. So an updated resource must equal a subscribed
+    /// resource or lie below one.
     pub(super) fn wants_in_legacy_era(&self, change: &SubscriptionEvent) -> bool {
         self.wants(change)
             && match change {

@@ -1,4 +1,4 @@
-//! [`TaskCall`]: a call that waits for its task to end.
+//! [`TaskCall`]: a call that waits for the end of its task.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -19,42 +19,44 @@ use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
 use crate::types::{InputRequest, Task, TaskProtocol};
 
-/// A call that the server has answered with a task, or a caller that follows an earlier task.
+/// A caller's wait for a task. The task is in the response to the call, or was created earlier.
 #[derive(Debug)]
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
     method: Cow<'static, str>,
-    /// The wire id of the call, under which the server keeps reporting progress. `None` if the caller wants no progress.
+    /// The progress token of the call, which is the JSON-RPC id of its request. Servers report the progress of the
+    /// task with this token. `None` if the caller did not request progress notifications.
     progress_id: Option<u64>,
     inputs: Inputs,
     origin: Origin,
     deadlines: Deadlines,
-    /// The ids of the pending requests about the task, without `tasks/cancel`.
+    /// JSON-RPC ids of the pending requests about the task, except `tasks/cancel`.
     requests: Vec<u64>,
 }
 
-/// How a caller came to wait for a task.
+/// How the caller got to know the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// The server answered the call with the task. Nobody else knows the task.
+    /// The server responded to the call with the task. Nobody else knows the task.
     Call,
-    /// The caller passed the handle of the task, and may come back with the handle later.
+    /// The caller passed the handle of an earlier task, and can use the handle again later.
     Handle,
 }
 
 /// The content of a response to a request about a task.
 pub(super) enum Response {
-    /// The response to `tasks/get`.
+    /// The status of the task, from the response to `tasks/get`.
     Status(Task),
-    /// The response that the call itself would have got.
+    /// The complete response to `tasks/result`, which is also the response to the call.
     OfCall(Vec<u8>),
-    /// The server took the inputs, or the response is ignored.
+    /// The server accepted the answers in `tasks/update`, or responded to `tasks/cancel`.
     Accepted,
+    /// The server responded with an error, or the response cannot be decoded.
     Failed(CallError),
 }
 
 impl TaskCall {
-    /// Creates the call of a caller that follows an earlier task.
+    /// Creates a wait for an earlier task. `task` is the id of the task.
     pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -67,7 +69,8 @@ impl TaskCall {
         }
     }
 
-    /// Creates the call of a request whose response, which had this wire id, is a task.
+    /// Creates a wait for the task with which the server responded to a call. `caller` is the call, `id` its JSON-RPC
+    /// id, and `task` the id of the task.
     pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -80,33 +83,34 @@ impl TaskCall {
         }
     }
 
-    /// Returns the method of the call.
+    /// Returns the method of the call, such as `tools/call`.
     pub(super) fn method(&self) -> Cow<'static, str> {
         self.method.clone()
     }
 
-    /// Returns the wire id of progress notifications for the call.
+    /// Returns the progress token of the call, or `None` if the caller did not request progress notifications.
     pub(super) fn progress_id(&self) -> Option<u64> {
         self.progress_id
     }
 
-    /// Returns the deadlines of the call, which include the time before it became a task.
+    /// Returns the deadlines of the call. They count from the start of the call, not from the creation of the task.
     pub(super) fn deadlines(&self) -> &Deadlines {
         &self.deadlines
     }
 
-    /// Returns when the next request is due or the call times out.
+    /// Returns when the next request about the task is due, or when the call times out, whichever is earlier.
     pub(super) fn wake(&self) -> Timestamp {
         let total = self.deadlines.total;
         self.poller.next().map_or(total, |at| at.min(total))
     }
 
-    /// Returns whether the task serves this call only, so that the server may end it with the call.
+    /// Returns whether the task was created for this call only, so that the client may cancel both together.
     pub(super) fn owns_task(&self) -> bool {
         self.origin == Origin::Call
     }
 
-    /// Sends a request about the task, or postpones it if the connection cannot send.
+    /// Sends a request about the task. If the connection is not open or the transmit buffer is full, schedules the
+    /// request for later.
     pub(super) fn send(&mut self, key: RequestKey, request: TaskRequest, context: &mut Context<'_>) {
         if context.check_open().is_err() {
             return self.poller.postpone(request, context.now);
@@ -131,12 +135,13 @@ impl TaskCall {
         }
     }
 
-    /// Notes that a request about the task has ended.
+    /// Removes the JSON-RPC id of a request about the task that has ended.
     pub(super) fn request_ended(&mut self, id: u64) {
         self.requests.retain(|sent| *sent != id);
     }
 
-    /// Reads the response to a request about the task.
+    /// Decodes the response to `request`, which the client has sent about the task. `id` is the JSON-RPC id of the
+    /// request.
     pub(super) fn receive(&mut self, request: TaskRequest, id: u64, message: Vec<u8>, now: Timestamp) -> Response {
         self.request_ended(id);
         let method = || Cow::Borrowed(request.method());
@@ -150,7 +155,7 @@ impl TaskCall {
             },
             TaskRequest::Result => match decode::answer_skipped(&message, id) {
                 Ok(DecodedResponse::Error(error)) if !self.poller.is_final() => server(error),
-                // A result or an error, as the call itself would have got ("Result Retrieval").
+                // A result or an error, the same as in the response to a call without a task ("Result Retrieval").
                 Ok(_) => Response::OfCall(message),
                 Err(error) => invalid(error),
             },
@@ -166,7 +171,8 @@ impl TaskCall {
         }
     }
 
-    /// Reports the inputs that the task needs now, and withdraws those that it no longer needs.
+    /// Reports the new inputs in `needed` to the embedder, and withdraws the earlier inputs that `needed` does not
+    /// contain.
     pub(super) fn request_inputs(
         &mut self,
         key: RequestKey,
@@ -177,7 +183,7 @@ impl TaskCall {
         self.inputs.request(key, needed, server_requests, context)
     }
 
-    /// Withdraws all inputs of the task.
+    /// Removes all unanswered inputs of the task, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw_inputs(
         &self,
         key: RequestKey,
@@ -187,25 +193,29 @@ impl TaskCall {
         self.inputs.withdraw_all(key, server_requests, context);
     }
 
-    /// Abandons the pending requests about the task, except `tasks/cancel`.
+    /// Abandons the pending requests about the task, except `tasks/cancel`, so that their responses are ignored.
     pub(super) fn abandon_requests(&self, context: &mut Context<'_>) {
         for id in &self.requests {
             let _ = context.requests.abandon(*id);
         }
     }
 
-    /// Returns the method of the call and the id of its task.
+    /// Returns the method of the call and the id of the task.
     pub(super) fn into_parts(self: Box<Self>) -> (Cow<'static, str>, String) {
         (self.method, self.poller.into_id())
     }
 
-    /// Reads the inputs that the task needs now. Returns `None` if the status does not say.
+    /// Returns the inputs that the task requires now, or `None` if its status does not list them.
+    ///
+    /// # Errors
+    /// If the inputs in the status are malformed.
     pub(super) fn needed_inputs(&self, task: &Task) -> Result<Option<Vec<InputRequest>>, CallError> {
         inputs::needed_inputs(task, self.poller.form()).map_err(|what| malformed(what, "result.inputRequests"))
     }
 }
 
-/// Returns the error of a `tasks/get` whose response is wrong at the path `at`.
+/// Creates the error of a `tasks/get` whose response is malformed. `what` describes the defect, and `at` is its path
+/// in the response.
 pub(super) fn malformed(what: String, at: &str) -> CallError {
     let kind = PeerErrorKind::Malformed(what);
     let error = PeerError { kind, at: at.into(), excerpt: String::new() };

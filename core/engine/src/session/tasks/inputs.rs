@@ -1,4 +1,4 @@
-//! The inputs that a task needs before it continues (extensions/tasks, "Task Update Requests").
+//! The inputs that a task requires before it can continue (specification: extensions/tasks, "Task Update Requests").
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,16 +9,19 @@ use crate::session::request_keys::RequestKey;
 use crate::session::server_requests::{InputOwner, ServerRequests};
 use crate::types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskStatus};
 
-/// Maximum number of inputs of a task in its life. 1,000: no person answers more questions about one task.
+/// Maximum number of inputs that one task may require during its life. 1,000: no person answers more questions about
+/// one task.
 const MAX_INPUTS: u32 = 1_000;
 
-/// Returns the inputs that a task needs now, or `None` if its status does not say.
+/// Returns the inputs that a task requires now, according to its status; an empty list if it requires none.
+///
+/// Returns `None` if the status does not list the inputs.
 ///
 /// # Errors
-/// What is wrong with the inputs in the status.
+/// Returns a description of what is wrong with the inputs in the status.
 pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Vec<InputRequest>>, String> {
     match (&task.status, &task.input_requests) {
-        // In 2025-11-25, servers send requests instead.
+        // In revision 2025-11-25, servers send JSON-RPC requests instead.
         _ if form == TaskProtocol::Experimental => Ok(None),
         (TaskStatus::InputRequired, None) => Ok(None),
         (TaskStatus::InputRequired, Some(inputs)) => InputRequiredResult::inputs(inputs).map(Some),
@@ -26,16 +29,18 @@ pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Ve
     }
 }
 
-/// The inputs that a task has ever requested.
+/// All inputs that a task has required so far.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
-    /// The names of the inputs. The index of a name is the number in its [`InputOwner::Task`]. Each input is reported once,
-    /// however often a status names it.
+    /// The names of the inputs. The index of a name is the number of the input in [`InputOwner::Task`].
+    ///
+    /// The embedder receives each input once, even if several statuses list it.
     names: Vec<String>,
 }
 
 impl Inputs {
-    /// Reports the inputs that are new, and withdraws those that the task no longer needs.
+    /// Reports the new inputs in `needed` to the embedder, and withdraws the earlier inputs that `needed` does not
+    /// contain.
     pub(super) fn request(
         &mut self,
         key: RequestKey,
@@ -49,7 +54,7 @@ impl Inputs {
             }
         }
         for input in needed {
-            // An input without room now is in the next status again.
+            // If there is no room for an input now, the next status contains the input again.
             if !server_requests.has_room(context) || self.names.contains(&input.name) {
                 continue;
             }
@@ -64,7 +69,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Withdraws all inputs.
+    /// Removes all unanswered inputs of the task, and reports to the embedder that they need no answer any more.
     pub(super) fn withdraw_all(
         &self,
         key: RequestKey,

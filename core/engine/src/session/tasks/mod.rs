@@ -1,13 +1,15 @@
-//! Tasks that the session polls for their callers (2025-11-25, basic/utilities/tasks; from 2026-07-28 on the extension
-//! `io.modelcontextprotocol/tasks`). A call that becomes a task keeps its ticket, and ends with the result of the task.
+//! Tasks that the session polls for their callers (revision 2025-11-25: basic/utilities/tasks; from revision 2026-07-28
+//! on, the extension `io.modelcontextprotocol/tasks`).
+//!
+//! A call that becomes a task keeps its ticket. Its reply is the result of the task.
 //!
 //! | file | content |
 //! |---|---|
 //! | `mod` | [`Tasks`]: the table of calls that wait for a task |
 //! | `call` | one such call: its deadlines, its requests about the task, its inputs |
 //! | `polling` | one task as a state machine: which request to send when, and when the task has ended |
-//! | `inputs` | the inputs that a task needs before it continues |
-//! | `params` | the parameters of requests about tasks, and how to recognize a task in a response |
+//! | `inputs` | the inputs that a task requires before it can continue |
+//! | `params` | the parameters of requests about tasks, and the detection of tasks in responses |
 
 mod call;
 mod inputs;
@@ -38,18 +40,19 @@ use polling::{Source, StatusUpdate, TaskEnd};
 /// The calls that wait for a task.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
-    /// By the key of the call.
+    /// The calls that wait for a task, by the key of the call.
     calls: VecMap<RequestKey, Box<TaskCall>>,
-    /// The earliest [`TaskCall::wake`]. Every method of this part that changes a call updates it before it returns.
+    /// The earliest [`TaskCall::wake`] of all calls. Every method of [`Tasks`] that changes a call updates this field
+    /// before it returns.
     wake: Option<Timestamp>,
-    /// Whether `tools/call` may request a task (2025-11-25).
+    /// Whether the server accepts the parameter `task` in `tools/call` (revision 2025-11-25).
     can_request: bool,
-    /// Whether the server has `tasks/cancel` (2025-11-25).
+    /// Whether the server supports `tasks/cancel`. Used with revision 2025-11-25 only.
     can_cancel: bool,
 }
 
 impl Tasks {
-    /// Takes over the server's capabilities for tasks when the connection opens.
+    /// Stores the server's capabilities for tasks when the connection opens.
     pub(super) fn open(&mut self, server: &ServerInfo) {
         let tasks = server.capabilities.as_ref().and_then(|capabilities| capabilities.tasks.as_ref());
         self.can_request = server.takes_tasks();
@@ -61,22 +64,24 @@ impl Tasks {
         self.calls.len()
     }
 
-    /// Returns whether a call waits for a task.
+    /// Returns whether the call with this key waits for a task.
     pub(super) fn is_followed(&self, key: RequestKey) -> bool {
         self.calls.contains_key(&key)
     }
 
-    /// Returns when to call [`Self::handle_timeout`].
+    /// Returns when to call [`Self::handle_timeout`], or `None` if no call waits for a task.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.wake
     }
 
-    /// Returns the call that a progress notification with this token belongs to.
+    /// Returns the key of the call whose progress token is `id`, or `None` if no call that waits for a task has this
+    /// token.
     pub(super) fn progress(&self, id: u64) -> Option<RequestKey> {
         self.calls.iter().find(|(_, call)| call.progress_id() == Some(id)).map(|(key, _)| *key)
     }
 
-    /// Returns how a request uses tasks.
+    /// Returns whether the server may respond to a request with a task, and whether the request contains the
+    /// parameter `task`.
     pub(super) fn task_use(
         &self,
         method: &str,
@@ -86,12 +91,12 @@ impl Tasks {
         params::task_use(method, options, self.can_request, context)
     }
 
-    /// Returns whether the response to a call is a task.
+    /// Returns whether the response to a call contains a task instead of the result of the call.
     pub(super) fn is_task(message: &[u8], context: &Context<'_>) -> bool {
         params::is_task(message, form(context))
     }
 
-    /// Follows a task that was created earlier.
+    /// Begins to poll a task that was created earlier. Returns the key of a new call, which ends with the task.
     ///
     /// # Errors
     /// If [`Config::max_tasks`](super::Config::max_tasks) calls wait for a task already.
@@ -113,7 +118,8 @@ impl Tasks {
         Ok(key)
     }
 
-    /// Follows the task in the response to a call, which has left the request table.
+    /// Begins to poll the task with which the server responded to a call. The call is not in the request table any
+    /// more.
     #[cold]
     pub(super) fn begin(
         &mut self,
@@ -143,7 +149,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Ends the calls that have missed their total deadline, and sends the requests that are due.
+    /// Fails the calls whose total deadline has expired, and sends the requests about tasks that are due.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let now = context.now;
         loop {
@@ -160,7 +166,7 @@ impl Tasks {
         self.update_wake();
     }
 
-    /// Handles the response to a request about the task of a call.
+    /// Handles the response to `request`, which was sent about the task of the call `key`.
     #[cold]
     pub(super) fn receive(
         &mut self,
@@ -181,7 +187,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles that a request about the task of a call ended without a response.
+    /// Handles that `request`, which was sent about the task of the call `key`, ended without a response.
     pub(super) fn fail(
         &mut self,
         key: RequestKey,
@@ -198,7 +204,8 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles a task status notification. The status of a task that no call waits for is reported as it is.
+    /// Handles a notification about the status of a task. If no call waits for the task, only reports the status to
+    /// the embedder.
     pub(super) fn notified(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         let followed = self.calls.iter().find(|(_, call)| call.poller.id() == task.task_id).map(|(key, _)| *key);
         match followed {
@@ -208,7 +215,7 @@ impl Tasks {
         self.handle_timeout(server_requests, context);
     }
 
-    /// Handles a status of the task of a call.
+    /// Handles a received status of the task of the call `key`.
     fn status(
         &mut self,
         key: RequestKey,
@@ -256,7 +263,7 @@ impl Tasks {
         }
     }
 
-    /// Passes the answer to an input on to the task. `answer` is a JSON object with one member.
+    /// Adds the embedder's answer to an input of the task. `answer` is a JSON object with one member.
     pub(super) fn input_answered(
         &mut self,
         key: RequestKey,
@@ -271,7 +278,7 @@ impl Tasks {
         }
     }
 
-    /// Fails a call because an input of its task was refused: the task might wait for the input for ever.
+    /// Fails a call because an input of its task was refused: without the input, the task might never end.
     pub(super) fn input_refused(
         &mut self,
         key: RequestKey,
@@ -284,7 +291,7 @@ impl Tasks {
         self.give_up(key, error, server_requests, context);
     }
 
-    /// Cancels a call and its task. Returns `false` if the call does not wait for a task.
+    /// Cancels a call and its task. Returns `false` if no call with this key waits for a task.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -311,7 +318,8 @@ impl Tasks {
         self.update_wake();
     }
 
-    /// Sends `tasks/cancel` ("Task Cancellation"), if the server has that request and the task serves this call only.
+    /// Sends `tasks/cancel` ("Task Cancellation"), if the server supports this request and the task was created by
+    /// the call `key`.
     fn send_cancel(&mut self, key: RequestKey, context: &mut Context<'_>) {
         if let Some(call) = self.calls.get_mut(&key)
             && call.owns_task()
@@ -351,7 +359,8 @@ impl Tasks {
         }
     }
 
-    /// Removes a call with its requests and inputs.
+    /// Removes a call, abandons its requests and withdraws its inputs. Returns the call, or `None` if no call with
+    /// this key waits for a task.
     fn remove(
         &mut self,
         key: RequestKey,
@@ -364,7 +373,7 @@ impl Tasks {
         Some(call)
     }
 
-    /// Ends all calls because the connection has ended. The tasks may continue.
+    /// Fails all calls, because the connection has ended for `reason`. Their tasks may continue on the server.
     pub(super) fn close(
         &mut self,
         reason: &CloseReason,
@@ -382,7 +391,8 @@ impl Tasks {
     }
 }
 
-/// Returns the form of tasks in the era of the connection.
+/// Returns the protocol of tasks on this connection: the extension for modern servers (from revision 2026-07-28),
+/// otherwise the experimental tasks of revision 2025-11-25.
 fn form(context: &Context<'_>) -> TaskProtocol {
     if context.connection.is_era(Era::Modern) { TaskProtocol::Extension } else { TaskProtocol::Experimental }
 }
@@ -391,7 +401,8 @@ fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>)
     context.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
 }
 
-/// Returns a response with id 0, made of the result or error in the status of a task.
+/// Creates a response with the JSON-RPC id 0. `member` is `result` or `error`, and `value` comes from the status of a
+/// task.
 fn response_with(member: &str, value: &Json) -> Vec<u8> {
     let mut message = Vec::with_capacity(value.get().len() + 40);
     message.extend_from_slice(br#"{"jsonrpc":"2.0","id":0,""#);

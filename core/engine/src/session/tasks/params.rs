@@ -1,4 +1,4 @@
-//! The parameters of requests about tasks, and how to recognize a task in a response.
+//! The parameters of requests about tasks, and the detection of tasks in responses.
 
 use alloc::vec::Vec;
 
@@ -13,14 +13,18 @@ use crate::session::requests::{TaskRequest, TaskUse};
 use crate::types::tasks::form_of;
 use crate::types::{Era, TaskProtocol};
 
-/// Whether a request has the parameter `task`, by which it requests a task (2025-11-25, "Task Parameters").
+/// Whether a request contains the parameter `task`, which asks the server to run the request as a task
+/// (specification, revision 2025-11-25: "Task Parameters").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::session) enum TaskParam {
     Present,
     Absent,
 }
 
-/// Returns how a request uses tasks. `can_request` says whether the server accepts the parameter `task`.
+/// Returns whether the server may respond to a request with a task, and whether the request contains the parameter
+/// `task`.
+///
+/// `can_request` says whether the server accepts the parameter `task` in `tools/call`.
 pub(super) fn task_use(
     method: &str,
     options: &RequestOptions,
@@ -32,7 +36,7 @@ pub(super) fn task_use(
         return (if is_declared { TaskUse::Declared } else { TaskUse::None }, TaskParam::Absent);
     }
     let is_modern = context.connection.is_era(Era::Modern);
-    // Clients must not request a task from other servers ("Tool-Level Negotiation").
+    // Clients must not send the parameter `task` to servers that do not accept it ("Tool-Level Negotiation").
     let requests_task = options.task_mode() != TaskMode::Session && can_request;
     let follows = match options.task_mode() {
         TaskMode::Session => is_modern && context.config.capabilities.has_tasks(),
@@ -47,7 +51,9 @@ pub(super) fn task_use(
     }
 }
 
-/// Appends the parameter `task` to the parameters of a call. They end `out`, and are an object with at least one member.
+/// Adds the parameter `task` to the parameters of a call.
+///
+/// `out` must end with these parameters, which are an object with at least one member.
 pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOptions) {
     if out.pop() != Some(b'}') {
         return;
@@ -60,7 +66,7 @@ pub(in crate::session) fn push_task_param(out: &mut Vec<u8>, options: &RequestOp
     out.extend_from_slice(b"}}");
 }
 
-/// Returns whether the response to a call is a task of this form.
+/// Returns whether the response to a call contains a task, as the protocol `form` defines tasks.
 pub(super) fn is_task(message: &[u8], form: TaskProtocol) -> bool {
     match form {
         TaskProtocol::Extension => result_type(message) == ResultType::Task,
@@ -71,7 +77,7 @@ pub(super) fn is_task(message: &[u8], form: TaskProtocol) -> bool {
     }
 }
 
-/// Appends the parameters of a request about a task.
+/// Appends the parameters of a request about a task to `out`: the task id, and for `tasks/update` also the answers.
 pub(super) fn push_params(out: &mut Vec<u8>, task: &TaskPoller, request: TaskRequest) {
     out.extend_from_slice(b"{\"taskId\":");
     push_string(out, task.id());

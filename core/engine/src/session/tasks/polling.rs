@@ -1,4 +1,5 @@
-//! [`TaskPoller`]: the state machine of one task. It decides which request to send when, and when the task has ended.
+//! [`TaskPoller`]: a state machine that polls one task. It decides when to send which request, and when the task has
+//! ended.
 //!
 //! ```text
 //!  status              extension                            2025-11-25
@@ -24,58 +25,65 @@ use crate::session::requests::TaskRequest;
 use crate::time::Timestamp;
 use crate::types::{Task, TaskProtocol, TaskStatus};
 
-/// Minimum interval between two polls. 100 ms: a server that asks for an interval of zero must not keep both sides busy.
+/// Minimum interval between two `tasks/get` requests for a task. 100 ms: a server that suggests an interval of zero
+/// must not keep both sides busy.
 const MIN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Interval between two polls if the server does not suggest one. 1 s is short for a person and no load for a server.
+/// Interval between two `tasks/get` requests if the server does not suggest one. 1 s is a short delay for a person,
+/// and no load for a server.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum interval between two polls. 5 min bounds the delay of the result if the server suggests too long an interval.
+/// Maximum interval between two `tasks/get` requests. 5 min limits the delay of the result if the server suggests a
+/// longer interval.
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Maximum number of consecutive failed requests. 5: as the interval doubles each time, a server behind a proxy has half a
-/// minute to restart.
+/// Maximum number of consecutive failures after which a request about a task is sent again. 5: the delay starts at
+/// twice the polling interval and doubles each time. At the default interval, a server thus has a minute to restart.
 const MAX_FAILURES: u32 = 5;
 
-/// The message that contains a status of a task.
+/// The kind of message in which a status of a task arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
-    /// The response to the call.
+    /// The response to the call that created the task.
     Call,
     /// The response to `tasks/get`.
     Get,
+    /// A notification of the server.
     Notification,
 }
 
-/// What a status says that is new.
+/// The effect of a received status on the state of a task.
 pub(super) struct StatusUpdate {
-    /// Whether the status or its message differs from the last one.
+    /// Whether the status or the status message differs from the previous ones.
     pub(super) has_changed: bool,
-    /// How the task ended, if it has.
+    /// How the task ended, or `None` if the task continues.
     pub(super) end: Option<TaskEnd>,
 }
 
-/// When to send a request.
+/// When to send a request of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Schedule {
+    /// No request is scheduled.
     Never,
+    /// The request is due at this time.
     At(Timestamp),
-    /// The request is pending.
+    /// The request was sent. Its response has not arrived.
     Sent,
 }
 
 /// How a task ended.
 #[derive(Debug, PartialEq)]
 pub(super) enum TaskEnd {
-    /// The task contains the result of the call.
+    /// The task completed. Its status contains the result of the call.
     Result(Json),
-    /// The task contains the JSON-RPC error of the call.
+    /// The task failed. Its status contains the JSON-RPC error of the call.
     Error(Json),
-    /// The task contains neither.
+    /// The call fails with this error: its task ended without a result or JSON-RPC error, or cannot be polled any
+    /// more.
     Fault(TaskError),
 }
 
-/// The state of one task.
+/// The polling state of one task.
 #[derive(Debug)]
 pub(super) struct TaskPoller {
     id: String,
@@ -83,24 +91,26 @@ pub(super) struct TaskPoller {
     status: TaskStatus,
     message: Option<String>,
     interval: Duration,
-    /// The number of consecutive failed requests.
+    /// Number of consecutive requests about the task that have failed.
     failures: u32,
-    /// `tasks/get`.
+    /// When to send `tasks/get`, which requests the status of the task.
     get: Schedule,
-    /// `tasks/result`.
+    /// When to send `tasks/result`, which requests the result of the task (revision 2025-11-25).
     result: Schedule,
-    /// `tasks/update`. `Never` only if `answers` is empty.
+    /// When to send `tasks/update`, which contains `answers`. [`Schedule::Never`] only if `answers` is empty.
     update: Schedule,
-    /// The answers that the server has not taken yet, each as a member of a JSON object.
+    /// The embedder's answers to inputs of the task, each as the JSON text of one object member. An answer is removed
+    /// when the server accepts or refuses it.
     answers: Vec<Vec<u8>>,
-    /// The number of answers in the last `tasks/update`, the first of `answers`. 0 once the server has taken or refused them.
+    /// Number of answers in the pending `tasks/update`, counted from the front of `answers`. 0 if none is pending.
     sent: usize,
-    /// Why the server refused the last `tasks/update`. The next status decides whether the task ends with this error.
+    /// The error with which the server refused the last `tasks/update`. If the next status still requires input, the
+    /// task ends with this error.
     update_refused: Option<RpcError>,
 }
 
 impl TaskPoller {
-    /// Creates the state of a task that is polled for the first time now.
+    /// Creates the state of a task whose first `tasks/get` is due at `now`.
     pub(super) fn new(id: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskPoller {
             id,
@@ -130,13 +140,15 @@ impl TaskPoller {
         self.form
     }
 
-    /// Returns when the next request is due.
+    /// Returns when the next request is due, or `None` if no request is scheduled.
     pub(super) fn next(&self) -> Option<Timestamp> {
         let at = |schedule: Schedule| if let Schedule::At(at) = schedule { Some(at) } else { None };
         [at(self.get), at(self.result), at(self.update)].into_iter().flatten().min()
     }
 
-    /// Returns a request to send now. The same request is due again only after its response or failure was handled.
+    /// Returns a request that is due, and marks the request as sent. Returns `None` if no request is due.
+    ///
+    /// The same request is due again only after its response or failure was handled.
     pub(super) fn poll(&mut self, now: Timestamp) -> Option<TaskRequest> {
         let schedules = [
             (&mut self.update, TaskRequest::Update),
@@ -155,12 +167,13 @@ impl TaskPoller {
         None
     }
 
-    /// Returns the answers for the `tasks/update` that [`Self::poll`] has returned.
+    /// Returns the answers to send in the `tasks/update` that [`Self::poll`] has returned.
     pub(super) fn answers(&self) -> &[Vec<u8>] {
         &self.answers[..self.sent]
     }
 
-    /// Adds the answer to an input of the task, as a member of a JSON object.
+    /// Adds the answer to an input of the task, and schedules `tasks/update`. `answer` is the JSON text of one object
+    /// member.
     pub(super) fn answer(&mut self, answer: Vec<u8>, now: Timestamp) {
         self.answers.push(answer);
         if self.update == Schedule::Never {
@@ -168,7 +181,8 @@ impl TaskPoller {
         }
     }
 
-    /// Handles a status of the task. Returns `None` if the status belongs to another task.
+    /// Updates the state from a received status. Returns what has changed, or `None` if the status belongs to another
+    /// task.
     pub(super) fn status(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<StatusUpdate> {
         if task.task_id != self.id {
             return None;
@@ -197,7 +211,9 @@ impl TaskPoller {
         Some(StatusUpdate { has_changed, end })
     }
 
-    /// Returns how a task of the extension ended. The status of an ended task contains the result.
+    /// Returns how a task of the extension (from revision 2026-07-28) ended, or `None` if the task continues.
+    ///
+    /// The status of an ended task contains the result. If a notification omits the result, schedules `tasks/get`.
     fn end_of_extension(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<TaskEnd> {
         match (&self.status, &task.result, &task.error) {
             (TaskStatus::Completed, Some(result), _) => Some(TaskEnd::Result(result.clone())),
@@ -220,7 +236,10 @@ impl TaskPoller {
         }
     }
 
-    /// Returns how a task of 2025-11-25 ended, or schedules `tasks/result`, whose response ends the task.
+    /// Returns how a task of revision 2025-11-25 ended, or `None` if that is not known yet.
+    ///
+    /// Schedules `tasks/result` if the task is completed, failed or requires input. The response to `tasks/result`
+    /// ends the task.
     fn end_of_experimental(&mut self, now: Timestamp) -> Option<TaskEnd> {
         match self.status {
             TaskStatus::Cancelled => return Some(self.fault(|message| TaskError::Cancelled { message })),
@@ -237,14 +256,15 @@ impl TaskPoller {
         None
     }
 
-    /// Handles that the server took the answers in the last `tasks/update`.
+    /// Handles that the server accepted the answers in the last `tasks/update`.
     pub(super) fn updated(&mut self, now: Timestamp) {
         self.failures = 0;
         self.drop_sent();
         self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
     }
 
-    /// Handles that a request about the task failed. Returns how the task ended if the failure ends it.
+    /// Handles that a request about the task failed with `error`. Returns how the task ended, or `None` if the task
+    /// is polled further.
     pub(super) fn failed(&mut self, request: TaskRequest, error: CallError, now: Timestamp) -> Option<TaskEnd> {
         if let CallError::Server { error, .. } = &error {
             match request {
@@ -268,7 +288,8 @@ impl TaskPoller {
                     }
                     return None;
                 }
-                // The server refuses to wait for the end, or the task has just ended: the next status says which.
+                // The server does not respond before the task ends, or the task has just ended. The next status shows
+                // which.
                 TaskRequest::Result if !self.status.is_final() => {
                     self.result = Schedule::Never;
                     if self.get != Schedule::Sent {
@@ -279,7 +300,7 @@ impl TaskPoller {
                 _ => {}
             }
         }
-        // A response that was too long would be too long again.
+        // A response that exceeds the size limit would exceed it again.
         let is_too_long =
             matches!(&error, CallError::Invalid { error, .. } if matches!(error.kind, PeerErrorKind::TooLong { .. }));
         self.failures += 1;
@@ -291,7 +312,7 @@ impl TaskPoller {
         None
     }
 
-    /// Schedules a request that cannot be sent now again, after the interval.
+    /// Schedules a request that could not be sent, for the time after the polling interval.
     pub(super) fn postpone(&mut self, request: TaskRequest, now: Timestamp) {
         self.reschedule(request, now + self.interval);
     }
@@ -306,7 +327,8 @@ impl TaskPoller {
         *schedule = Schedule::At(at);
     }
 
-    /// Returns whether the last status was final. Then the response to `tasks/result`, even an error, is that of the call.
+    /// Returns whether the last status was final. If so, the response to `tasks/result`, even an error, is the
+    /// response to the call.
     pub(super) fn is_final(&self) -> bool {
         self.status.is_final()
     }
