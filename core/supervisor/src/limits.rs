@@ -75,7 +75,7 @@ impl ResultLimits {
             return None;
         }
         if let Some(raw) = result.without_content.take() {
-            // The result has no content blocks. Its raw JSON is kept as truncated text.
+            // The result has no content blocks. Its raw JSON becomes truncated text.
             let text = truncate_with_note(raw.get(), self.bytes, self.tokens);
             result.content.push(text_block(text));
             result.structured_content = None;
@@ -159,8 +159,8 @@ fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Removes metadata and unknown fields, and then structured content, if all fields except `content` exceed `max` bytes
-/// in total.
+/// Removes metadata and unknown fields, then structured content, until all fields except `content` have at most `max`
+/// bytes in total.
 ///
 /// Returns the size of the structured content in bytes if it was removed, otherwise `None`.
 fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {

@@ -74,7 +74,7 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
     };
     let mut found: Vec<ToolMatch<'a>> =
         matches.into_iter().map(|(offered, scores)| ToolMatch { offered, score: total(scores) }).collect();
-    // A stable sort keeps equal matches in catalogue order.
+    // The sort is stable, so tools with equal scores remain in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
     found

@@ -1,9 +1,8 @@
 //! Detects tools whose definition changed.
 //!
-//! A server may replace a tool after the user approved it, to attack the user (a "rug pull"). Most changes, however,
-//! are updates.
+//! A malicious server may replace a tool after the user approved it (a "rug pull"). Most changes, however, are updates.
 //!
-//! Only keyed hashes of the parts of each tool are stored, and none of the texts. Servers do not know the key.
+//! Only keyed hashes of the fields of each tool definition are stored, not the texts. Servers do not know the key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -150,7 +149,7 @@ impl Definitions {
         let mut known = sort_by_name(latest.into_iter());
         let is_removed = |tool: &&KnownTool| known.binary_search_by_key(&tool.name, |known| known.name).is_err();
         let mut removed: Vec<KnownTool> = before.iter().filter(is_removed).copied().collect();
-        // If there are too many removed tools, those of the previous list are kept first.
+        // If too many tools were removed, those removed earlier are forgotten first.
         removed.sort_by_key(|tool| !tool.is_listed);
         known.extend(removed.into_iter().take(MAX_REMOVED).map(|tool| KnownTool { is_listed: false, ..tool }));
         self.known = Some(sort_by_name(known.into_iter()));
