@@ -16,7 +16,7 @@ use mcpwire_core::printable;
 pub enum ErrorCode {
     /// The server, tool, package or program does not exist.
     NotFound,
-    /// Input from the user is missing or wrong, including a missing login.
+    /// The user's input is missing or invalid, or the user has to log in.
     ValidationError,
     /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or the
     /// configuration has changed.
@@ -37,7 +37,7 @@ impl ErrorCode {
         ErrorCode::NetworkError,
     ];
 
-    /// Returns the category in the spelling of the JSON form, such as `NOT_FOUND`.
+    /// Returns the category as it is spelled in JSON, such as `NOT_FOUND`.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorCode::NotFound => "NOT_FOUND",
@@ -95,17 +95,20 @@ impl HubError {
         self
     }
 
-    /// Creates an [`ErrorCode::NotFound`] error that the configuration field `field` caused.
+    /// Creates an [`ErrorCode::NotFound`] error. `field` is the configuration field that caused the error; it may be
+    /// empty.
     pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::NotFound, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ValidationError`] error that the configuration field `field` caused.
+    /// Creates an [`ErrorCode::ValidationError`] error. `field` is the configuration field that caused it; it may be
+    /// empty.
     pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::ValidationError, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::Conflict`] error that the configuration field `field` caused.
+    /// Creates an [`ErrorCode::Conflict`] error. `field` is the configuration field that caused the error; it may be
+    /// empty.
     pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::Conflict, message).at(field)
     }
@@ -115,7 +118,8 @@ impl HubError {
         HubError::new(ErrorCode::ServiceUnavailable, message)
     }
 
-    /// Creates an [`ErrorCode::NetworkError`] error that the configuration field `field` caused.
+    /// Creates an [`ErrorCode::NetworkError`] error. `field` is the configuration field that caused the error; it may
+    /// be empty.
     pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::NetworkError, message).at(field)
     }

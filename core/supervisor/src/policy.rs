@@ -58,8 +58,8 @@ pub struct Budget {
     pub within: Duration,
     /// Number of consecutive failures after which the server is not restarted automatically. 10 by default.
     ///
-    /// A failure counts as the first if the server ran for [`Policy::stable_after`] before. This limit stops a server
-    /// that fails too slowly to reach [`restarts`](Self::restarts).
+    /// If the server ran for [`Policy::stable_after`] or longer, its next failure counts as the first. This limit stops
+    /// a server that fails too slowly to reach [`restarts`](Self::restarts).
     pub attempts: u32,
 }
 
@@ -80,7 +80,7 @@ pub struct Health {
     pub every: Option<Duration>,
     /// Time to wait for the response to a probe. 10 s by default.
     pub answer_within: Duration,
-    /// Number of consecutive unanswered probes after which the server has failed. 3 by default; 0 counts as 1.
+    /// Number of consecutive unanswered probes after which the server counts as failed. 3 by default; 0 counts as 1.
     pub misses: u32,
 }
 
@@ -108,13 +108,14 @@ pub struct Policy {
     /// Maximum time from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. 30
     /// s by default.
     pub launch_timeout: Duration,
-    /// Maximum duration of the version negotiation after an earlier one has succeeded. 60 s by default.
+    /// Maximum duration of the version negotiation, if an earlier negotiation with this server has succeeded. 60 s by
+    /// default.
     pub negotiate_timeout: Duration,
-    /// Maximum duration of the version negotiation until one has succeeded. 180 s by default for downloaded packages,
-    /// otherwise 60 s.
+    /// Maximum duration of the version negotiation before any negotiation with this server has succeeded. 180 s by
+    /// default for downloaded packages, otherwise 60 s.
     ///
-    /// If this timeout is below `negotiate_timeout`, `negotiate_timeout` applies. The first start may have to download
-    /// the package. A shorter timeout would discard the partial download.
+    /// If `negotiate_timeout` is longer, it applies instead. The first start may have to download the package, and a
+    /// short timeout would discard the partial download.
     pub first_start_timeout: Duration,
     /// Maximum time to load the complete tool list. 30 s by default.
     pub list_timeout: Duration,
@@ -132,11 +133,12 @@ pub struct Policy {
     /// Maximum delay before an automatic restart, without the random variation. 30 s by default. The server can request
     /// a longer delay with `Retry-After`.
     pub longest_backoff: Duration,
-    /// Time for which a server must run before its next failure counts as the first. 60 s by default.
+    /// Time after which a running server counts as stable, so that its next failure is the first of a new series. 60 s
+    /// by default.
     pub stable_after: Duration,
     /// Whether the server starts only when one of its tools is called, and stops when it is idle. `false` by default.
     pub lazy: bool,
-    /// Time without tool calls after which a lazy server is stopped. 300 s by default.
+    /// Time without tool calls after which a [`lazy`](Self::lazy) server is stopped. 300 s by default.
     pub idle_after: Duration,
     /// Maximum time that a call waits for a server that is starting. If 0, the default, the call fails immediately.
     ///

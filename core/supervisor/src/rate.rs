@@ -58,7 +58,7 @@ pub struct TooManyCalls {
 }
 
 impl TooManyCalls {
-    /// Returns this error in the form in which all errors are shown to the user.
+    /// Returns the [`HubError`] to show to the user.
     pub fn contract(&self) -> HubError {
         rate_limit_error(self.rate, self.retry_after)
     }

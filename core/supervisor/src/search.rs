@@ -10,8 +10,8 @@ use mcpwire_core::Tool;
 /// Maximum number of different words in a query. 16; further words are ignored.
 const MAX_WORDS: usize = 16;
 
-/// Number of bytes at the start of a tool description that are searched. 4 KiB: servers choose the length of
-/// descriptions, so this limit bounds the cost of a search.
+/// Maximum number of bytes of a tool description that are searched. 4 KiB: servers choose the length of descriptions,
+/// so this limit bounds the cost of a search.
 const MAX_DESCRIPTION: usize = 4_096;
 
 /// A tool that matches a search query.

@@ -22,8 +22,8 @@ use mcpwire_core::internal::{ReadResult, Reader};
 /// memory.
 const MAX_CHANGES: usize = 100;
 
-/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. 1,000:
-/// the limit bounds the memory.
+/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. 1,000, to
+/// bound memory.
 const MAX_REMOVED: usize = 1_000;
 
 /// A field of a tool definition whose changes are reported.
@@ -62,7 +62,7 @@ impl fmt::Display for ToolPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChange {
-    /// The name of the tool on its server, without the slug of the server. Untrusted text.
+    /// The name that the server uses for the tool, without the prefix `<slug>__`. Untrusted text.
     pub tool: String,
     /// The fields of the tool definition that changed, in the order of [`ToolPart`].
     pub parts: Vec<ToolPart>,
@@ -120,7 +120,7 @@ impl Definitions {
             .get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::new(key, tool))));
     }
 
-    /// Compares the tools in `list` with the known definitions, and returns those that changed.
+    /// Compares the tools in `list` with the known definitions, and returns the tools that changed.
     ///
     /// The definitions in `list` become the known ones. Changes of tools that `filter` excludes are not reported.
     pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
@@ -198,8 +198,8 @@ impl KnownTool {
     }
 }
 
-/// Returns the upper 32 bits of a hash. They suffice: without the key, a server cannot search for a text with the same
-/// hash.
+/// Returns the upper 32 bits of a hash. They suffice, because a server without the key cannot search for a text with
+/// the same hash.
 fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
@@ -213,7 +213,7 @@ fn hash_value(key: HashKey, json: &Json) -> u64 {
     hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
 }
 
-/// Returns the keyed hash of the next JSON value in `reader`. The recursion ends at 128 levels, where `reader` fails.
+/// Returns the keyed hash of the next JSON value in `reader`. Fails at more than 128 levels of nesting.
 fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> ReadResult<u64> {
     let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {

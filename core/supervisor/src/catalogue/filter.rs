@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 /// Selects the tools of a server by name, with allow and deny patterns.
 ///
-/// Patterns are compared with the names of the tools on their server, without its slug. A `*` matches any number of
-/// characters. A tool that the filter excludes can be neither listed, found nor called.
+/// A pattern is compared with the name that the server uses for a tool, without the prefix `<slug>__`. A `*` matches
+/// any number of characters. A tool that the filter excludes can be neither listed, found nor called.
 ///
 /// ```
 /// use mcpwire_supervisor::Filter;
@@ -24,7 +24,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Returns whether the filter allows a tool. `tool` is the name of the tool on its server.
+    /// Returns whether the filter allows a tool. `tool` is the name that the server uses, without the prefix
+    /// `<slug>__`.
     pub fn permits(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, tool));
         self.allow.as_deref().is_none_or(named) && !named(&self.deny)

@@ -42,7 +42,7 @@ struct ServerSection {
     server: ServerId,
     slug: String,
     tools: Arc<ToolList>,
-    /// The offered tools, sorted by their names on the server.
+    /// The offered tools, sorted by the names that the server uses for them.
     entries: Vec<ExposedTool>,
     /// Indices into `entries`, sorted by the exposed name of the tool.
     by_exposed: Vec<u32>,
@@ -65,7 +65,7 @@ pub struct OfferedTool<'a> {
     pub server: ServerId,
     /// The slug of the server (a short form of its name): the part of `exposed` before `__`.
     pub slug: &'a str,
-    /// The definition of the tool. It contains the tool's name on the server.
+    /// The definition of the tool that the server sent, with the tool name that the server uses.
     pub tool: &'a Tool,
 }
 
@@ -97,9 +97,9 @@ impl Catalogue {
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// Returns the tool whose exposed name is `name`, or else the only tool with this name on its server.
+    /// Returns the tool with the exposed name `name`, or else the only tool that a server itself calls `name`.
     ///
-    /// Returns `None` if no server has a tool of this name, or if several servers have one.
+    /// Returns `None` if there is no such tool, or if several servers have one.
     pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
@@ -108,7 +108,7 @@ impl Catalogue {
         })
     }
 
-    /// Iterates over the tools, at most one per server, whose name on their server is `tool`.
+    /// Iterates over the tools, at most one per server, whose name without the prefix `<slug>__` is `tool`.
     pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
@@ -305,7 +305,8 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Discards the known tool definitions of a server. Use this function when the server runs another program.
+    /// Discards the known tool definitions of a server. Call this function when the server is changed to run another
+    /// program.
     pub fn forget_definitions(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions = Definitions::default();
@@ -339,8 +340,8 @@ impl CatalogueBuilder {
 
     /// Returns the server to which an exposed tool name belongs, even if that server currently offers no tools.
     ///
-    /// Compares only the part of the name before `__`. So the server may not have the tool. Returns `None` if no server
-    /// matches.
+    /// Compares only the part of the name before `__`, so the server does not necessarily have the tool. Returns `None`
+    /// if no server matches.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
         if self.slugs_outdated {
             self.assign_slugs();
@@ -349,7 +350,7 @@ impl CatalogueBuilder {
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
-    /// Returns whether a server offers a tool that its filter allows. `tool` is the name of the tool on the server.
+    /// Returns whether a server offers a tool that its filter allows. `tool` is the name without the prefix `<slug>__`.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {
             let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());

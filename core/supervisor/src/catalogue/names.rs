@@ -20,10 +20,10 @@ pub(super) const SEPARATOR: &str = "__";
 /// and a hash.
 const MIN_LIMIT: usize = 40;
 
-/// Number of hexadecimal digits of the hash that distinguishes tools of one server with similar names.
+/// Length of the hash that distinguishes similar tool names of one server, in hexadecimal digits.
 const TOOL_DIGITS: usize = 10;
 
-/// Number of hexadecimal digits of the hash that distinguishes the slugs of servers with similar names.
+/// Length of the hash that distinguishes the slugs of servers with similar names, in hexadecimal digits.
 const SLUG_DIGITS: usize = 6;
 
 /// Length limit of exposed tool names, in bytes. Exposed names are ASCII, so a byte is a character.
@@ -77,8 +77,8 @@ pub(super) fn slugs<'a>(
     taken.into_iter().map(|(slug, id)| (id, slug)).collect()
 }
 
-/// Returns the preferred slug for a server name: the name in lower case, with `_` for each run of other characters than
-/// ASCII letters, digits and `-`.
+/// Returns the preferred slug for a server name: the name in lower case, with one `_` for each sequence of characters
+/// other than ASCII letters, digits and `-`.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {

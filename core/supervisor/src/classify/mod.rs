@@ -264,7 +264,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// JSON-RPC error code with which a server rejects the protocol version (specification 2026-07-28: basic/versioning).
+/// JSON-RPC error code with which a server rejects the protocol version, from protocol revision 2026-07-28
+/// (specification: basic/versioning).
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
 fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {

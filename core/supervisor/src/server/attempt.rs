@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Handles the end of a shutdown, and enters the state that was chosen to follow.
+    /// Handles the end of a shutdown: enters the state that was chosen when the shutdown started.
     pub(super) fn finish_stop(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {

@@ -145,8 +145,8 @@ pub enum Effect {
     Negotiate {
         /// The attempt to run the server that this effect belongs to.
         generation: Generation,
-        /// Timeout of the negotiation. The state machine enforces it. Pass it to the connection as well, if that has a
-        /// timeout.
+        /// Timeout of the negotiation, which the state machine enforces. A connection with its own timeout should use
+        /// the same value.
         timeout: Duration,
     },
     /// Request the tool list for the first time. Report [`Event::Listed`] or [`Event::Failed`].
@@ -188,7 +188,7 @@ pub enum Effect {
         /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Log that the process could not be stopped. The state machine no longer waits for its end.
+    /// Log that the process could not be stopped. The state machine no longer waits for the end of the process.
     StopFailed {
         /// The attempt to run the server whose process may still exist.
         generation: Generation,
@@ -200,11 +200,11 @@ pub enum Effect {
         /// The outcome.
         result: Result<(), HubError>,
     },
-    /// Note that the server has entered another state.
+    /// The server has entered another state. The embedder may show the new state to users.
     Changed {
         /// The new state.
         state: State,
     },
-    /// Note that the tools that the server offers have changed. [`Server::tools`](super::Server::tools) returns them.
+    /// The tools that the server offers have changed. [`Server::tools`](super::Server::tools) returns the new ones.
     ToolsChanged,
 }

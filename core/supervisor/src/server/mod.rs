@@ -108,7 +108,7 @@ pub struct Server {
     error: Option<HubError>,
     calls_in_flight: u32,
     calls: u64,
-    /// When a tool call last ended, or last required the server to run.
+    /// When the server was last used: when it began to run, a tool call ended or a tool call required it.
     last_used: Timestamp,
     effects: VecDeque<Effect>,
 }
@@ -166,7 +166,7 @@ impl Server {
         self.announce_tools();
     }
 
-    /// Handles an event of the attempt to run the server that `generation` identifies.
+    /// Handles an event. `generation` identifies the attempt to run the server that the event belongs to.
     ///
     /// Events of earlier attempts are ignored, with one exception: if a cancelled launch reports a process, that
     /// process is killed.
@@ -260,7 +260,8 @@ impl Server {
         self.state == State::Running
     }
 
-    /// Returns the simplified state to show to users. The tools in it have their names on the server.
+    /// Returns the simplified state to show to users. A tool has the name that the server uses, without the prefix
+    /// `<slug>__`.
     pub fn status(&self) -> Status {
         match self.state {
             State::Disabled => Status::Disabled,
@@ -302,7 +303,8 @@ impl Server {
         }
     }
 
-    /// Enters a state, which times out at `deadline`. All state changes use this function.
+    /// Enters a state. `deadline` is the time at which the state times out, if any. All state changes use this
+    /// function.
     fn enter(&mut self, state: State, deadline: Option<Timestamp>, now: Timestamp) {
         self.deadline = deadline;
         if self.state != state {

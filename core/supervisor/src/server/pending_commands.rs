@@ -11,7 +11,7 @@ pub(super) const MAX_START_WAITERS: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct PendingCommands {
-    /// Commands that wait until the server runs, each with the time at which it fails. `None` means no limit.
+    /// Commands that wait until the server runs, each with the time at which the command fails. `None` means no limit.
     start_waiters: Vec<(CommandId, Option<Timestamp>)>,
     /// Commands that wait until the server has stopped.
     stop_waiters: Vec<CommandId>,

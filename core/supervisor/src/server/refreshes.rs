@@ -6,8 +6,8 @@ use crate::Policy;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::exponential;
 
-/// Maximum number of automatic retries of a failed refresh. 3; after them, only a change notification or a read of the
-/// expired list causes a refresh.
+/// Maximum number of automatic retries of a failed refresh. After the third retry, only a change notification or a read
+/// of the expired list causes a refresh.
 const MAX_RETRIES: u32 = 3;
 
 /// Schedules the refreshes of a running server's tool list.
@@ -97,8 +97,9 @@ impl Refreshes {
         }
     }
 
-    /// Records that a refresh failed, and schedules another. After three failed retries, none is scheduled until the
-    /// next trigger.
+    /// Records that a refresh failed, and schedules a retry.
+    ///
+    /// After three failed retries, only a change notification or a read of the expired list schedules another refresh.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let RefreshState::Pending { changed, .. } = self.state {
             self.state = RefreshState::Idle;

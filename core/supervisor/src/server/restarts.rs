@@ -19,7 +19,8 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 /// Counts the failures and restarts of a server, and decides about the next restart.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Number of consecutive failures. A failure after a run of [`Policy::stable_after`] counts as the first.
+    /// Number of consecutive failures. If the server ran for [`Policy::stable_after`] or longer, its next failure
+    /// counts as the first.
     attempt: u32,
     /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was decided, oldest first.
     recent: VecDeque<Timestamp>,
@@ -49,7 +50,8 @@ impl Restarts {
         self.recent.clear();
     }
 
-    /// Resets the number of consecutive failures to 0. Called when the server ran long enough before it failed.
+    /// Resets the number of consecutive failures to 0. Called when a server fails after it ran for
+    /// [`Policy::stable_after`].
     pub(super) fn reset_attempts(&mut self) {
         self.attempt = 0;
     }

@@ -11,8 +11,8 @@ use mcpwire_core::Timestamp;
 
 /// The number of an attempt to run a server. Each new attempt has a higher number.
 ///
-/// Every effect contains the generation of its attempt, and the resulting event contains it again. Events of earlier
-/// attempts are ignored.
+/// Each effect contains the generation of its attempt, and the embedder reports the resulting event with the same
+/// generation. Events of earlier attempts are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
@@ -99,7 +99,7 @@ pub enum Status {
     Starting,
     /// The server accepts tool calls.
     Running {
-        /// The names of the tools on the server, without its slug.
+        /// The names that the server uses for its tools, without the prefix `<slug>__`.
         tools: Vec<String>,
     },
     /// The server failed. It may be waiting for a restart, a login or a missing value.
@@ -121,8 +121,8 @@ pub struct ServerDetail {
     pub since: Timestamp,
     /// The current attempt to run the server, or the last one.
     pub generation: Generation,
-    /// Number of consecutive failures. A failure after a run of [`Policy::stable_after`](crate::Policy::stable_after)
-    /// counts as the first.
+    /// Number of consecutive failures. If the server ran for [`Policy::stable_after`](crate::Policy::stable_after) or
+    /// longer, its next failure counts as the first.
     pub attempt: u32,
     /// When the server will be restarted. `Some` only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,

@@ -33,7 +33,7 @@ pub(super) enum NextState {
     Start,
     Sleep,
     Backoff(Duration),
-    /// Enter a state that waits for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
+    /// A state that waits for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
     WaitForUser(State),
     Stopped,
     Disabled,

@@ -42,7 +42,8 @@ impl Server {
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// Returns when a running server is next refreshed, probed or put to sleep, or `None` if nothing is scheduled.
+    /// Returns the earliest time at which a running server is refreshed, probed or put to sleep, or `None` if nothing
+    /// is scheduled.
     pub(super) fn maintenance_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;

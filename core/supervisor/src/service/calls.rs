@@ -31,9 +31,9 @@ impl CallRejection {
 }
 
 impl Supervisor {
-    /// Admits and counts a tool call, and returns the generation of the server that receives the call.
+    /// Admits and counts a tool call. Returns the generation of the server, to pass to [`end_call`](Self::end_call).
     ///
-    /// `tool` is the name of the tool on the server. Report the end of each admitted call with
+    /// `tool` is the name that the server uses for it, without the prefix `<slug>__`. Report the end of each admitted call with
     /// [`end_call`](Self::end_call), even if the call fails.
     pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {

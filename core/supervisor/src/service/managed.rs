@@ -3,7 +3,7 @@
 use super::action::Action;
 use crate::{CommandId, ErrorCode, Filter, HubError, RateLimiter, Server, ServerId};
 
-/// A server of the supervisor: its state machine, and the required part of its configuration.
+/// A server with its state machine and the part of its configuration that the supervisor requires.
 #[derive(Debug)]
 pub(super) struct ManagedServer {
     pub(super) server: Server,
@@ -29,18 +29,17 @@ pub(super) struct ManagedServer {
 /// ```
 #[derive(Clone, Debug)]
 pub(super) enum EnabledChange {
-    /// The embedder is saving `enabled`, the new value of the flag.
+    /// The embedder is saving `enabled`, the new value of the server's enabled flag.
     Saving { command: CommandId, enabled: bool },
-    /// The enabled server is starting. `revision` is that of the configuration with the saved flag, or `None` if the
+    /// The enabled server is starting. `revision` is the configuration revision with the saved flag, or `None` if the
     /// server was already enabled.
     Starting { command: CommandId, revision: Option<u64> },
-    /// The server failed to start with `error`. The embedder is saving the old value of the flag, `false`.
+    /// The server failed to start with `error`. The embedder is saving the enabled flag as `false` again.
     Reverting { command: CommandId, error: HubError },
 }
 
 impl EnabledChange {
-    /// Returns the id of the embedder's command that started this operation. The reply to it follows when the operation
-    /// ends.
+    /// Returns the id of the embedder's command that started this operation. The reply follows when the operation ends.
     pub(super) fn command(&self) -> CommandId {
         match self {
             EnabledChange::Saving { command, .. }
@@ -51,11 +50,10 @@ impl EnabledChange {
 }
 
 impl ManagedServer {
-    /// Handles the result of the start in [`EnabledChange::Starting`]. Returns the next action, or `None` in any other
-    /// state.
+    /// Handles the result of the start in [`EnabledChange::Starting`]. Returns `None` in any other state.
     ///
-    /// The action is the reply to the command. But if the start failed and the configuration is still the same, the
-    /// action first saves the old value of the flag.
+    /// If the start failed and the configuration has not changed, the returned action saves the enabled flag as
+    /// `false`. Otherwise the action replies to the command. A server that requires a login remains enabled.
     pub(super) fn start_finished(
         &mut self,
         id: ServerId,

@@ -112,8 +112,8 @@ impl Supervisor {
 
     /// Adds a server to the supervisor. The server is not started.
     ///
-    /// Fails with a conflict if another server has the same id or name, with a validation error if the name is blank,
-    /// and also while the host shuts down.
+    /// Fails if another server has the same id or name (conflict), the name is blank (validation error), or the host is
+    /// shutting down.
     pub fn add(&mut self, id: ServerId, spec: ServerSpec, now: Timestamp) -> Result<(), HubError> {
         if self.is_closing {
             return Err(HubError::unavailable("the host is shutting down"));
@@ -145,7 +145,7 @@ impl Supervisor {
     /// Applies a new configuration to a server.
     ///
     /// Set `replaced` if the program or address of the server has changed. The server then discards its known tools and
-    /// starts again if it was in use. Other changes require no restart.
+    /// starts again, except if it is stopped or disabled. Other changes require no restart.
     ///
     /// If the enabled flag has changed, the server is stopped, or started as by [`boot`](Self::boot).
     pub fn update(&mut self, id: ServerId, spec: ServerSpec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
@@ -247,8 +247,7 @@ impl Supervisor {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Requests each tool list that has expired again. Call this function when a client reads the tools. See
-    /// [`Server::touch`].
+    /// Requests every expired tool list again. Call this function when a client reads the tools. See [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {
@@ -388,8 +387,8 @@ impl Supervisor {
         self.actions.push_back(Action::Perform { server: start.server, effect });
     }
 
-    /// Removes a server in [`State::Deleted`] from the supervisor. A pending [`set_enabled`](Self::set_enabled) of it
-    /// fails.
+    /// Removes a server in [`State::Deleted`] from the supervisor. A pending [`set_enabled`](Self::set_enabled)
+    /// operation on that server fails.
     fn remove_if_deleted(&mut self, id: ServerId) {
         if self.servers.get(&id).is_none_or(|managed| managed.server.state() != State::Deleted) {
             return;

@@ -7,7 +7,7 @@ use crate::{CommandId, HubError};
 /// The sender of a command to a server. It determines how the reply is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandOrigin {
-    /// The embedder, which has chosen this command id. The reply is passed on to it.
+    /// The embedder, which chose this command id and receives the reply.
     Embedder(CommandId),
     /// The supervisor itself, which ignores the reply.
     Internal,

@@ -16,15 +16,17 @@ pub(super) struct BootProgress {
 }
 
 impl BootProgress {
-    /// Adds a number of servers to be started. The boot does not end before [`release`](Self::release) is called.
+    /// Adds `servers` to the number of servers to start. The boot does not end before [`release`](Self::release) is
+    /// called.
     ///
-    /// Without this delay, the boot could end while commands to further servers are still being sent.
+    /// Otherwise the boot could end while commands to further servers are still being sent.
     pub(super) fn hold(&mut self, servers: usize) {
         self.pending += servers + 1;
     }
 
-    /// Allows the boot to end after all servers were commanded to start. Returns the report if all of them have already
-    /// replied.
+    /// Allows the boot to end. Call this function after all servers were commanded to start.
+    ///
+    /// Returns the report if all servers have already replied.
     pub(super) fn release(&mut self) -> Option<Action> {
         self.count_one()
     }
@@ -58,20 +60,23 @@ pub(super) struct ShutdownProgress {
 }
 
 impl ShutdownProgress {
-    /// Adds a command and the number of servers to stop. The command does not succeed before [`release`](Self::release)
-    /// is called.
+    /// Adds a shutdown command, and adds `servers` to the number of servers to stop.
+    ///
+    /// The command does not succeed before [`release`](Self::release) is called.
     pub(super) fn hold(&mut self, command: CommandId, servers: usize) {
         self.commands.push(command);
         self.pending += servers + 1;
     }
 
-    /// Allows the shutdown to end after all servers were commanded to stop. Returns the commands that succeed now.
+    /// Allows the shutdown to end. Call this function after all servers were commanded to stop.
+    ///
+    /// Returns the commands that now succeed: none while servers are still stopping.
     pub(super) fn release(&mut self) -> Vec<CommandId> {
         self.server_stopped()
     }
 
-    /// Counts a server that has stopped. Returns the commands that succeed now: none before the last server has
-    /// stopped.
+    /// Counts a server that has stopped. Returns the commands that now succeed: none while other servers are still
+    /// stopping.
     pub(super) fn server_stopped(&mut self) -> Vec<CommandId> {
         self.pending = self.pending.saturating_sub(1);
         if self.pending > 0 { Vec::new() } else { core::mem::take(&mut self.commands) }

@@ -41,8 +41,7 @@ impl Default for SupervisorSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSpec {
-    /// The name to display. It must contain more than spaces, and must differ from the names of all other servers,
-    /// ignoring case.
+    /// The name to display. It must not be blank, and must differ from the names of all other servers, ignoring case.
     pub name: String,
     /// Whether the server may be started.
     pub enabled: bool,

@@ -55,7 +55,7 @@ impl StartQueue {
         Some(start)
     }
 
-    /// Removes and returns the queued start of an urgent server, which proceeds without a start slot. Returns `None` if
+    /// Removes and returns the queued start of a server, which then proceeds without a start slot. Returns `None` if
     /// there is none.
     pub(super) fn take(&mut self, server: ServerId) -> Option<QueuedStart> {
         let place = self.waiting.iter().position(|start| start.server == server)?;
