@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// The kind of package that contains a server, which determines how the server is started.
+/// How a server is packaged, which determines the program that starts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PackageKind {
@@ -103,7 +103,7 @@ impl Default for Health {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The kind of package that contains the server.
+    /// How the server is packaged, which determines the program that starts it.
     pub kind: PackageKind,
     /// Maximum time from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. 30
     /// s by default.
@@ -154,7 +154,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the default policy for a server in a package of this kind.
+    /// Returns the default policy for a server that is packaged in this way.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
         let mut health = Health::default();

@@ -31,7 +31,8 @@ struct Weights {
     exact: u32,
     /// Score if the word starts with the query word, or equals the query word without an ending such as "s".
     prefix: u32,
-    /// Score if the word contains the query word elsewhere. Applies only to query words of at least three bytes.
+    /// Score if the word contains the query word, but does not start with it. Requires a query word of at least three
+    /// bytes.
     infix: u32,
 }
 

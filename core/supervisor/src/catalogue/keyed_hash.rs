@@ -21,7 +21,7 @@ impl HashKey {
     }
 }
 
-/// Computes a keyed hash from several writes.
+/// Computes the keyed hash of data that is written in several pieces.
 pub(super) struct KeyedHasher(SipHasher24);
 
 impl KeyedHasher {

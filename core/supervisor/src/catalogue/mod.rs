@@ -202,7 +202,8 @@ struct CatalogueMember {
     slug: String,
     filter: Filter,
     tools: Option<Arc<ToolList>>,
-    /// The section of the catalogue for this server, built from the fields above. `None` if it must be rebuilt.
+    /// The section of the catalogue for this server, built from its slug, filter and tools. `None` if it must be
+    /// rebuilt.
     section: Option<Arc<ServerSection>>,
     /// The known tool definitions. They remain stored while the server offers no tools.
     definitions: Definitions,
@@ -327,7 +328,7 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Returns the current catalogue. If servers changed, only their sections are rebuilt.
+    /// Returns the current catalogue of all tools. Rebuilds only the sections of servers that changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         if self.slugs_outdated {
             self.assign_slugs();

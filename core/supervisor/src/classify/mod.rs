@@ -108,7 +108,7 @@ pub enum Cause<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence<'a> {
-    /// The kind of package that the server runs from.
+    /// How the server is packaged, which determines the known error messages.
     pub kind: PackageKind,
     /// The operation during which the server failed.
     pub stage: Stage,

@@ -80,7 +80,8 @@ impl Server {
         }
     }
 
-    /// Requests a graceful stop of the process ([`Effect::Stop`]), or kills the process if no time is left.
+    /// Requests a graceful stop of the process ([`Effect::Stop`]). Kills the process if the shutdown must be complete
+    /// soon.
     pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = StopPhase::Graceful;

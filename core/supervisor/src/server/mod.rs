@@ -194,7 +194,8 @@ impl Server {
         [self.deadline, self.pending.deadline(), self.maintenance_deadline()].into_iter().flatten().min()
     }
 
-    /// Handles all timeouts that have expired at `now`. An earlier call has no effect.
+    /// Handles all timeouts that have expired at `now`. Has no effect before the time that
+    /// [`poll_timeout`](Self::poll_timeout) returns.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.handle_expired_timeouts(now);
         self.announce_tools();
@@ -227,10 +228,10 @@ impl Server {
         if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
 
-    /// Sets the tools that the server had in its last run, for example from a cache on disk.
+    /// Sets the tools that the server had in its last run, for example from a cache on disk. Has no effect while the
+    /// server starts, runs or stops.
     ///
-    /// A lazy server with known tools need not start at boot to list them. Has no effect while the server starts, runs
-    /// or stops.
+    /// A lazy server with known tools sleeps at boot. Otherwise the server is started to list its tools.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);

@@ -10,7 +10,7 @@ pub(super) struct Probes {
     last_received: Timestamp,
     /// When the unanswered probe times out. `None` if no probe awaits a response.
     timeout: Option<Timestamp>,
-    /// Whether the next probe is due immediately, regardless of the interval.
+    /// Whether the next probe is due immediately, regardless of [`Health::every`](crate::Health::every).
     is_urgent: bool,
     /// Number of consecutive probes to which the server did not respond.
     misses: u32,

@@ -70,9 +70,9 @@ impl Refreshes {
         self.stale_at.filter(|_| self.state == RefreshState::Idle)
     }
 
-    /// Records that a tool list arrived whose declared lifetime is `ttl`.
+    /// Records that a tool list arrived. `ttl` is the lifetime that the server declared for the list.
     ///
-    /// Returns `true` if the list answers a pending request, and `false` if the list is to be ignored.
+    /// Returns `true` if the list answers a pending request, and `false` if the caller must ignore the list.
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;

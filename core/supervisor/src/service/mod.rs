@@ -216,7 +216,8 @@ impl Supervisor {
         [self.deadlines.first(), self.start_queue.deadline()].into_iter().flatten().min()
     }
 
-    /// Handles all timeouts that have expired at `now`. An earlier call has no effect.
+    /// Handles all timeouts that have expired at `now`. Has no effect before the time that
+    /// [`poll_timeout`](Self::poll_timeout) returns.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         for id in self.deadlines.expired(now) {
             if let Some(managed) = self.servers.get_mut(&id) {
@@ -365,8 +366,8 @@ impl Supervisor {
 
     /// Updates the start queue after the state of a server has changed.
     ///
-    /// A server that is no longer starting frees its start slot. An urgent server leaves the queue and starts
-    /// immediately.
+    /// A server that is no longer starting frees its start slot. A server that a user or a call waits for leaves the
+    /// queue and starts immediately.
     fn update_start_queue(&mut self, id: ServerId) {
         let Some(managed) = self.servers.get_mut(&id) else { return self.start_queue.remove(id) };
         let state = managed.server.state();

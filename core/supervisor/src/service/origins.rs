@@ -7,20 +7,21 @@ use crate::{CommandId, HubError};
 /// The sender of a command to a server. It determines how the reply is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandOrigin {
-    /// The embedder, which chose this command id and receives the reply.
+    /// The embedder sent the command under this id, and receives the reply.
     Embedder(CommandId),
-    /// The supervisor itself, which ignores the reply.
+    /// The supervisor sent the command, and ignores the reply.
     Internal,
-    /// [`Supervisor::boot`](crate::Supervisor::boot), which counts the replies.
+    /// [`Supervisor::boot`](crate::Supervisor::boot) sent the command, and counts the replies.
     Boot,
-    /// [`Supervisor::shutdown`](crate::Supervisor::shutdown), which counts the replies.
+    /// [`Supervisor::shutdown`](crate::Supervisor::shutdown) sent the command, and counts the replies.
     Shutdown,
-    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled), which starts the server that it has enabled.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to start a server that was
+    /// enabled.
     Enable,
-    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled), which disables a server again because it failed to
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to disable a server that failed to
     /// start.
     ///
-    /// When the server is disabled, the embedder's `command` fails with `error`.
+    /// After the reply, the embedder's `command` fails with `error`.
     EnableFailed { command: CommandId, error: HubError },
 }
 
