@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 use super::id::ServerId;
 use mcpwire_core::printable;
 
-/// The category of an error. The set is fixed. The wire format is upper case: `NOT_FOUND`.
+/// The category of an error. The set of categories is fixed. In JSON, a category is written in upper case: `NOT_FOUND`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
     /// The server, tool, package or program does not exist.
     NotFound,
-    /// Input from the user is missing or wrong, including a missing login.
+    /// The user's input is missing or invalid, or the user has to log in.
     ValidationError,
-    /// The operation conflicts with the current state: the server is disabled, the name is taken, or the configuration
-    /// changed.
+    /// The operation conflicts with the current state. For example, the server is disabled, the name is in use or the
+    /// configuration has changed.
     Conflict,
-    /// The server or one of its dependencies is temporarily out of order.
+    /// The server, or a service that the server requires, is temporarily not available.
     ServiceUnavailable,
-    /// The connection failed or timed out.
+    /// The connection to the server failed or timed out.
     NetworkError,
 }
 
@@ -37,7 +37,7 @@ impl ErrorCode {
         ErrorCode::NetworkError,
     ];
 
-    /// Returns the code in the wire format, such as `NOT_FOUND`.
+    /// Returns the category as it is spelled in JSON, such as `NOT_FOUND`.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorCode::NotFound => "NOT_FOUND",
@@ -57,7 +57,7 @@ impl fmt::Display for ErrorCode {
 
 /// An error to show to the user, serialized as `{"code", "message", "field"}`.
 ///
-/// All three members are always present and are strings.
+/// All three members are always present, and each is a string.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -75,52 +75,56 @@ impl fmt::Display for ErrorCode {
 pub struct HubError {
     /// The category of the error.
     pub code: ErrorCode,
-    /// The message for the user. Contains no secret values.
+    /// The error message for the user. It contains no secret values.
     pub message: String,
-    /// Path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`. Empty if no field caused
-    /// it.
+    /// The path of the configuration field that caused the error, such as `env_vars.GITHUB_TOKEN`. Empty if no field
+    /// caused the error.
     #[serde(default)]
     pub field: String,
 }
 
 impl HubError {
-    /// Creates an error that no configuration field caused.
+    /// Creates an error without a configuration field.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         HubError { code, message: message.into(), field: String::new() }
     }
 
-    /// Sets the configuration field that caused the error.
+    /// Returns the error with `field` as the configuration field that caused it.
     pub fn at(mut self, field: impl Into<String>) -> Self {
         self.field = field.into();
         self
     }
 
-    /// Creates an [`ErrorCode::NotFound`] error.
+    /// Creates an [`ErrorCode::NotFound`] error. `field` is the configuration field that caused the error; it may be
+    /// empty.
     pub fn not_found(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::NotFound, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ValidationError`] error.
+    /// Creates an [`ErrorCode::ValidationError`] error. `field` is the configuration field that caused it; it may be
+    /// empty.
     pub fn validation(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::ValidationError, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::Conflict`] error.
+    /// Creates an [`ErrorCode::Conflict`] error. `field` is the configuration field that caused the error; it may be
+    /// empty.
     pub fn conflict(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::Conflict, message).at(field)
     }
 
-    /// Creates an [`ErrorCode::ServiceUnavailable`] error without a field.
+    /// Creates an [`ErrorCode::ServiceUnavailable`] error without a configuration field.
     pub fn unavailable(message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::ServiceUnavailable, message)
     }
 
-    /// Creates an [`ErrorCode::NetworkError`] error.
+    /// Creates an [`ErrorCode::NetworkError`] error. `field` is the configuration field that caused the error; it may
+    /// be empty.
     pub fn network(field: impl Into<String>, message: impl Into<String>) -> Self {
         HubError::new(ErrorCode::NetworkError, message).at(field)
     }
 
-    /// Creates the error for an unknown server id.
+    /// Creates the error for an id that belongs to no configured server.
     pub fn unknown_server(id: ServerId) -> Self {
         HubError::not_found("mcp_id", alloc::format!("MCP not found: {id}"))
     }
@@ -130,58 +134,60 @@ impl HubError {
         HubError::not_found("tool_name", alloc::format!("Tool not found: {name}"))
     }
 
-    /// Creates the error for a disabled server.
+    /// Creates the error for an operation on a disabled server.
     pub fn disabled() -> Self {
         HubError::conflict("enabled", "MCP is disabled")
     }
 }
 
-/// Returns the field in parentheses for the end of a message. Empty if there is no field.
+/// Returns the configuration field in parentheses, to append to an error message. Returns an empty text if there is no
+/// field.
 fn in_parentheses(field: &str) -> String {
     if field.is_empty() { String::new() } else { alloc::format!(" ({})", printable(field)) }
 }
 
-/// The condition under which a retry can succeed.
+/// The condition under which a new start of a failed server, or a new call of a failed tool, can succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Retry {
-    /// Do not retry: the failure persists until the configuration or the machine changes. An example is a missing
-    /// package.
+    /// No retry can succeed until the configuration or the machine changes. For example, the package does not exist.
     Never,
-    /// Retry after a delay.
+    /// A retry can succeed after a delay. The client chooses the delay.
     Backoff,
-    /// Retry after the delay that the server requested.
+    /// A retry can succeed after the delay that the server requested.
     After(Duration),
-    /// Retry after the user has logged in.
+    /// A retry can succeed after the user has logged in.
     Login,
-    /// Retry after the user has supplied a value, such as a secret or variable.
+    /// A retry can succeed after the user has supplied a missing value, such as a secret or variable.
     Input,
 }
 
 impl Retry {
-    /// Returns whether to retry automatically.
+    /// Returns whether a retry can succeed after a delay, without an action of the user.
     pub const fn is_automatic(self) -> bool {
         matches!(self, Retry::Backoff | Retry::After(_))
     }
 }
 
-/// A failure of a server: the error to show, and the condition for a retry.
+/// A failure of a server: the error for the user, and the condition under which a retry can succeed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}")]
 pub struct Failure {
-    /// The error for the user.
+    /// The error to show to the user.
     pub error: HubError,
     /// The condition under which a retry can succeed.
     pub retry: Retry,
 }
 
 impl Failure {
-    /// Creates a failure.
+    /// Creates a failure from an error and the condition for a retry.
     pub fn new(error: HubError, retry: Retry) -> Self {
         Failure { error, retry }
     }
 
-    /// Creates the failure for missing configuration values. `names` are names of variables, never their values.
+    /// Creates the failure of a server that requires missing configuration values, such as API keys.
+    ///
+    /// `names` contains the names of the environment variables, never their values.
     pub fn missing_credentials<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut message = Cow::Borrowed("Missing required credentials");
         let mut field = String::new();

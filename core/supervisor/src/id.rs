@@ -6,10 +6,10 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The permanent identifier of a configured server: a UUID that stays the same when the server is renamed.
+/// The permanent identifier of a configured server: a UUID that does not change when the server is renamed.
 ///
-/// The id becomes part of file names, so parsing is strict: it accepts only 32 hexadecimal digits, with or without the
-/// four hyphens of a UUID.
+/// An id becomes part of file names. So the parser accepts only 32 hexadecimal digits, with or without the four hyphens
+/// of a UUID.
 ///
 /// ```
 /// use mcpwire_supervisor::ServerId;
@@ -24,17 +24,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct ServerId(u128);
 
 impl ServerId {
-    /// Creates an id from 128 bits. The most significant bit comes first in the text form.
+    /// Creates an id from the 128 bits of a UUID. The most significant bits of `bits` come first in the text form.
     pub const fn from_u128(bits: u128) -> Self {
         ServerId(bits)
     }
 
-    /// Creates a random (version 4) UUID from random bits. Six of the 128 bits are fixed by the format.
+    /// Creates a random (version 4) UUID from 128 random bits, six of which are replaced by the version and variant.
     pub const fn from_random(bits: u128) -> Self {
         ServerId((bits & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62))
     }
 
-    /// Returns the 128 bits of the id.
+    /// Returns the 128 bits of the UUID.
     pub const fn as_u128(self) -> u128 {
         self.0
     }
@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for ServerId {
     }
 }
 
-/// The error for a text that is not a valid [`ServerId`].
+/// The error of parsing a text that is not a valid [`ServerId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid server id: expected a UUID of 32 hexadecimal digits, with or without hyphens")]
 pub struct InvalidServerId(());

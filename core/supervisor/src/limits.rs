@@ -6,10 +6,9 @@ use alloc::string::String;
 use mcpwire_core::Json;
 use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 
-/// Maximum size of a tool result.
+/// Limits the size of tool results.
 ///
-/// Longer results are truncated, with a note in the text, so that the language model does not mistake them for complete
-/// results.
+/// A larger result is truncated. A note in its text informs the language model that the result is not complete.
 ///
 /// ```
 /// use mcpwire_supervisor::ResultLimits;
@@ -26,9 +25,11 @@ use mcpwire_core::{CallToolResult, ContentBlock, Extra, TextContent};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultLimits {
-    /// Maximum total size of text, base64 data and JSON, in bytes. `None` means no limit. 1 MiB by default.
+    /// Maximum total size of the text, base64 data and JSON of a result, in bytes. `None` means no limit. 1 MiB by
+    /// default.
     pub bytes: Option<usize>,
-    /// Maximum number of tokens of the text, as [`estimate_tokens`] counts them. `None`, the default, means no limit.
+    /// Maximum number of tokens in the text of a result, as estimated by [`estimate_tokens`]. `None`, the default,
+    /// means no limit.
     pub tokens: Option<usize>,
 }
 
@@ -38,33 +39,35 @@ impl Default for ResultLimits {
     }
 }
 
-/// The report of a truncated result.
+/// The sizes of a tool result before and after its truncation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Truncation {
-    /// Size before the truncation, in bytes.
+    /// Size of the result before the truncation, in bytes.
     pub bytes: usize,
-    /// Size after the truncation, in bytes, including the note.
+    /// Size of the result after the truncation, in bytes, including the truncation note.
     pub kept: usize,
 }
 
-/// Maximum length of the truncation note, in bytes. If a limit is smaller, the result consists only of the note.
+/// Number of bytes reserved for the note that a result was truncated. If a limit is smaller, the result consists only
+/// of the note.
 const NOTE_LEN: usize = 64;
 
-/// Estimates the number of language model tokens in a text.
+/// Estimates how many language model tokens a text has.
 ///
-/// The estimate is one token per four ASCII characters, plus one per other character. Most texts have fewer tokens;
-/// random data has more.
+/// The estimate is one token per four ASCII characters, plus one token per other character. Most texts have fewer
+/// tokens; random data has more.
 pub fn estimate_tokens(text: &str) -> usize {
     let ascii = text.bytes().filter(u8::is_ascii).count();
     ascii.div_ceil(4) + text.chars().filter(|c| !c.is_ascii()).count()
 }
 
 impl ResultLimits {
-    /// Truncates a result in place. Returns `None` if the result is within the limits.
+    /// Truncates `result` to the limits. Returns the sizes before and after, or `None` if `result` is within the
+    /// limits.
     ///
-    /// Text is truncated at a character boundary. A note replaces any other block that does not fit. Structured content
-    /// that does not fit is removed completely, because a part of it would be invalid JSON.
+    /// Text is truncated at a character boundary. If another content block does not fit, a note replaces it. Structured
+    /// content that does not fit is removed completely, because a part of it would be invalid JSON.
     pub fn apply(&self, result: &mut CallToolResult) -> Option<Truncation> {
         let before = size(result);
         let exceeds_bytes = self.bytes.is_some_and(|max| before > max);
@@ -72,7 +75,7 @@ impl ResultLimits {
             return None;
         }
         if let Some(raw) = result.without_content.take() {
-            // The result has no content blocks. Its raw JSON is kept as truncated text.
+            // The result has no content blocks. Its raw JSON becomes truncated text.
             let text = truncate_with_note(raw.get(), self.bytes, self.tokens);
             result.content.push(text_block(text));
             result.structured_content = None;
@@ -114,7 +117,7 @@ impl ResultLimits {
         Some(Truncation { bytes: before, kept: size(result) })
     }
 
-    /// Truncates a text to the limits, with a note. Returns a text within the limits unchanged.
+    /// Truncates a text to the limits and appends a note. A text within the limits is returned unchanged.
     pub fn cut_text(&self, text: String) -> String {
         let fits = self.bytes.is_none_or(|max| text.len() <= max)
             && self.tokens.is_none_or(|max| estimate_tokens(&text) <= max);
@@ -122,7 +125,8 @@ impl ResultLimits {
     }
 }
 
-/// Returns the start of a text and a truncation note.
+/// Returns the start of a text with an appended truncation note. `bytes` and `tokens` limit the size, including the
+/// note.
 fn truncate_with_note(text: &str, bytes: Option<usize>, tokens: Option<usize>) -> String {
     let mut end = bytes.map_or(text.len(), |max| max.saturating_sub(NOTE_LEN).min(text.len()));
     while !text.is_char_boundary(end) {
@@ -135,7 +139,7 @@ fn truncate_with_note(text: &str, bytes: Option<usize>, tokens: Option<usize>) -
     format!("{}\n[truncated: {left_out} of {} bytes are left out]", &text[..end], text.len())
 }
 
-/// Returns the length of the longest prefix with at most `max` tokens, in bytes.
+/// Returns the length, in bytes, of the longest prefix of `text` that is estimated to have at most `max` tokens.
 fn token_prefix_len(text: &str, max: usize) -> usize {
     let (mut ascii, mut other) = (0_usize, 0_usize);
     for (at, c) in text.char_indices() {
@@ -155,10 +159,10 @@ fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Drops metadata and unknown fields, then structured content, until the fields other than `content` have at most `max`
-/// bytes.
+/// Removes metadata and unknown fields, then structured content, until all fields except `content` have at most `max`
+/// bytes in total.
 ///
-/// Returns the size of the dropped structured content.
+/// Returns the size of the structured content in bytes if it was removed, otherwise `None`.
 fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {
     if size_beside_content(result) <= max {
         return None;
@@ -171,7 +175,7 @@ fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {
     result.structured_content.take().map(|json| json.get().len())
 }
 
-/// Returns the size of all fields other than `content`, in bytes.
+/// Returns the total size of all fields of a result except `content`, in bytes.
 fn size_beside_content(result: &CallToolResult) -> usize {
     let values = result.structured_content.iter().chain(&result.meta).map(|json| json.get().len());
     values.sum::<usize>() + result.extra.iter().map(|(name, value)| name.len() + value.get().len()).sum::<usize>()

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// The kind of package that a server runs from.
+/// How a server is packaged, which determines the program that starts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum PackageKind {
@@ -12,19 +12,19 @@ pub enum PackageKind {
     Pypi,
     /// A container image, started by `docker run`.
     Docker,
-    /// A local program.
+    /// A program on the local machine.
     Binary,
     /// A server reached over HTTP. No process is started.
     Http,
 }
 
 impl PackageKind {
-    /// Returns whether the first start may download a package, which can take minutes.
+    /// Returns whether the first start of a server may have to download its package, which can take minutes.
     pub const fn is_fetched(self) -> bool {
         matches!(self, PackageKind::Npm | PackageKind::Pypi | PackageKind::Docker)
     }
 
-    /// Returns the program that runs the package, such as `npx`. `None` for local programs and HTTP.
+    /// Returns the program that starts the package, such as `npx`. Returns `None` for local programs and HTTP servers.
     pub const fn runner(self) -> Option<&'static str> {
         match self {
             PackageKind::Npm => Some("npx"),
@@ -35,27 +35,31 @@ impl PackageKind {
     }
 }
 
-/// When to restart a failed server automatically.
+/// Whether a failed server is restarted automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Restart {
-    /// Restart after a temporary failure, within the [`Budget`].
+    /// The server is restarted after a temporary failure, as often as the [`Budget`] allows.
     #[default]
     OnFailure,
-    /// Never restart automatically.
+    /// The server is never restarted automatically.
     Never,
 }
 
-/// Limits the number of automatic restarts.
+/// Limits the number of automatic restarts of a server that fails repeatedly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Number of restarts within the time [`within`](Self::within) that counts as a crash loop. 5 by default.
-    pub restarts: u32,
-    /// Length of the sliding time window for `restarts`. 120 s by default.
-    pub within: Duration,
-    /// Maximum number of consecutive attempts that end before [`Policy::stable_after`]. 10 by default.
+    /// Maximum number of automatic restarts within the time window [`within`](Self::within). 5 by default; values above
+    /// 1,000 count as 1,000.
     ///
-    /// This limit stops a server whose failures are too slow for `restarts`.
+    /// A further failure in this time window ends the automatic restarts ([`State::Failed`](crate::State::Failed)).
+    pub restarts: u32,
+    /// Length of the sliding time window in which [`restarts`](Self::restarts) are counted. 120 s by default.
+    pub within: Duration,
+    /// Number of consecutive failures after which the server is not restarted automatically. 10 by default.
+    ///
+    /// If the server ran for [`Policy::stable_after`] or longer, its next failure counts as the first. This limit stops
+    /// a server that fails too slowly to reach [`restarts`](Self::restarts).
     pub attempts: u32,
 }
 
@@ -65,17 +69,18 @@ impl Default for Budget {
     }
 }
 
-/// Settings of health probes, which detect a server that no longer responds.
+/// Settings of health probes, which detect that a server no longer responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Time without messages after which a probe is sent. `None`, the default, sends no probes.
+    /// Time without messages from the server after which a probe is sent. `None`, the default here, disables probes.
+    /// [`Policy::new`] sets 60 s for HTTP servers.
     ///
     /// Local servers need no probes, because the exit of their process is reported. A dead HTTP server only stops
-    /// answering.
+    /// responding.
     pub every: Option<Duration>,
-    /// Time to wait for the answer to a probe. 10 s by default.
+    /// Time to wait for the response to a probe. 10 s by default.
     pub answer_within: Duration,
-    /// Number of consecutive unanswered probes after which the connection is closed. 3 by default.
+    /// Number of consecutive unanswered probes after which the server counts as failed. 3 by default; 0 counts as 1.
     pub misses: u32,
 }
 
@@ -85,7 +90,7 @@ impl Default for Health {
     }
 }
 
-/// Timeouts, restarts, health checks and idle behaviour of a server.
+/// The timeouts, restarts, health probes and idle behaviour of a server.
 ///
 /// ```
 /// use core::time::Duration;
@@ -98,52 +103,58 @@ impl Default for Health {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// The kind of package that the server runs from.
+    /// How the server is packaged, which determines the program that starts it.
     pub kind: PackageKind,
-    /// Timeout from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. 30 s by
-    /// default.
+    /// Maximum time from [`Effect::Launch`](crate::Effect::Launch) until the process runs or the connection is open. 30
+    /// s by default.
     pub launch_timeout: Duration,
-    /// Timeout of the version negotiation, once it has succeeded before. 60 s by default.
+    /// Maximum duration of the version negotiation, if an earlier negotiation with this server has succeeded. 60 s by
+    /// default.
     pub negotiate_timeout: Duration,
-    /// Timeout of the version negotiation until it succeeds for the first time. By default 180 s for downloaded
-    /// packages, otherwise 60 s.
+    /// Maximum duration of the version negotiation before any negotiation with this server has succeeded. 180 s by
+    /// default for downloaded packages, otherwise 60 s.
     ///
-    /// The first attempt may have to download the package. A shorter timeout would discard the partial download.
+    /// If `negotiate_timeout` is longer, it applies instead. The first start may have to download the package, and a
+    /// short timeout would discard the partial download.
     pub first_start_timeout: Duration,
-    /// Timeout of loading the complete tool list. 30 s by default.
+    /// Maximum time to load the complete tool list. 30 s by default.
     pub list_timeout: Duration,
-    /// Time from [`Effect::Stop`](crate::Effect::Stop) to [`Effect::Kill`](crate::Effect::Kill). 7 s by default, one
-    /// second more than the [shutdown sequence](mcpwire_core::shutdown::ShutdownSequence) takes.
+    /// Maximum time from [`Effect::Stop`](crate::Effect::Stop) until the server is killed
+    /// ([`Effect::Kill`](crate::Effect::Kill)). 7 s by default, one second more than the [shutdown
+    /// sequence](mcpwire_core::shutdown::ShutdownSequence) takes.
     pub stop_timeout: Duration,
-    /// When to restart the server automatically.
+    /// Whether the server is restarted automatically after a failure.
     pub restart: Restart,
-    /// Maximum number of automatic restarts.
+    /// Limits the number of automatic restarts.
     pub budget: Budget,
-    /// Delay before the first restart. 1 s by default. The delay doubles with each attempt and varies randomly by 20 %.
+    /// Delay before the first automatic restart. 1 s by default. The delay doubles with each further failure, and
+    /// varies randomly by up to 20 %.
     pub first_backoff: Duration,
-    /// Maximum delay before a restart. 30 s by default.
+    /// Maximum delay before an automatic restart, without the random variation. 30 s by default. The server can request
+    /// a longer delay with `Retry-After`.
     pub longest_backoff: Duration,
-    /// Time that a server must run before its failed attempts are forgotten. 60 s by default.
+    /// Time after which a running server counts as stable, so that its next failure is the first of a new series. 60 s
+    /// by default.
     pub stable_after: Duration,
-    /// Whether the server starts only when one of its tools is called, and stops when idle. Off by default.
+    /// Whether the server starts only when one of its tools is called, and stops when it is idle. `false` by default.
     pub lazy: bool,
-    /// Time without calls after which a lazy server is stopped. 300 s by default.
+    /// Time without tool calls after which a [`lazy`](Self::lazy) server is stopped. 300 s by default.
     pub idle_after: Duration,
-    /// Maximum time that a call waits for a server that is starting. 0, the default, fails such a call at once.
+    /// Maximum time that a call waits for a server that is starting. If 0, the default, the call fails immediately.
     ///
-    /// A call to a sleeping lazy server always waits.
+    /// The limit does not apply to a sleeping lazy server: the call starts the server and waits.
     pub call_wait_start: Duration,
-    /// Health probes: detection of a server that no longer responds.
+    /// Settings of health probes, which detect that the server no longer responds.
     pub health: Health,
-    /// Delay between a change notification and the refresh of the tool list, so that one refresh covers a burst of
-    /// notifications. 100 ms by default.
+    /// Delay from a change notification to the request for the new tool list. 100 ms by default, so that one request
+    /// covers several notifications in quick succession.
     pub refresh_delay: Duration,
-    /// Minimum time between two requests for the tool list. 1 s by default.
+    /// Minimum time between two requests for the tool list of the server. 1 s by default.
     pub refresh_interval: Duration,
 }
 
 impl Policy {
-    /// Returns the default policy for a kind of package.
+    /// Returns the default policy for a server that is packaged in this way.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
         let mut health = Health::default();

@@ -6,15 +6,16 @@ use core::time::Duration;
 use super::HubError;
 use mcpwire_core::Timestamp;
 
-/// Upper limit of [`Rate::calls`]. The limiter stores each call within the window, so the limit bounds its memory.
+/// Largest effective value of [`Rate::calls`]. The limiter stores the time of each call in the window, so this value
+/// bounds the memory.
 const MAX_CALLS: u32 = 10_000;
 
-/// A rate limit: a number of calls per time window.
+/// A rate limit: the maximum number of calls in a time window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Maximum number of calls. 0 rejects every call; values above 10,000 count as 10,000.
+    /// Maximum number of calls in the time window. 0 rejects every call; values above 10,000 count as 10,000.
     pub calls: u32,
-    /// Length of the time window.
+    /// Length of the sliding time window.
     pub per: Duration,
 }
 
@@ -25,7 +26,7 @@ impl Default for Rate {
     }
 }
 
-/// Enforces a [`Rate`] over a sliding time window.
+/// Limits the rate of calls: at most [`Rate::calls`] in each sliding time window.
 ///
 /// ```
 /// use core::time::Duration;
@@ -42,22 +43,22 @@ impl Default for Rate {
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
     rate: Option<Rate>,
-    /// Times of the admitted calls within the window, oldest first.
+    /// When each call in the current time window was admitted, oldest first.
     admitted: VecDeque<Timestamp>,
 }
 
-/// The error of a call that exceeds the rate limit.
+/// The error for a call that exceeds the rate limit of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", rate_limit_error(*rate, *retry_after))]
 pub struct TooManyCalls {
     /// The rate limit.
     pub rate: Rate,
-    /// Time until the limiter admits the next call.
+    /// Time until the rate limit allows the next call.
     pub retry_after: Duration,
 }
 
 impl TooManyCalls {
-    /// Returns the error to show to the user.
+    /// Returns the [`HubError`] to show to the user.
     pub fn contract(&self) -> HubError {
         rate_limit_error(self.rate, self.retry_after)
     }
@@ -69,12 +70,12 @@ fn rate_limit_error(Rate { calls, per }: Rate, retry_after: Duration) -> HubErro
 }
 
 impl RateLimiter {
-    /// Creates a rate limiter. `None` admits every call.
+    /// Creates a rate limiter. If `rate` is `None`, all calls are admitted.
     pub fn new(rate: Option<Rate>) -> Self {
         RateLimiter { rate, admitted: VecDeque::new() }
     }
 
-    /// Changes the limit. Calls admitted under the old limit still count.
+    /// Changes the rate limit. Calls that were admitted under the old limit still count, unless `rate` is `None`.
     pub fn set(&mut self, rate: Option<Rate>) {
         self.rate = rate;
         if rate.is_none() {
@@ -82,7 +83,7 @@ impl RateLimiter {
         }
     }
 
-    /// Admits and counts a call, or fails with the time to wait.
+    /// Admits and counts a call at the time `now`. Returns an error with the time to wait if the rate limit is reached.
     pub fn take(&mut self, now: Timestamp) -> Result<(), TooManyCalls> {
         let Some(rate) = self.rate else { return Ok(()) };
         while self.admitted.front().is_some_and(|at| now.duration_since(*at) >= rate.per) {

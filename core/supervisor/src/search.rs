@@ -7,31 +7,32 @@ use core::cmp::Reverse;
 use super::{Catalogue, OfferedTool};
 use mcpwire_core::Tool;
 
-/// Maximum number of query words; further words are ignored.
+/// Maximum number of different words in a query. 16; further words are ignored.
 const MAX_WORDS: usize = 16;
 
-/// Maximum number of bytes of a tool description to search. Servers choose the length of descriptions, so the limit
-/// bounds the cost.
+/// Maximum number of bytes of a tool description that are searched. 4 KiB: servers choose the length of descriptions,
+/// so this limit bounds the cost of a search.
 const MAX_DESCRIPTION: usize = 4_096;
 
-/// A search result.
+/// A tool that matches a search query.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolMatch<'a> {
     /// The tool.
     pub offered: OfferedTool<'a>,
-    /// The relevance: higher is better. Comparable only within the results of one query.
+    /// The relevance of the tool for the query: higher is better. Compare only scores from the same query.
     pub score: u32,
 }
 
-/// Scores for a word of one field of a tool, by how it matches a query word.
+/// Scores of a word in one field of a tool definition. The score depends on how the word matches a query word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
-    /// Both words are equal.
+    /// Score if the word equals the query word.
     exact: u32,
-    /// The tool's word starts with the query word.
+    /// Score if the word starts with the query word, or equals the query word without an ending such as "s".
     prefix: u32,
-    /// The tool's word contains the query word.
+    /// Score if the word contains the query word, but does not start with it. Requires a query word of at least three
+    /// bytes.
     infix: u32,
 }
 
@@ -40,13 +41,13 @@ const TITLE: Weights = Weights { exact: 18, prefix: 12, infix: 6 };
 const SERVER: Weights = Weights { exact: 10, prefix: 6, infix: 2 };
 const DESCRIPTION: Weights = Weights { exact: 6, prefix: 4, infix: 1 };
 
-/// The score of each query word for one tool; 0 if the word does not match.
+/// The score of each query word for one tool. 0 means that the query word does not match the tool.
 type WordScores = [u8; MAX_WORDS];
 
 /// Returns up to `limit` tools that match a query, best match first.
 ///
-/// The search covers names, titles, descriptions and server slugs. It ignores case and word order. Rare words score
-/// higher, and so do tools that match several words. The result is deterministic.
+/// The search covers the names, titles and descriptions of tools and the slugs of servers. Case and word order do not
+/// matter. Query words that match few tools score higher, and so do tools that match several query words.
 pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> Vec<ToolMatch<'a>> {
     let mut query_words: Vec<String> = Vec::new();
     for_each_word(query, &mut |word| {
@@ -74,13 +75,13 @@ pub fn search_tools<'a>(catalogue: &'a Catalogue, query: &str, limit: usize) -> 
     };
     let mut found: Vec<ToolMatch<'a>> =
         matches.into_iter().map(|(offered, scores)| ToolMatch { offered, score: total(scores) }).collect();
-    // A stable sort keeps equal matches in catalogue order.
+    // The sort is stable, so tools with equal scores remain in catalogue order.
     found.sort_by_key(|found| Reverse(found.score));
     found.truncate(limit);
     found
 }
 
-/// Returns the score of each query word: the highest over all fields of a tool.
+/// Returns the score of each query word for one tool: the highest score in any field of the tool.
 fn score_words(offered: &OfferedTool<'_>, query_words: &[String]) -> WordScores {
     let Tool { name, title, description, annotations, .. } = offered.tool;
     let title = title.as_deref().or_else(|| annotations.as_ref()?.title.as_deref());
@@ -117,7 +118,7 @@ fn weight(word: &str, query_word: &str, weights: Weights) -> u32 {
     }
 }
 
-/// Returns the part of a description that is searched.
+/// Returns the start of a tool description, up to the 4 KiB that are searched.
 fn truncate(description: &str) -> &str {
     let mut end = description.len().min(MAX_DESCRIPTION);
     while !description.is_char_boundary(end) {
@@ -126,8 +127,9 @@ fn truncate(description: &str) -> &str {
     &description[..end]
 }
 
-/// Calls `f` with each word of a text, in lower case. Words end at characters that are not alphanumeric, and before the
-/// capital letters of `camelCase`.
+/// Calls `f` with each word of `text`, in lower case.
+///
+/// Words end at characters that are not alphanumeric, and before the capital letters of `camelCase`.
 fn for_each_word(text: &str, f: &mut impl FnMut(&str)) {
     let mut word = String::new();
     let mut was_lower = false;

@@ -1,9 +1,8 @@
 //! Detects tools whose definition changed.
 //!
-//! A server may replace a tool after the user approved it, to attack the user (a "rug pull"). Most changes, however,
-//! are updates.
+//! A malicious server may replace a tool after the user approved it (a "rug pull"). Most changes, however, are updates.
 //!
-//! Only keyed hashes of the parts of each tool are stored, and none of the texts. Servers do not know the key.
+//! Only keyed hashes of the fields of each tool definition are stored, not the texts. Servers do not know the key.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -19,24 +18,26 @@ use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 use mcpwire_core::internal::{ReadResult, Reader};
 
-/// Maximum number of changes reported for one list. 100: more than a person reads, and few enough to bound memory.
+/// Maximum number of changed tools to report for one tool list. 100: more than a person reads, and few enough to bound
+/// memory.
 const MAX_CHANGES: usize = 100;
 
-/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition.
+/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. 1,000, to
+/// bound memory.
 const MAX_REMOVED: usize = 1_000;
 
-/// A part of a tool definition.
+/// A field of a tool definition whose changes are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolPart {
-    /// The display name.
+    /// The name to display, `title`.
     Title,
-    /// The description.
+    /// The description of the tool, `description`.
     Description,
-    /// The schema of the arguments.
+    /// The JSON schema of the arguments, `inputSchema`.
     InputSchema,
-    /// The schema of the structured results.
+    /// The JSON schema of the structured results, `outputSchema`.
     OutputSchema,
     /// The annotations, such as `readOnlyHint` and `destructiveHint`.
     Annotations,
@@ -61,14 +62,14 @@ impl fmt::Display for ToolPart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolChange {
-    /// The name that the server gives the tool. Untrusted text.
+    /// The name that the server uses for the tool, without the prefix `<slug>__`. Untrusted text.
     pub tool: String,
-    /// The parts that changed, in the order of [`ToolPart`].
+    /// The fields of the tool definition that changed, in the order of [`ToolPart`].
     pub parts: Vec<ToolPart>,
 }
 
 impl fmt::Display for ToolChange {
-    /// Writes the name and the changed parts: `name (description, input schema)`.
+    /// Writes the tool name and the fields that changed: `name (description, input schema)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tool)?;
         for (at, part) in self.parts.iter().enumerate() {
@@ -78,29 +79,29 @@ impl fmt::Display for ToolChange {
     }
 }
 
-/// The tools of one list whose definitions differ from earlier lists.
+/// The tools of one tool list whose definitions differ from those in earlier lists of the same server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChanges {
-    /// The first 100 changed tools, in the order of the list.
+    /// The first 100 tools whose definitions changed, in the order of the tool list.
     pub tools: Vec<ToolChange>,
-    /// Number of further changed tools.
+    /// Number of tools that changed but are not in `tools`, which is limited to 100.
     pub more: usize,
 }
 
 impl ToolChanges {
-    /// Returns whether no definition changed.
+    /// Returns whether no tool definition changed.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 }
 
-/// The last known tool definitions of one server.
+/// The last known tool definitions of one server, stored as hashes.
 #[derive(Default)]
 pub(super) struct Definitions {
-    /// The known tools, sorted by the hash of their names. `None` before the first list.
+    /// Hashes of the known tools, sorted by the hash of the tool name. `None` before the first tool list.
     known: Option<Vec<KnownTool>>,
-    /// Reported changes that the user has not reviewed yet: the changed parts of each tool.
+    /// The reported changes that the user has not reviewed yet: tool name and changed fields.
     unreviewed: BTreeMap<String, BTreeSet<ToolPart>>,
 }
 
@@ -108,19 +109,20 @@ pub(super) struct Definitions {
 struct KnownTool {
     name: u64,
     parts: [u32; PARTS.len()],
-    /// Whether the tool is in the latest list.
+    /// Whether the latest tool list contains the tool. `false` for a removed tool.
     is_listed: bool,
 }
 
 impl Definitions {
-    /// Stores the definitions of a list for later comparisons, unless definitions are already known.
+    /// Stores the tool definitions in `list` for later comparisons. Has no effect if definitions are already known.
     pub(super) fn set_baseline(&mut self, key: HashKey, list: &ToolList) {
         self.known
             .get_or_insert_with(|| sort_by_name(list.listed().items.iter().map(|tool| KnownTool::new(key, tool))));
     }
 
-    /// Compares a list with the known definitions, and returns the changes. Tools that `filter` excludes are not
-    /// reported.
+    /// Compares the tools in `list` with the known definitions, and returns the tools that changed.
+    ///
+    /// The definitions in `list` become the known ones. Changes of tools that `filter` excludes are not reported.
     pub(super) fn compare(&mut self, key: HashKey, list: &ToolList, filter: &Filter) -> ToolChanges {
         let tools = &list.listed().items;
         let latest: Vec<KnownTool> = tools.iter().map(|tool| KnownTool::new(key, tool)).collect();
@@ -147,14 +149,14 @@ impl Definitions {
         let mut known = sort_by_name(latest.into_iter());
         let is_removed = |tool: &&KnownTool| known.binary_search_by_key(&tool.name, |known| known.name).is_err();
         let mut removed: Vec<KnownTool> = before.iter().filter(is_removed).copied().collect();
-        // If there are too many removed tools, those of the previous list are kept first.
+        // If too many tools were removed, those removed earlier are forgotten first.
         removed.sort_by_key(|tool| !tool.is_listed);
         known.extend(removed.into_iter().take(MAX_REMOVED).map(|tool| KnownTool { is_listed: false, ..tool }));
         self.known = Some(sort_by_name(known.into_iter()));
         changes
     }
 
-    /// Returns the changes that the user has not reviewed yet.
+    /// Returns the tools with changes that the user has not reviewed yet, sorted by name.
     pub(super) fn unreviewed(&self) -> Vec<ToolChange> {
         let change = |(tool, parts): (&String, &BTreeSet<ToolPart>)| ToolChange {
             tool: tool.clone(),
@@ -163,7 +165,7 @@ impl Definitions {
         self.unreviewed.iter().map(change).collect()
     }
 
-    /// Marks all changes as reviewed.
+    /// Marks all changed tools as reviewed.
     pub(super) fn mark_reviewed(&mut self) {
         self.unreviewed.clear();
     }
@@ -196,21 +198,22 @@ impl KnownTool {
     }
 }
 
-/// Returns 32 bits of a hash. They suffice, because an attacker has only one attempt.
+/// Returns the upper 32 bits of a hash. They suffice, because a server without the key cannot search for a text with
+/// the same hash.
 fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }
 
-/// Returns the hash of a JSON value.
+/// Returns the keyed hash of a JSON value. Invalid JSON is hashed as plain text.
 ///
-/// Whitespace, escapes and the order of object members do not affect the hash, because some servers change the order
-/// each time.
+/// Whitespace, escapes and the order of object members do not affect the hash, because some servers change that order
+/// in each response.
 fn hash_value(key: HashKey, json: &Json) -> u64 {
     // Invalid JSON is hashed as plain text.
     hash_next(key, &mut Reader::new(json.get())).unwrap_or_else(|_| key.hash_text(json.get()))
 }
 
-/// Returns the hash of the reader's next value. The reader limits the recursion to 128 levels.
+/// Returns the keyed hash of the next JSON value in `reader`. Fails at more than 128 levels of nesting.
 fn hash_next(key: HashKey, reader: &mut Reader<'_>) -> ReadResult<u64> {
     let mut hash = KeyedHasher::new(key);
     match reader.next_byte() {

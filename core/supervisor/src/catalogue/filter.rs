@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Selects tools by name, with allow and deny patterns.
+/// Selects the tools of a server by name, with allow and deny patterns.
 ///
-/// Patterns apply to the names that the server gives its tools. A `*` matches any number of characters. A tool that is
-/// filtered out is not listed, found or callable.
+/// A pattern is compared with the name that the server uses for a tool, without the prefix `<slug>__`. A `*` matches
+/// any number of characters. A tool that the filter excludes can be neither listed, found nor called.
 ///
 /// ```
 /// use mcpwire_supervisor::Filter;
@@ -17,23 +17,25 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Patterns of allowed tools. `None` allows all tools; an empty list allows none.
+    /// Patterns of the allowed tools. `None` allows all tools; an empty list allows none.
     pub allow: Option<Vec<String>>,
-    /// Patterns of denied tools. They take precedence over `allow`.
+    /// Patterns of the denied tools. A tool that matches both lists is denied.
     pub deny: Vec<String>,
 }
 
 impl Filter {
-    /// Returns whether the filter allows a tool.
+    /// Returns whether the filter allows a tool. `tool` is the name that the server uses, without the prefix
+    /// `<slug>__`.
     pub fn permits(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, tool));
         self.allow.as_deref().is_none_or(named) && !named(&self.deny)
     }
 }
 
-/// Returns whether a text matches a pattern.
+/// Returns whether the whole `text` matches `pattern`, in which `*` matches any number of characters.
 ///
-/// Each part between two stars is searched once, from left to right, so the running time is bounded.
+/// The text between two stars is searched once, from left to right. There is no backtracking, so the running time is
+/// bounded.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };

@@ -4,7 +4,7 @@ use core::hash::Hasher;
 
 use siphasher::sip::SipHasher24;
 
-/// The secret key of a host's hashes.
+/// The secret key of the hashes that detect changed tool definitions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HashKey(u64, u64);
 
@@ -13,7 +13,7 @@ impl HashKey {
         HashKey(seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Returns the hash of a text.
+    /// Returns the keyed hash of a text.
     pub(super) fn hash_text(self, text: &str) -> u64 {
         let mut hash = KeyedHasher::new(self);
         hash.write(text.as_bytes());
@@ -21,7 +21,7 @@ impl HashKey {
     }
 }
 
-/// A hash computation in progress.
+/// Computes the keyed hash of data that is written in several pieces.
 pub(super) struct KeyedHasher(SipHasher24);
 
 impl KeyedHasher {

@@ -21,16 +21,15 @@ use super::ServerId;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 
-/// Default maximum length of exposed tool names. 64: the limit of the APIs of language models.
+/// Default maximum length of exposed tool names, in characters. 64: the limit of common language model APIs.
 const DEFAULT_NAME_LIMIT: usize = 64;
 
-/// An immutable snapshot of all offered tools.
+/// An immutable snapshot of the tools that all servers offer, with unique names.
 ///
-/// The tools are sorted by the slug of their server and then by name. The order does not depend on the order in which
-/// servers start.
+/// The tools are sorted by the slug of their server (a short form of its name), then by tool name. The order in which
+/// servers start does not matter.
 ///
-/// Each change of a server's tools produces a new catalogue. It shares the unchanged sections with the previous
-/// catalogue.
+/// Each change of a server's tools produces a new snapshot, which shares the unchanged sections with the previous one.
 #[derive(Default)]
 pub struct Catalogue {
     sections: Vec<Arc<ServerSection>>,
@@ -38,40 +37,40 @@ pub struct Catalogue {
     version: u64,
 }
 
-/// The offered tools of one server.
+/// The section of a [`Catalogue`] with the tools that one server offers.
 struct ServerSection {
     server: ServerId,
     slug: String,
     tools: Arc<ToolList>,
-    /// The offered tools, sorted by the names that the server gives them.
+    /// The offered tools, sorted by the names that the server uses for them.
     entries: Vec<ExposedTool>,
-    /// Indices into `entries`, sorted by exposed name.
+    /// Indices into `entries`, sorted by the exposed name of the tool.
     by_exposed: Vec<u32>,
 }
 
 struct ExposedTool {
-    /// Index into the server's tool list.
+    /// Index of the tool in the server's tool list.
     index: u32,
     exposed: String,
 }
 
-/// An offered tool, with its server and its exposed name.
+/// A tool that a server offers, with the unique name under which language models see it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OfferedTool<'a> {
-    /// The unique name under which the tool is shown and called: `<slug>__<tool>`. It consists of letters, digits, `_`
-    /// and `-`.
+    /// The unique name under which language models see and call the tool: `<slug>__<tool>`. The name consists of ASCII
+    /// letters, digits, `_` and `-`.
     pub exposed: &'a str,
-    /// The server that provides the tool.
+    /// The id of the server that provides the tool.
     pub server: ServerId,
-    /// The slug of the server: the part of the exposed name before `__`.
+    /// The slug of the server (a short form of its name): the part of `exposed` before `__`.
     pub slug: &'a str,
-    /// The definition of the tool, with the name that the server gives it.
+    /// The definition of the tool that the server sent, with the tool name that the server uses.
     pub tool: &'a Tool,
 }
 
 impl Catalogue {
-    /// Returns the number of tools.
+    /// Returns the number of tools in the catalogue.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -81,25 +80,26 @@ impl Catalogue {
         self.len == 0
     }
 
-    /// Returns the version of the catalogue. It increases with each new catalogue of a host.
+    /// Returns the version number of this catalogue. Each new catalogue of the same [`CatalogueBuilder`] has a higher
+    /// number.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Iterates over all tools, sorted by slug and name.
+    /// Iterates over all tools, sorted by the slug of their server and then by tool name.
     pub fn tools(&self) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// Iterates over the tools of one server, sorted by name.
+    /// Iterates over the tools that one server offers, sorted by name.
     pub fn tools_of(&self, server: ServerId) -> impl Iterator<Item = OfferedTool<'_>> {
         let section = self.sections.iter().find(|section| section.server == server);
         section.into_iter().flat_map(|section| section.entries.iter().filter_map(|entry| section.offer(entry)))
     }
 
-    /// Returns the tool with this exposed name, or else the only tool with this name on its server.
+    /// Returns the tool with the exposed name `name`, or else the only tool that a server itself calls `name`.
     ///
-    /// `None` if no server, or several servers, have a tool of this name.
+    /// Returns `None` if there is no such tool, or if several servers have one.
     pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
@@ -108,7 +108,7 @@ impl Catalogue {
         })
     }
 
-    /// Iterates over the tools that have the name `tool` on their servers.
+    /// Iterates over the tools, at most one per server, whose name without the prefix `<slug>__` is `tool`.
     pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
@@ -161,9 +161,9 @@ impl ServerSection {
     }
 }
 
-/// Builds a [`Catalogue`] and keeps it up to date.
+/// Builds a [`Catalogue`] from the tools of all servers, and updates it when they change.
 ///
-/// A change of one server does not rebuild the sections of the others.
+/// A change of one server does not rebuild the sections of the other servers.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -190,9 +190,9 @@ pub struct CatalogueBuilder {
     limit: NameLimit,
     key: HashKey,
     members: BTreeMap<ServerId, CatalogueMember>,
-    /// Whether servers were added, removed or renamed, so that slugs must be assigned again.
+    /// Whether servers were added, removed or renamed since the slugs were assigned.
     slugs_outdated: bool,
-    /// Whether `current` must be rebuilt.
+    /// Whether `current` is outdated and must be rebuilt.
     is_outdated: bool,
     current: Arc<Catalogue>,
 }
@@ -202,9 +202,10 @@ struct CatalogueMember {
     slug: String,
     filter: Filter,
     tools: Option<Arc<ToolList>>,
-    /// Cached section of the catalogue, built from the fields above. `None` if it must be rebuilt.
+    /// The section of the catalogue for this server, built from its slug, filter and tools. `None` if it must be
+    /// rebuilt.
     section: Option<Arc<ServerSection>>,
-    /// The known tool definitions. They are kept while the server offers no tools.
+    /// The known tool definitions. They remain stored while the server offers no tools.
     definitions: Definitions,
 }
 
@@ -221,14 +222,14 @@ impl Default for CatalogueBuilder {
 }
 
 impl CatalogueBuilder {
-    /// Creates a builder without servers. Exposed names have at most 64 characters.
+    /// Creates a builder without servers. Exposed tool names have at most 64 characters.
     pub fn new() -> Self {
         CatalogueBuilder::with_longest_name(DEFAULT_NAME_LIMIT)
     }
 
-    /// Creates a builder that limits exposed names to `longest` characters.
+    /// Creates a builder that limits exposed tool names to `longest` characters.
     ///
-    /// Smaller values than 40 count as 40: a shorter name has no room for the hash that makes it unique.
+    /// Values below 40 count as 40, because a shorter name has no room for the hash that makes it unique.
     pub fn with_longest_name(longest: usize) -> Self {
         CatalogueBuilder {
             limit: NameLimit::new(longest),
@@ -240,19 +241,19 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Sets the secret key of the hashes that detect changed tools. Call this function before any other.
+    /// Sets the secret key of the hashes that detect changed tool definitions. Call this function before all others.
     ///
-    /// A server that knows the key could change a tool unnoticed.
+    /// A server that knows `seed` could change a tool definition without being detected.
     #[must_use]
     pub fn seeded(mut self, seed: u64) -> Self {
         self.key = HashKey::new(seed);
         self
     }
 
-    /// Adds a server, or updates its name and filter.
+    /// Adds a server without tools, or changes the name and filter of a known server.
     ///
-    /// The slug is derived from `name`, the configured name. The name that a server reports for itself may not be
-    /// unique, so it is not used.
+    /// `name` is the configured name, from which the server's part of the exposed tool names (the slug) is derived. The
+    /// name that a server reports about itself is not used, because it may not be unique.
     pub fn add(&mut self, server: ServerId, name: &str, filter: Filter) {
         let new_member = || CatalogueMember {
             name: String::new(),
@@ -274,7 +275,7 @@ impl CatalogueBuilder {
         self.is_outdated = true;
     }
 
-    /// Removes a server.
+    /// Removes a server and its tools. Has no effect if the server is unknown.
     pub fn remove(&mut self, server: ServerId) {
         if self.members.remove(&server).is_some() {
             self.slugs_outdated = true;
@@ -282,10 +283,11 @@ impl CatalogueBuilder {
         }
     }
 
-    /// Sets the tools of a server, or `None` if the server offers none. Has no effect for an unknown server.
+    /// Replaces the tools of a server. `None` means that the server offers no tools. Has no effect if the server is
+    /// unknown.
     ///
-    /// Returns the tools whose definition differs from the last list with this tool, even across restarts of the
-    /// server.
+    /// Returns the tools whose definition differs from the last list that contained the tool, even if the server
+    /// restarted in between.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
         let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
@@ -295,36 +297,38 @@ impl CatalogueBuilder {
         changes.unwrap_or_default()
     }
 
-    /// Sets the tools of an earlier run, to detect definitions that changed since then. Has no effect after the first
-    /// list.
+    /// Sets the tools that a server had in an earlier run of the host, to detect definitions that changed since then.
+    ///
+    /// Has no effect after the first tool list of the server.
     pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions.set_baseline(self.key, tools);
         }
     }
 
-    /// Discards the known definitions of a server, because it now runs another program.
+    /// Discards the known tool definitions of a server. Call this function when the server is changed to run another
+    /// program.
     pub fn forget_definitions(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions = Definitions::default();
         }
     }
 
-    /// Returns up to 100 changed tools of a server that the user has not reviewed.
+    /// Returns up to 100 tools of a server whose changes the user has not reviewed.
     ///
-    /// [`acknowledge_changes`](Self::acknowledge_changes) marks them as reviewed.
+    /// [`acknowledge_changes`](Self::acknowledge_changes) marks the changes as reviewed.
     pub fn changes(&self, server: ServerId) -> Vec<ToolChange> {
         self.members.get(&server).map(|member| member.definitions.unreviewed()).unwrap_or_default()
     }
 
-    /// Marks the changed tools of a server as reviewed.
+    /// Marks all changed tools of a server as reviewed by the user.
     pub fn acknowledge_changes(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions.mark_reviewed();
         }
     }
 
-    /// Returns the current catalogue. Rebuilds only the sections that changed.
+    /// Returns the current catalogue of all tools. Rebuilds only the sections of servers that changed.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         if self.slugs_outdated {
             self.assign_slugs();
@@ -337,7 +341,8 @@ impl CatalogueBuilder {
 
     /// Returns the server to which an exposed tool name belongs, even if that server currently offers no tools.
     ///
-    /// Only the slug before `__` is compared, so the server need not have such a tool.
+    /// Compares only the part of the name before `__`, so the server does not necessarily have the tool. Returns `None`
+    /// if no server matches.
     pub fn server_of(&mut self, exposed: &str) -> Option<ServerId> {
         if self.slugs_outdated {
             self.assign_slugs();
@@ -346,7 +351,7 @@ impl CatalogueBuilder {
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
-    /// Returns whether a server offers a tool. `tool` is the name that the server gives the tool.
+    /// Returns whether a server offers a tool that its filter allows. `tool` is the name without the prefix `<slug>__`.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {
             let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());

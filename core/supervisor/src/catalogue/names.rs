@@ -13,19 +13,20 @@ use alloc::vec::Vec;
 use crate::ServerId;
 use mcpwire_core::internal::mix64;
 
-/// Separator between the slug and the tool name.
+/// Separator between the slug of the server and the tool name in an exposed name.
 pub(super) const SEPARATOR: &str = "__";
 
-/// Smallest allowed length limit. 40: room for a slug, a tool name and a hash.
+/// Smallest configurable length limit of exposed tool names, in bytes. 40: room for a slug, the start of a tool name
+/// and a hash.
 const MIN_LIMIT: usize = 40;
 
-/// Number of hexadecimal digits of the hash that distinguishes tools of one server.
+/// Length of the hash that distinguishes similar tool names of one server, in hexadecimal digits.
 const TOOL_DIGITS: usize = 10;
 
-/// Number of hexadecimal digits of the hash that distinguishes servers with similar names.
+/// Length of the hash that distinguishes the slugs of servers with similar names, in hexadecimal digits.
 const SLUG_DIGITS: usize = 6;
 
-/// Length limit of exposed names, in bytes. Names are ASCII.
+/// Length limit of exposed tool names, in bytes. Exposed names are ASCII, so a byte is a character.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameLimit(usize);
 
@@ -39,9 +40,9 @@ impl NameLimit {
     }
 }
 
-/// Returns the slug of each server.
+/// Returns a unique slug for each server, derived from the server's name in `names`.
 ///
-/// Slugs depend only on the set of servers: not on their order, and not on which of them run.
+/// Slugs depend only on the set of servers, and not on the order of the servers or on which of them run.
 pub(super) fn slugs<'a>(
     names: impl Iterator<Item = (ServerId, &'a str)>,
     limit: NameLimit,
@@ -76,7 +77,8 @@ pub(super) fn slugs<'a>(
     taken.into_iter().map(|(slug, id)| (id, slug)).collect()
 }
 
-/// Returns the preferred slug for a server name: lower case, with `_` for each run of other characters.
+/// Returns the preferred slug for a server name: the name in lower case, with one `_` for each sequence of characters
+/// other than ASCII letters, digits and `-`.
 fn slug(name: &str) -> String {
     let mut slug = String::with_capacity(name.len());
     for c in name.chars() {
@@ -94,9 +96,10 @@ fn slug(name: &str) -> String {
     }
 }
 
-/// Returns the exposed names of a server's tools, in the order of `tools`.
+/// Returns the exposed name of each tool of a server, in the order of `tools`.
 ///
-/// Names depend only on the server and its set of tools, not on their order or on other servers.
+/// The exposed names depend only on the server and the set of its tools, and not on the order of the tools or on other
+/// servers.
 pub(super) fn exposed_names<'a>(id: ServerId, slug: &str, tools: &[&'a str], limit: NameLimit) -> Vec<String> {
     let max_tool_len = limit.0.saturating_sub(slug.len() + SEPARATOR.len());
     let fits = |tool: &str| tool.len() <= max_tool_len && tool.chars().all(is_allowed);
@@ -149,7 +152,7 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Returns the FNV-1a hash of the arguments, mixed once more because the callers use its high bits.
+/// Returns the FNV-1a hash of the arguments. Its bits are mixed once more, because the callers use only the high bits.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());
     let hash = bytes

@@ -29,10 +29,10 @@ impl<'a> From<&'a ConnectError> for Cause<'a> {
 }
 
 impl<'a> From<&'a CallError> for Cause<'a> {
-    /// Converts a call error.
+    /// Returns the cause of a failed call.
     ///
-    /// Do not convert the error of an unknown tool: show
-    /// [`HubError::unknown_tool`](crate::HubError::unknown_tool) instead.
+    /// Do not convert the error for an unknown tool. Return [`HubError::unknown_tool`](crate::HubError::unknown_tool)
+    /// to the user instead.
     fn from(error: &'a CallError) -> Self {
         match error {
             CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {

@@ -6,10 +6,12 @@ use alloc::string::String;
 use crate::{ErrorCode, Failure, HubError, Retry};
 use mcpwire_core::printable;
 
-/// Maximum length of quoted server output, in bytes. 300: about one log line, without a stack trace.
+/// Maximum length of the server output that an error message quotes, in bytes. 300: about one log line, without a stack
+/// trace.
 const MAX_QUOTE: usize = 300;
 
-/// Returns untrusted text for use in a message: truncated, on one line, and without control characters.
+/// Returns untrusted text in a form for error messages: on one line, without control characters, truncated to 300
+/// bytes.
 pub(super) fn quote(text: &str) -> String {
     let mut out = String::new();
     for c in format!("{}", printable(text.trim())).chars() {

@@ -12,11 +12,11 @@ const IDENTIFIER: &str = "package.identifier";
 const RUNNER: &str = "package.package_type";
 
 struct MessageRule {
-    /// Substrings in lower case. The rule matches a line that contains all of them, ignoring case.
+    /// Substrings of the message, in lower case. The rule matches a line that contains all of them, ignoring case.
     contains: &'static [&'static str],
     code: ErrorCode,
     field: &'static str,
-    /// The message for the user. The matching line is appended after a colon.
+    /// The error message for the user. A colon and the matching line are appended.
     text: &'static str,
     retry: Retry,
 }
@@ -34,7 +34,7 @@ const fn rule(
 const NO_PACKAGE: &str = "Package not found";
 const NO_REGISTRY: &str = "the package registry cannot be reached; check the network";
 
-/// Messages of npm. They start with `npm error`, or with `npm ERR!` up to version 9.
+/// Rules for messages of npm. The messages start with `npm error`, or with `npm ERR!` up to npm 9.
 const NPM: &[MessageRule] = &[
     rule(&["npm err", "404 not found"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["npm err", "code e404"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -260,7 +260,7 @@ const DOCKER: &[MessageRule] = &[
     ),
 ];
 
-/// Messages of interpreters whose script or module does not exist.
+/// Rules for messages of interpreters that do not find a script or module.
 const BINARY: &[MessageRule] = &[
     rule(&["can't open file"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
     rule(&["error: cannot find module"], NotFound, IDENTIFIER, NO_PACKAGE, Retry::Never),
@@ -284,9 +284,9 @@ const COMMON: &[MessageRule] = &[
     ),
 ];
 
-/// Returns the failure of the first rule that matches a line.
+/// Returns the failure of the first rule that matches a line of `stderr`, or `None` if no rule matches.
 ///
-/// Rules for causes come before rules for consequences, so the order of the lines does not matter.
+/// Rules for causes come before rules for their consequences, so the order of the lines does not matter.
 pub(super) fn find_failure(kind: PackageKind, stderr: &str) -> Option<Failure> {
     let rules = match kind {
         PackageKind::Npm => NPM,

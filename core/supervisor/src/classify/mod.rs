@@ -14,17 +14,17 @@ use self::stderr::error_line;
 use super::{Failure, HubError, PackageKind, Retry};
 use mcpwire_core::RpcError;
 
-/// The stage at which a server failed.
+/// The operation during which a server failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {
-    /// The process was being started, or the connection opened.
+    /// The process was being started, or the connection was being opened.
     Launch,
     /// The protocol version was being negotiated.
     Negotiate,
     /// The tool list was being loaded.
     List,
-    /// The server was running.
+    /// The server was running. Failures of tool calls belong to `Call`.
     Run,
     /// A tool was being called.
     Call,
@@ -40,60 +40,60 @@ impl Stage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SpawnFailure<'a> {
-    /// The program does not exist (`ENOENT`).
+    /// The program file does not exist (`ENOENT`).
     NotFound,
-    /// The program is not executable for this user (`EACCES`).
+    /// The user has no permission to execute the program (`EACCES`).
     NotPermitted,
     /// The file has no executable format (`ENOEXEC`).
     NotExecutable,
-    /// Any other error, with the message of the operating system.
+    /// Any other error. Contains the error message of the operating system.
     Other(Cow<'a, str>),
 }
 
-/// The observed cause of a failure.
+/// The cause of a server failure, as the client observed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause<'a> {
-    /// The process could not be started.
+    /// The process of the server could not be started.
     Spawn(SpawnFailure<'a>),
-    /// The process exited.
+    /// The process of the server exited.
     Exit {
-        /// Exit code; `None` if a signal terminated the process.
+        /// The exit code, or `None` if a signal terminated the process.
         code: Option<i32>,
-        /// Number of the signal that terminated the process, if any.
+        /// The number of the signal that terminated the process, or `None` if no signal did.
         signal: Option<i32>,
     },
-    /// The connection ended for an unknown reason.
+    /// The connection to the server ended, and the reason is unknown.
     Closed,
-    /// The operation timed out after this time.
+    /// The operation timed out. Contains the timeout.
     Timeout(Duration),
     /// The server responded with an HTTP error status.
     Http {
         /// The status code.
         status: u16,
-        /// The delay from the `Retry-After` header, if present.
+        /// The delay that the server requested in the `Retry-After` header, or `None` without that header.
         retry_after: Option<Duration>,
     },
-    /// The connection failed or broke. Holds the error message.
+    /// The connection could not be opened, or broke. Contains the error message.
     Network(Cow<'a, str>),
-    /// The server answered with a JSON-RPC error.
+    /// The server responded with a JSON-RPC error.
     Rpc {
         /// The error code.
         code: i64,
         /// The error message.
         message: Cow<'a, str>,
     },
-    /// Client and server have no protocol version in common. Holds the versions of the server.
+    /// Client and server support no common protocol version. Contains the versions of the server.
     NoCommonVersion(Cow<'a, str>),
-    /// The server sent an invalid message. Holds the error message.
+    /// The server sent an invalid message. Contains a description of the error.
     Unreadable(Cow<'a, str>),
-    /// The tool reported an error (`isError`). Holds the text of the result.
+    /// The tool reported an error (`isError`). Contains the text of the tool result.
     Tool(Cow<'a, str>),
     /// The client cancelled the operation.
     Cancelled,
 }
 
-/// Everything known about a failure: the input of [`classify`](Self::classify).
+/// Everything known about a failure of a server. [`classify`](Self::classify) derives the error for the user.
 ///
 /// ```
 /// use mcpwire_supervisor::{Cause, ErrorCode, Evidence, PackageKind, Retry, Stage};
@@ -108,31 +108,31 @@ pub enum Cause<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence<'a> {
-    /// The kind of package that the server runs from.
+    /// How the server is packaged, which determines the known error messages.
     pub kind: PackageKind,
-    /// The stage at which the server failed.
+    /// The operation during which the server failed.
     pub stage: Stage,
-    /// The observed cause.
+    /// The cause of the failure, as the client observed it.
     pub cause: Cause<'a>,
-    /// The last lines of the server's standard error, with secrets removed.
+    /// The last lines that the server wrote to standard error, with secrets removed. Empty if there are none.
     pub stderr: &'a str,
 }
 
 impl<'a> Evidence<'a> {
-    /// Creates evidence without standard error output.
+    /// Creates evidence of a failure, without standard error output.
     pub fn new(kind: PackageKind, stage: Stage, cause: Cause<'a>) -> Self {
         Evidence { kind, stage, cause, stderr: "" }
     }
 
-    /// Sets the last lines of standard error. Remove secrets first.
+    /// Sets the last lines that the server wrote to standard error. Remove secrets from `stderr` first.
     pub fn stderr(mut self, stderr: &'a str) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// Returns the error to show and the retry decision.
+    /// Returns the error to show to the user, and the condition under which a retry can succeed.
     ///
-    /// The result depends only on the evidence.
+    /// The result depends only on this evidence.
     pub fn classify(&self) -> Failure {
         match &self.cause {
             Cause::Spawn(failure) => self.spawn_failure(failure),
@@ -195,7 +195,7 @@ impl<'a> Evidence<'a> {
         Failure::new(error, Retry::Never)
     }
 
-    /// Classifies the failure by known messages in standard error.
+    /// Searches standard error for known error messages and missing variables. Returns `None` if nothing is found.
     fn stderr_failure(&self) -> Option<Failure> {
         known_messages::find_failure(self.kind, self.stderr).or_else(|| {
             let name = stderr::missing_credential(self.stderr)?;
@@ -264,7 +264,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Error code for an unsupported protocol version. Specification of revision 2026-07-28: basic/versioning.
+/// JSON-RPC error code with which a server rejects the protocol version, from protocol revision 2026-07-28
+/// (specification: basic/versioning).
 const UNSUPPORTED_VERSION: i64 = -32_022;
 
 fn http_failure(status: u16, retry_after: Option<Duration>) -> Failure {

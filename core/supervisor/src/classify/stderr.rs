@@ -1,8 +1,9 @@
 //! Extracts error lines and the names of missing variables from standard error.
 
-/// Returns the last line that looks like an error, or else the last line.
+/// Returns the last line of `stderr` that looks like an error, or else the last line outside a stack trace.
 ///
-/// The search starts at the end, because stack traces and the advice of package managers follow the error.
+/// The error is often not the last line: a stack trace or the advice of a package manager may follow. Returns `None` if
+/// all lines are blank.
 pub(super) fn error_line(stderr: &str) -> Option<&str> {
     let lines = || stderr.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| is_error(line)).or_else(|| lines().find(|line| !is_trace(line))).or_else(|| lines().next())
@@ -14,15 +15,15 @@ fn is_error(line: &str) -> bool {
     ERROR_MARKERS.iter().any(|marker| line.contains(marker)) && !is_trace(line)
 }
 
-/// Returns whether the line is part of a stack trace.
+/// Returns whether a line of standard error is part of a stack trace.
 fn is_trace(line: &str) -> bool {
     line.starts_with("at ") || line.starts_with("Node.js v") || matches!(line, "}" | "{" | "^")
 }
 
-/// Returns the name of an environment variable that standard error reports as missing.
+/// Returns the name of an environment variable that `stderr` reports as missing, or `None` if there is none.
 ///
-/// The name must look like a secret, and its line must contain a word such as `required`. Asking the user for an
-/// unneeded value is worse than a vague error.
+/// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`. The
+/// rule is strict, because a request for an unneeded value is worse than a vague error.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     const SECRET_SUFFIXES: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
     const MISSING_WORDS: [&str; 11] = [

@@ -8,23 +8,24 @@ use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
-/// Time to wait until the process is gone after [`Effect::Kill`]. 2 s: a kill takes milliseconds unless the kernel
-/// blocks it.
+/// Maximum time from [`Effect::Kill`] until the process must be gone. 2 s: a kill takes milliseconds, except when the
+/// kernel blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Time to wait for the result of a cancelled launch. 10 s: a launch takes milliseconds. If the launch reports a process
-/// later, the server kills that process.
+/// Maximum time to wait for the result of a cancelled launch. 10 s: a launch takes milliseconds.
+///
+/// If the launch reports a process later, the server kills that process.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Server {
-    /// Starts a new attempt, under a new generation.
+    /// Starts a new attempt to run the server, under a new generation.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_generation();
         self.enter(State::Resolving, None, now);
         self.effects.push_back(Effect::Resolve { generation: self.generation });
     }
 
-    /// Enters [`State::Running`] and answers the commands that waited for the server to run.
+    /// Enters [`State::Running`] and replies to the commands that waited for this state.
     pub(super) fn enter_running(&mut self, now: Timestamp) {
         self.error = None;
         self.is_dormant = false;
@@ -35,7 +36,8 @@ impl Server {
         }
     }
 
-    /// Handles the failure of the current attempt: schedules a restart, or enters a state that waits for the user.
+    /// Handles the failure of the current attempt to run the server. Schedules a restart, or enters a state that waits
+    /// for the user.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
             self.restarts.reset_attempts();
@@ -57,7 +59,9 @@ impl Server {
         self.stop_attempt(then, &error, now);
     }
 
-    /// Stops the current attempt. Calls in flight fail with `error`.
+    /// Stops the current attempt to run the server, and fails the calls in flight with `error`.
+    ///
+    /// `then` is the state to enter when the process is gone.
     pub(super) fn stop_attempt(&mut self, then: NextState, error: &HubError, now: Timestamp) {
         if self.state == State::Running {
             self.effects.push_back(Effect::FailCalls { generation: self.generation, error: error.clone() });
@@ -76,7 +80,8 @@ impl Server {
         }
     }
 
-    /// Stops the server gracefully, or kills it at once if no time is left.
+    /// Requests a graceful stop of the process ([`Effect::Stop`]). Kills the process if the shutdown must be complete
+    /// soon.
     pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = StopPhase::Graceful;
@@ -97,7 +102,7 @@ impl Server {
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
-    /// Brings the deadlines of the shutdown forward, so that it is complete at `by`.
+    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at `by`.
     pub(super) fn set_stop_deadline(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.deadline = Some(by);
@@ -108,7 +113,7 @@ impl Server {
         }
     }
 
-    /// Handles the timeout of a shutdown phase: kills the server, or abandons it after a kill.
+    /// Handles the timeout of a shutdown phase. Kills the process, or abandons a process that survived the kill.
     pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
@@ -121,7 +126,7 @@ impl Server {
         }
     }
 
-    /// Handles the end of a shutdown: no process and no connection are left.
+    /// Handles the end of a shutdown: enters the state that was chosen when the shutdown started.
     pub(super) fn finish_stop(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {
@@ -129,7 +134,9 @@ impl Server {
         }
     }
 
-    /// Ends the attempt: enters the state that follows, and answers the commands that waited for the server to stop.
+    /// Ends the current attempt to run the server.
+    ///
+    /// Enters the state `then`, and replies to the commands that waited until the server stopped.
     pub(super) fn end_attempt(&mut self, then: NextState, now: Timestamp) {
         self.next_generation();
         for command in self.pending.take_stop_waiters() {
@@ -168,7 +175,7 @@ impl Server {
     }
 }
 
-/// Returns the time at which to kill the server, so that it is gone at `by`: one second earlier.
+/// Returns the time at which to kill a process that must be gone at `by`: one second earlier.
 fn kill_time(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

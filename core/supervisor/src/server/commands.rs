@@ -1,4 +1,4 @@
-//! Handling of commands, by state.
+//! Handles commands, depending on the state of the server.
 
 use super::stopping::{NextState, StopPhase};
 use super::{Command, CommandId, Server, State};
@@ -95,7 +95,9 @@ impl Server {
         }
     }
 
-    /// Queues a command until the server runs, and starts the server if necessary.
+    /// Queues a command, to reply when the server runs. Starts the server if it neither runs nor starts.
+    ///
+    /// `by` is the time at which the command fails if the server does not run. `None` means no limit.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {
         if !self.pending.wait_for_start(id, by) {
             return self.reply(
@@ -143,7 +145,7 @@ impl Server {
         }
     }
 
-    /// Kills a server that is stopping gracefully, because the user stopped it a second time.
+    /// Kills a process that is being stopped gracefully. Called when the user stops the server a second time.
     fn kill_if_graceful(&mut self, now: Timestamp) {
         if self.stopping.is_some_and(|stopping| stopping.phase == StopPhase::Graceful) {
             self.kill(now);

@@ -1,4 +1,6 @@
-//! Handles events, by state. The caller has checked that each event belongs to the current generation.
+//! Handles events, depending on the state of the server.
+//!
+//! The caller has checked that each event belongs to the current generation.
 
 use super::{Effect, Event, ProcessState, Server, State};
 use crate::{Failure, HubError, Retry};
@@ -125,14 +127,14 @@ impl Server {
         }
     }
 
-    /// Kills a process that is reported in a state without a process. Ignores all other events.
+    /// Kills a process whose launch is reported in a state without a process. Ignores all other events.
     fn kill_unexpected_process(&mut self, event: &Event) {
         if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation: self.generation });
         }
     }
 
-    /// Handles the end of the server without a reported reason.
+    /// Handles the end of the process or connection when no reason was reported.
     fn handle_unexplained_exit(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         let error = HubError::unavailable("MCP server exited");

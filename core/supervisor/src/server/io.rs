@@ -11,189 +11,200 @@ use crate::{Failure, HubError};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// The id of a command, which its [`Effect::Reply`] repeats. The embedder chooses it.
+/// The id of a command, chosen by the embedder. The [`Effect::Reply`] to the command contains the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u64);
 
-/// A request to a server. Exactly one [`Effect::Reply`] answers each command, at once or upon completion.
+/// A request from the embedder to the state machine of a server.
+///
+/// Each command causes exactly one [`Effect::Reply`], immediately or when the command is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Start the server. Answered when the server runs or has failed to start.
+    /// Start the server. The reply follows when the server runs or has failed to start.
     ///
-    /// Resets the restart budget, so a server in [`State::Failed`] starts again.
+    /// The command resets the count of automatic restarts, so a server in [`State::Failed`] starts again.
     Start,
-    /// Start the server as part of starting all servers. A lazy server whose tools are [known](super::Server::remember)
-    /// goes to sleep instead.
+    /// Start the server when its host starts. The reply follows when the server runs or has failed to start.
+    ///
+    /// A lazy server whose tools are [known](super::Server::remember) does not start: it enters [`State::Sleeping`].
     Boot,
-    /// Stop the server until it is started again. Answered when no process is left. A second `Stop` kills the server.
+    /// Stop the server until a command starts it again. The reply follows when the process is gone.
+    ///
+    /// A second `Stop` before that kills the process.
     Stop,
-    /// Stop and start the server. Answered when the server runs or has failed to start.
+    /// Stop the server and start it again. The reply follows when the server runs or has failed to start.
     Restart,
-    /// Allow starts again after `Disable`. Does not start the server.
+    /// Allow a disabled server to be started again. The command does not start the server.
     Enable,
-    /// Stop the server and reject every start until `Enable`.
+    /// Stop the server and reject every start until [`Command::Enable`]. The reply follows when the process is gone.
     Disable,
-    /// Stop the server permanently. Answered when no process is left.
+    /// Stop the server permanently. The reply follows when the process is gone.
     Delete,
-    /// Replace the policy. Answered at once.
+    /// Replace the policy of the server. The reply follows immediately.
     Configure {
         /// The new policy.
         policy: Box<Policy>,
-        /// Whether the program or address of the server has changed. If so, a running or starting server is restarted,
-        /// and its known tools are discarded.
+        /// Whether the program or address of the server has changed. If `true`, the server discards its known tools and
+        /// starts again. A stopped or disabled server is not started.
         replaced: bool,
     },
-    /// Prepare the server for a call; a sleeping server wakes up. Answered when the server runs.
+    /// Prepare the server for a tool call. The reply follows when the server runs; a sleeping server is started.
     ///
-    /// Fails at once if the server neither runs, starts nor sleeps. A call waits for a starting server for at most
-    /// [`Policy::call_wait_start`].
+    /// The command fails immediately if the server neither runs, starts nor sleeps. For a server that is already
+    /// starting, [`Policy::call_wait_start`] limits the wait.
     PrepareCall {
-        /// Time at which the caller stops waiting.
+        /// Time at which the command fails if the server does not run yet.
         by: Timestamp,
     },
-    /// Stop the server because the host shuts down. Rejects every later start.
+    /// Stop the server because its host shuts down, and reject every later start. The reply follows when the process is
+    /// gone.
     Shutdown {
-        /// Time at which the server must be gone. The server is killed one second earlier.
+        /// Time at which the process must be gone. A process that still runs one second earlier is killed.
         by: Timestamp,
     },
 }
 
-/// An event that the embedder reports to a server.
+/// An event that the embedder reports to the state machine of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// [`Effect::Resolve`] succeeded.
+    /// [`Effect::Resolve`] succeeded: the launch configuration is complete.
     Resolved,
     /// [`Effect::Launch`] succeeded: the process runs, or the HTTP connection is ready.
     Launched {
-        /// Process id; `None` for a server without a local process.
+        /// The process id, or `None` for a server without a local process.
         pid: Option<u32>,
     },
-    /// [`Effect::Negotiate`] succeeded.
+    /// [`Effect::Negotiate`] succeeded: client and server have agreed on a protocol version.
     Negotiated {
         /// The negotiated protocol version.
         version: String,
     },
-    /// [`Effect::List`] or [`Effect::Refresh`] succeeded.
+    /// [`Effect::List`] or [`Effect::Refresh`] succeeded: the tool list is complete.
     Listed {
         /// The complete tool list of the server.
         tools: Arc<ToolList>,
-        /// Time for which the list is fresh, if the server declares it (`ttlMs` of revision 2026-07-28). See
-        /// [`CacheHints::stale_after`](mcpwire_core::CacheHints::stale_after).
+        /// Time for which the tool list is fresh (`ttlMs` from protocol revision 2026-07-28), or `None` if the server
+        /// declares none.
+        ///
+        /// See [`CacheHints::stale_after`](mcpwire_core::CacheHints::stale_after).
         ttl: Option<Duration>,
     },
-    /// The effect that this generation last requested failed.
+    /// [`Effect::Resolve`], [`Effect::Launch`], [`Effect::Negotiate`] or [`Effect::List`] failed.
     ///
-    /// After a failed launch, no process is left. After any other failed effect the connection is still open, unless
-    /// [`Event::Closed`] follows.
+    /// After a failed launch, no process is left. After the other effects, the process or connection may still exist.
     Failed(Failure),
-    /// [`Effect::Refresh`] failed. The server keeps its previous tool list and retries later.
+    /// [`Effect::Refresh`] failed. The previous tool list remains in use, and up to three retries follow.
     RefreshFailed,
-    /// The connection ended unexpectedly: the process exited, its stdout closed or its stdin broke. Child processes may
-    /// still exist.
+    /// The connection ended unexpectedly: the process exited, or closed its stdout or stdin. Child processes may still
+    /// exist.
     Closed(Failure),
-    /// The attempt has ended completely: no process, no container and no connection is left.
+    /// The attempt to run the server has ended completely: no process, container or connection is left.
     Removed,
     /// The server sent `notifications/tools/list_changed`.
     ListChanged,
-    /// The server answered [`Effect::Probe`], with a result or an error.
+    /// The server responded to [`Effect::Probe`], with a result or an error.
     Probed,
-    /// The server did not answer [`Effect::Probe`].
+    /// The server did not respond to [`Effect::Probe`].
     ProbeFailed,
-    /// A message arrived from the server. It postpones the next health probe. The embedder need not report every
+    /// A message arrived from the server, which postpones the next health probe. The embedder need not report every
     /// message.
     MessageReceived,
-    /// The connection may be dead, for example after the machine slept. The server probes the connection at once.
+    /// The connection may be dead, for example because the machine was asleep. If no call is in flight, the connection
+    /// is probed immediately.
     ConnectionSuspect,
-    /// A tool call was sent.
+    /// A tool call was sent to the server.
     CallStarted,
-    /// A tool call ended, with any outcome. Report it exactly once for each [`Event::CallStarted`].
+    /// A tool call ended, with any outcome. Report this event exactly once for each [`Event::CallStarted`].
     CallEnded,
 }
 
-/// An operation that the server asks the embedder to perform.
+/// An operation that the state machine of a server asks the embedder to perform.
 ///
-/// Start effects in order, but do not wait for one to finish before the next one starts.
+/// Start the effects in order, but do not wait for the end of one effect before you start the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Effect {
-    /// Resolve the launch configuration: secrets, variables and environment. Answer with [`Event::Resolved`] or
+    /// Resolve the launch configuration: secrets, variables and environment. Report [`Event::Resolved`] or
     /// [`Event::Failed`].
     ///
-    /// There is no timeout, because a person may have to unlock a secret store.
+    /// This effect has no timeout, because a person may have to unlock a secret store.
     Resolve {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Start the process or open the connection.
+    /// Start the process or open the connection. Always report [`Event::Launched`] or [`Event::Failed`].
     ///
-    /// Always answer with [`Event::Launched`] or [`Event::Failed`]. Without an answer, the server could not stop the
-    /// process.
+    /// A launch cannot be interrupted. Without a report, the server could not stop a process that started late.
     Launch {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Negotiate the protocol version. Answer with [`Event::Negotiated`] or [`Event::Failed`].
+    /// Negotiate the protocol version. Report [`Event::Negotiated`] or [`Event::Failed`].
     Negotiate {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
-        /// Timeout of the negotiation. The server enforces it. Pass it to connections that have their own timeout.
+        /// Timeout of the negotiation, which the state machine enforces. A connection with its own timeout should use
+        /// the same value.
         timeout: Duration,
     },
-    /// Request the tool list. Answer with [`Event::Listed`] or [`Event::Failed`].
+    /// Request the tool list for the first time. Report [`Event::Listed`] or [`Event::Failed`].
     List {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Request the tool list again. Answer with [`Event::Listed`] or [`Event::RefreshFailed`].
+    /// Request the tool list again. Report [`Event::Listed`] or [`Event::RefreshFailed`].
     Refresh {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Check that the server responds: send `ping`, or `server/discover` in protocol versions without `ping`. Answer
-    /// with [`Event::Probed`] or [`Event::ProbeFailed`].
+    /// Check that the server responds. Send `ping`, or `server/discover` in protocol versions without `ping`.
+    ///
+    /// Report [`Event::Probed`] or [`Event::ProbeFailed`].
     Probe {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Fail every call in flight with this error.
+    /// Fail every tool call in flight on this server with `error`.
     FailCalls {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
-        /// The error to return to the callers.
+        /// The error to return to the callers of the tools.
         error: HubError,
     },
-    /// Stop the server gracefully by the [shutdown sequence](mcpwire_core::shutdown): close stdin, wait, terminate,
-    /// wait, kill. Answer with [`Event::Removed`] when nothing is left.
-    Stop {
-        /// The attempt that this effect belongs to.
-        generation: Generation,
-    },
-    /// Kill the process group or container at once. Answer with [`Event::Removed`].
+    /// Stop the server gracefully with the [shutdown sequence](mcpwire_core::shutdown): close stdin, then terminate and
+    /// at last kill the process.
     ///
-    /// The generation may be an earlier one, which the server has abandoned.
+    /// Report [`Event::Removed`] when no process is left.
+    Stop {
+        /// The attempt to run the server that this effect belongs to.
+        generation: Generation,
+    },
+    /// Kill the process group or container immediately. Report [`Event::Removed`] when no process is left.
+    ///
+    /// This effect may concern an earlier attempt, whose process was reported too late.
     Kill {
-        /// The attempt that this effect belongs to.
+        /// The attempt to run the server that this effect belongs to.
         generation: Generation,
     },
-    /// Log that the server could not be stopped. It abandons the process.
+    /// Log that the process could not be stopped. The state machine no longer waits for the end of the process.
     StopFailed {
-        /// The attempt that was given up.
+        /// The attempt to run the server whose process may still exist.
         generation: Generation,
     },
-    /// Deliver the answer to a command.
+    /// Return the result of a command to its sender.
     Reply {
         /// The command.
         command: CommandId,
         /// The outcome.
         result: Result<(), HubError>,
     },
-    /// The state of the server changed.
+    /// The server has entered another state. The embedder may show the new state to users.
     Changed {
         /// The new state.
         state: State,
     },
-    /// The [tools](super::Server::tools) of the server changed.
+    /// The tools that the server offers have changed. [`Server::tools`](super::Server::tools) returns the new ones.
     ToolsChanged,
 }

@@ -14,8 +14,8 @@
 //! ```
 //!
 //! A server that may have a process passes through `Stopping`, and leaves that state when the process is gone. So a
-//! server never has two processes, and never has one in a resting state. A launch cannot be interrupted: stopping waits
-//! until the launch has finished, then stops the process.
+//! server never has two processes, and has none in a resting state. A launch cannot be interrupted: a stop waits until
+//! the launch has finished, then ends the process.
 
 mod attempt;
 mod commands;
@@ -45,11 +45,11 @@ use super::{HubError, Policy, ServerId};
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// The state machine of one server: start, restart, refresh, health checks and shutdown.
+/// The state machine of one server: start, restart, tool list refresh, health probes and shutdown.
 ///
-/// Pass commands and events in, and perform the [effects](Effect) that come out. Call
+/// Pass commands and events to the state machine, and perform the [effects](Effect) that it returns. Call
 /// [`poll_effect`](Self::poll_effect) after every input until it returns `None`, and
-/// [`handle_timeout`](Self::handle_timeout) at the time of [`poll_timeout`](Self::poll_timeout).
+/// [`handle_timeout`](Self::handle_timeout) at the time that [`poll_timeout`](Self::poll_timeout) returns.
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -83,48 +83,49 @@ pub struct Server {
     since: Timestamp,
     generation: Generation,
     process: ProcessState,
-    /// `Some` only in [`State::Stopping`].
+    /// The progress of the shutdown. `Some` only in [`State::Stopping`].
     stopping: Option<StopProgress>,
-    /// Timeout of the current state.
+    /// When the current state times out, or `None` if it has no timeout.
     deadline: Option<Timestamp>,
     restarts: Restarts,
     pending: PendingCommands,
     refreshes: Refreshes,
     probes: Probes,
-    /// The current tool list, or the last known one of a server that does not run.
+    /// The current tool list. For a server that does not run, the last known list.
     tools: Option<Arc<ToolList>>,
-    /// Whether the server sleeps, goes to sleep or wakes up. Its tools then stay visible although it does not run.
+    /// Whether a lazy server sleeps, is going to sleep or is waking up. Its tools remain visible although it does not
+    /// run.
     is_dormant: bool,
-    /// The tool list that the last [`Effect::ToolsChanged`] announced.
+    /// The tool list at the time of the last [`Effect::ToolsChanged`]. `None` if the server offered no tools then.
     announced: Option<Arc<ToolList>>,
-    /// Whether this configuration has completed a negotiation before. If not, the start may have to download the
-    /// package.
+    /// Whether a version negotiation has succeeded since the server's program was configured. If `false`, the start may
+    /// download the package.
     has_negotiated: bool,
-    /// Whether the host is shutting down.
+    /// Whether the host of this server is shutting down.
     host_closing: bool,
     pid: Option<u32>,
     version: Option<String>,
     error: Option<HubError>,
     calls_in_flight: u32,
     calls: u64,
-    /// When a call last ended or requested the server.
+    /// When the server was last used: when it began to run, a tool call ended or a tool call required it.
     last_used: Timestamp,
     effects: VecDeque<Effect>,
 }
 
-/// Whether the current generation has a process or connection.
+/// Whether the current attempt to run the server has a process or connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessState {
     None,
-    /// [`Effect::Launch`] was sent, and its result is pending.
+    /// [`Effect::Launch`] was requested, and its result has not been reported.
     Launching,
     Running,
 }
 
 impl Server {
-    /// Creates a stopped or disabled server.
+    /// Creates the state machine of a server that is stopped, or disabled if `enabled` is `false`.
     ///
-    /// `seed` randomizes restart delays; use a different seed for each server and host.
+    /// `seed` randomizes the restart delays. Use a different seed for each server and host.
     pub fn new(id: ServerId, policy: Policy, enabled: bool, seed: u64, now: Timestamp) -> Self {
         Server {
             id,
@@ -154,21 +155,21 @@ impl Server {
         }
     }
 
-    /// Sets the generation that precedes the first attempt.
+    /// Sets the generation that precedes the first attempt to run this server.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
 
-    /// Handles a command. An [`Effect::Reply`] with the same `id` answers it.
+    /// Handles a command from the embedder. An [`Effect::Reply`] with the same `id` returns the result.
     pub fn command(&mut self, id: CommandId, command: Command, now: Timestamp) {
         self.handle_command(id, command, now);
         self.announce_tools();
     }
 
-    /// Handles an event.
+    /// Handles an event. `generation` identifies the attempt to run the server that the event belongs to.
     ///
-    /// The server ignores events of earlier generations, with one exception: if a cancelled launch reports a process,
-    /// the server kills it.
+    /// Events of earlier attempts are ignored, with one exception: if a cancelled launch reports a process, that
+    /// process is killed.
     pub fn event(&mut self, generation: Generation, event: Event, now: Timestamp) {
         if generation == self.generation {
             self.handle_event(event, now);
@@ -178,11 +179,11 @@ impl Server {
         }
     }
 
-    /// Returns the next effect to perform, or `None` if there is none.
+    /// Removes and returns the next effect to perform, or returns `None` if there is none.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let effect = self.effects.pop_front();
         if self.effects.is_empty() {
-            // Frees the memory of a burst: a host may have a thousand idle servers.
+            // Frees memory after a burst of effects, because a host may have a thousand idle servers.
             self.effects.shrink_to(4);
         }
         effect
@@ -193,43 +194,44 @@ impl Server {
         [self.deadline, self.pending.deadline(), self.maintenance_deadline()].into_iter().flatten().min()
     }
 
-    /// Handles expired timeouts. A call before the deadline has no effect.
+    /// Handles all timeouts that have expired at `now`. Has no effect before the time that
+    /// [`poll_timeout`](Self::poll_timeout) returns.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.handle_expired_timeouts(now);
         self.announce_tools();
     }
 
-    /// Returns the id of the server.
+    /// Returns the permanent id of the server.
     pub fn id(&self) -> ServerId {
         self.id
     }
 
-    /// Returns the current state.
+    /// Returns the current state of the server.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Returns the generation of the current or last attempt.
+    /// Returns the generation of the current attempt to run the server, or of the last one.
     pub fn generation(&self) -> Generation {
         self.generation
     }
 
-    /// Returns the policy of the server.
+    /// Returns the current policy of the server.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Returns the tools that clients can call, or `None` if the server offers none.
+    /// Returns the tools that the server offers, or `None` if it offers none.
     ///
-    /// A running server offers tools. So does a lazy server that sleeps, goes to sleep or wakes up.
+    /// A running server offers tools. So does a lazy server that sleeps, is going to sleep or is waking up.
     pub fn tools(&self) -> Option<&Arc<ToolList>> {
         if self.state == State::Running || self.is_dormant { self.tools.as_ref() } else { None }
     }
 
-    /// Sets the tools of the last run, for example from a cache on disk.
-    ///
-    /// A lazy server with known tools goes to sleep at boot, without a start to list them. Has no effect while the
+    /// Sets the tools that the server had in its last run, for example from a cache on disk. Has no effect while the
     /// server starts, runs or stops.
+    ///
+    /// A lazy server with known tools sleeps at boot. Otherwise the server is started to list its tools.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
@@ -237,26 +239,30 @@ impl Server {
         }
     }
 
-    /// Reports that a client reads the tools, so that the server refreshes an expired list.
+    /// Requests the tool list again if it has expired. Call this function when a client reads the tools.
     ///
-    /// Clients see the expired list until the new one arrives.
+    /// Clients see the expired tool list until the new one arrives.
     pub fn touch(&mut self, now: Timestamp) {
         if self.state == State::Running {
             self.refreshes.refresh_if_expired(&self.policy, now);
         }
     }
 
-    /// Returns when the tool list expires, so that [`touch`](Self::touch) would refresh it.
+    /// Returns when the tool list expires and [`touch`](Self::touch) requests it again.
+    ///
+    /// Returns `None` if the tool list does not expire, a refresh is in progress or the server does not run.
     pub(crate) fn stale_at(&self) -> Option<Timestamp> {
         self.refreshes.stale_at().filter(|_| self.state == State::Running)
     }
 
-    /// Returns whether a call can be sent now. If not, send [`Command::PrepareCall`] to wait for the server.
+    /// Returns whether the server can receive a tool call now. If not, send [`Command::PrepareCall`] to wait for the
+    /// server.
     pub fn is_ready(&self) -> bool {
         self.state == State::Running
     }
 
-    /// Returns the simplified state for users. Tools have the names that the server gives them.
+    /// Returns the simplified state to show to users. A tool has the name that the server uses, without the prefix
+    /// `<slug>__`.
     pub fn status(&self) -> Status {
         match self.state {
             State::Disabled => Status::Disabled,
@@ -272,15 +278,15 @@ impl Server {
         }
     }
 
-    /// Returns whether the last attempt failed because the server requires a login.
+    /// Returns whether the last attempt to run the server failed because the server requires a login.
     ///
-    /// The attempt may still be stopping.
+    /// Also returns `true` while the process of that attempt is still being stopped.
     pub(crate) fn requires_login(&self) -> bool {
         let then = self.stopping.map(|stopping| stopping.then);
         self.state == State::NeedsAuth || then == Some(NextState::WaitForUser(State::NeedsAuth))
     }
 
-    /// Returns a detailed snapshot for diagnostics.
+    /// Returns a detailed snapshot of the server's lifecycle, for diagnostics.
     pub fn detail(&self) -> ServerDetail {
         ServerDetail {
             state: self.state,
@@ -298,7 +304,8 @@ impl Server {
         }
     }
 
-    /// Changes the state. All state changes go through this function.
+    /// Enters a state. `deadline` is the time at which the state times out, if any. All state changes use this
+    /// function.
     fn enter(&mut self, state: State, deadline: Option<Timestamp>, now: Timestamp) {
         self.deadline = deadline;
         if self.state != state {

@@ -5,20 +5,22 @@ use alloc::vec::Vec;
 use super::CommandId;
 use mcpwire_core::Timestamp;
 
-/// Maximum number of commands that wait for one start. 1,024: more calls than a host has in flight, and few enough to
-/// bound memory while the server does not start.
+/// Maximum number of commands that wait for one start of a server. 1,024: more calls than a host has in flight, and few
+/// enough to bound memory.
 pub(super) const MAX_START_WAITERS: usize = 1_024;
 
 #[derive(Debug, Default)]
 pub(super) struct PendingCommands {
-    /// Commands that wait for the server to run, each with an optional deadline.
+    /// Commands that wait until the server runs, each with the time at which the command fails. `None` means no limit.
     start_waiters: Vec<(CommandId, Option<Timestamp>)>,
-    /// Commands that wait for the server to stop.
+    /// Commands that wait until the server has stopped.
     stop_waiters: Vec<CommandId>,
 }
 
 impl PendingCommands {
-    /// Adds a command that waits for the server to run. Returns `false` if the queue is full.
+    /// Adds a command that waits until the server runs. Returns `false` if too many commands are waiting.
+    ///
+    /// `by` is the time at which the command fails if the server does not run. `None` means no limit.
     pub(super) fn wait_for_start(&mut self, command: CommandId, by: Option<Timestamp>) -> bool {
         let has_room = self.start_waiters.len() < MAX_START_WAITERS;
         if has_room {
@@ -27,9 +29,9 @@ impl PendingCommands {
         has_room
     }
 
-    /// Adds a command that waits for the server to stop.
+    /// Adds a command that waits until the server has stopped.
     ///
-    /// The queue has no limit, because only users and the shutdown of the host add commands.
+    /// The number of these commands is not limited, because only users and the shutdown of the host send them.
     pub(super) fn wait_for_stop(&mut self, command: CommandId) {
         self.stop_waiters.push(command);
     }
@@ -46,7 +48,7 @@ impl PendingCommands {
         self.start_waiters.iter().filter_map(|(_, by)| *by).min()
     }
 
-    /// Removes and returns a command whose deadline has passed.
+    /// Removes and returns one command that has waited too long for a start, or returns `None` if there is none.
     pub(super) fn take_expired(&mut self, now: Timestamp) -> Option<CommandId> {
         let expired = self.start_waiters.iter().position(|(_, by)| by.is_some_and(|by| by <= now))?;
         Some(self.start_waiters.remove(expired).0)

@@ -8,11 +8,11 @@ use mcpwire_core::Timestamp;
 pub(super) struct Probes {
     /// When the last message arrived from the server.
     last_received: Timestamp,
-    /// When the pending probe times out; `None` if no probe is pending.
+    /// When the unanswered probe times out. `None` if no probe awaits a response.
     timeout: Option<Timestamp>,
-    /// Whether to send a probe at once, regardless of the interval.
+    /// Whether the next probe is due immediately, regardless of [`Health::every`](crate::Health::every).
     is_urgent: bool,
-    /// Number of consecutive unanswered probes.
+    /// Number of consecutive probes to which the server did not respond.
     misses: u32,
 }
 
@@ -25,7 +25,7 @@ impl Probes {
         *self = Probes { last_received: now, ..Probes::default() };
     }
 
-    /// Makes a probe due at once, unless one is pending.
+    /// Makes a probe due immediately. Has no effect while a probe awaits its response.
     pub(super) fn probe_now(&mut self, now: Timestamp) {
         if self.timeout.is_none() {
             self.is_urgent = true;
@@ -33,9 +33,10 @@ impl Probes {
         }
     }
 
-    /// Returns when the next probe is due, or when the pending probe times out.
+    /// Returns when the next probe is due, or when the unanswered probe times out. Returns `None` if neither is
+    /// pending.
     ///
-    /// A busy server is not probed, because it may be unable to answer during a call.
+    /// A busy server (`is_busy`) is not probed, because it may be unable to respond during a call.
     pub(super) fn deadline(&self, is_busy: bool, policy: &Policy) -> Option<Timestamp> {
         match (self.timeout, is_busy) {
             (Some(timeout), _) => Some(timeout),
@@ -58,7 +59,7 @@ impl Probes {
         self.timeout.is_some_and(|timeout| timeout <= now)
     }
 
-    /// Counts an unanswered probe. Returns the number of consecutive unanswered probes.
+    /// Counts a probe without a response. Returns the number of consecutive probes without a response.
     pub(super) fn count_miss(&mut self) -> u32 {
         self.timeout = None;
         self.misses += 1;

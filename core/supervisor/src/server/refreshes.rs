@@ -6,24 +6,25 @@ use crate::Policy;
 use mcpwire_core::Timestamp;
 use mcpwire_core::internal::exponential;
 
-/// Maximum number of automatic retries after a failed refresh. A later retry needs a trigger: a change notification, or
-/// a read of the expired list.
+/// Maximum number of automatic retries of a failed refresh. After the third retry, only a change notification or a read
+/// of the expired list causes a refresh.
 const MAX_RETRIES: u32 = 3;
 
-/// Schedules refreshes of the tool list.
+/// Schedules the refreshes of a running server's tool list.
 ///
-/// At most one request is pending. [`Policy::refresh_interval`] separates two requests. A request always follows the
-/// last change.
+/// At most one request for the tool list is pending, and [`Policy::refresh_interval`] separates two requests. After a
+/// change notification, a new request always follows.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,
-    /// When the last request started.
+    /// When the last request for the tool list was sent or the first list arrived. `None` before the first list.
     last: Option<Timestamp>,
-    /// When the list expires, if the server declares a lifetime.
+    /// When the tool list expires: after the lifetime that the server declared, or a delay after a failed refresh.
+    /// `None` if the list does not expire.
     stale_at: Option<Timestamp>,
-    /// Whether a change notification arrived while the first list was pending.
+    /// Whether a change notification arrived before the first tool list.
     changed_before_first_list: bool,
-    /// Number of consecutive failed requests.
+    /// Number of consecutive failed refreshes.
     failures: u32,
 }
 
@@ -33,9 +34,9 @@ enum RefreshState {
     Idle,
     Scheduled(Timestamp),
     Pending {
-        /// Whether a change notification arrived after the request was sent.
+        /// Whether a change notification arrived after this request was sent.
         changed: bool,
-        /// When the request times out.
+        /// When this request times out.
         timeout: Timestamp,
     },
 }
@@ -63,12 +64,15 @@ impl Refreshes {
         }
     }
 
-    /// Returns when the list expires, or `None` if a refresh is already scheduled or pending.
+    /// Returns when the tool list expires. Returns `None` if the list does not expire, or if a refresh is scheduled or
+    /// pending.
     pub(super) fn stale_at(&self) -> Option<Timestamp> {
         self.stale_at.filter(|_| self.state == RefreshState::Idle)
     }
 
-    /// Records a received list. Returns whether the server requested it.
+    /// Records that a tool list arrived. `ttl` is the lifetime that the server declared for the list.
+    ///
+    /// Returns `true` if the list answers a pending request, and `false` if the caller must ignore the list.
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
@@ -93,7 +97,9 @@ impl Refreshes {
         }
     }
 
-    /// Records a failed refresh. Schedules a few retries; further retries need a trigger.
+    /// Records that a refresh failed, and schedules a retry.
+    ///
+    /// After three failed retries, only a change notification or a read of the expired list schedules another refresh.
     pub(super) fn failed(&mut self, policy: &Policy, now: Timestamp) {
         if let RefreshState::Pending { changed, .. } = self.state {
             self.state = RefreshState::Idle;
@@ -113,7 +119,8 @@ impl Refreshes {
         }
     }
 
-    /// Returns whether a refresh must be sent now. A request that timed out counts as failed.
+    /// Returns whether to request the tool list at the time `now`. Records a pending request that has timed out as
+    /// failed.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
         if matches!(self.state, RefreshState::Pending { timeout, .. } if timeout <= now) {
             self.failed(policy, now);

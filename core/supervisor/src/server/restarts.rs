@@ -8,33 +8,34 @@ use mcpwire_core::Timestamp;
 use mcpwire_core::internal::XorShift64;
 use mcpwire_core::internal::exponential;
 
-/// Upper limit of [`Budget::restarts`](crate::Budget::restarts). Each restart within the window is stored, so the limit
-/// bounds memory.
+/// Largest effective value of [`Budget::restarts`](crate::Budget::restarts). The time of each restart is stored, so
+/// this value bounds the memory.
 const MAX_RESTARTS: u32 = 1_000;
 
-/// Maximum delay that a server can request with `Retry-After`. 1 h: a wrong header must not disable a server
+/// Maximum restart delay that a server can request with `Retry-After`. 1 h: a wrong header must not disable a server
 /// permanently.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
-/// The restart history of a server, over all attempts.
+/// Counts the failures and restarts of a server, and decides about the next restart.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Number of consecutive attempts that did not run for [`Policy::stable_after`].
+    /// Number of consecutive failures. If the server ran for [`Policy::stable_after`] or longer, its next failure
+    /// counts as the first.
     attempt: u32,
-    /// Times of the restarts within the window of the budget, oldest first.
+    /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was decided, oldest first.
     recent: VecDeque<Timestamp>,
     total: u64,
     random: XorShift64,
 }
 
-/// The decision about a failed server.
+/// Whether and when to restart a failed server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RestartDecision {
-    /// Restart after this delay.
+    /// Restart the server after this delay.
     After(Duration),
-    /// Do not restart: the server has failed too often.
+    /// Do not restart the server, because it has failed too often.
     CrashLoop,
-    /// Do not restart: a restart cannot help, or the policy forbids it.
+    /// Do not restart the server: a restart cannot help, or the policy forbids it.
     GiveUp,
 }
 
@@ -43,13 +44,14 @@ impl Restarts {
         Restarts { attempt: 0, recent: VecDeque::new(), total: 0, random: XorShift64::new(seed) }
     }
 
-    /// Resets the counters when a user starts or restarts the server.
+    /// Resets the counts of failures and recent restarts. Called when a user starts or restarts the server.
     pub(super) fn reset(&mut self) {
         self.attempt = 0;
         self.recent.clear();
     }
 
-    /// Resets the number of consecutive failures.
+    /// Resets the number of consecutive failures to 0. Called when a server fails after it ran for
+    /// [`Policy::stable_after`].
     pub(super) fn reset_attempts(&mut self) {
         self.attempt = 0;
     }
@@ -87,9 +89,10 @@ impl Restarts {
         })
     }
 
-    /// Returns the delay before the next restart.
+    /// Returns the delay before the next automatic restart.
     ///
-    /// It doubles with each attempt and varies by 20 %, so that servers that failed together do not restart together.
+    /// The delay doubles with each consecutive failure. It varies randomly by up to 20 %, so that servers that failed
+    /// together do not restart together.
     fn next_delay(&mut self, policy: &Policy) -> Duration {
         let delay = exponential(policy.first_backoff, policy.longest_backoff, self.attempt.saturating_sub(1));
         let spread = u64::try_from((delay / 5).as_millis()).unwrap_or(u64::MAX / 4);

@@ -9,60 +9,60 @@ use serde::{Deserialize, Serialize};
 use crate::HubError;
 use mcpwire_core::Timestamp;
 
-/// The number of an attempt to run a server. It increases with each attempt.
+/// The number of an attempt to run a server. Each new attempt has a higher number.
 ///
-/// Every effect contains the generation that it belongs to, and the resulting event repeats it. The server ignores
-/// events of earlier generations.
+/// Each effect contains the generation of its attempt, and the embedder reports the resulting event with the same
+/// generation. Events of earlier attempts are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Generation(pub u64);
 
-/// The state of a server's lifecycle.
+/// The detailed state of a server's lifecycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum State {
-    /// The server may not be started.
+    /// The server is disabled: every start is rejected until the server is enabled.
     Disabled,
-    /// The server does not run: it is stopped, stopping or sleeping.
+    /// The server was stopped or has not been started. A command starts it; a tool call does not.
     Stopped,
     /// The launch configuration is being resolved: secrets, variables and environment.
     Resolving,
-    /// The process is being started, or the connection opened.
+    /// The process is being started, or the connection is being opened.
     Launching,
     /// The protocol version is being negotiated.
     Negotiating,
     /// The tool list is being loaded.
     Listing,
-    /// The server accepts calls.
+    /// The server accepts tool calls.
     Running,
-    /// The lazy server was stopped while idle. The next call of one of its tools starts it.
+    /// The lazy server does not run because it is not used. The next call of one of its tools starts it.
     Sleeping,
-    /// The server is being stopped.
+    /// The process or connection of the server is being closed.
     Stopping,
-    /// The server failed and will restart after a delay.
+    /// The server failed. It will be restarted automatically after a delay.
     Backoff,
-    /// The server needs a value from the user, such as an API key.
+    /// The server failed because a value from the user is missing, such as an API key.
     NeedsInput,
-    /// The server requires a login.
+    /// The server failed because it requires a login.
     NeedsAuth,
-    /// The server failed and restarts only on request.
+    /// The server failed and is not restarted automatically. A command can start it again.
     Failed,
-    /// The server was deleted.
+    /// The server was removed permanently. All commands fail.
     Deleted,
 }
 
 impl State {
-    /// Returns whether the server is starting but not yet running.
+    /// Returns whether the server is being started but does not run yet.
     pub const fn is_starting(self) -> bool {
         matches!(self, State::Resolving | State::Launching | State::Negotiating | State::Listing)
     }
 
-    /// Returns whether the server has neither a process nor a connection in this state.
+    /// Returns whether a server in this state has neither a process nor a connection.
     pub const fn is_resting(self) -> bool {
         !(self.is_starting() || matches!(self, State::Running | State::Stopping))
     }
 
-    /// Returns the state in kebab case, such as `needs-auth`.
+    /// Returns the name of the state in kebab case, such as `needs-auth`.
     pub const fn as_str(self) -> &'static str {
         match self {
             State::Disabled => "disabled",
@@ -89,25 +89,25 @@ impl fmt::Display for State {
     }
 }
 
-/// The simplified state that hosts show to users.
+/// The simplified state of a server, which hosts show to users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
 pub enum Status {
     /// The server does not run: it is stopped, stopping or sleeping.
     Stopped,
-    /// The server is starting.
+    /// The server is being started.
     Starting,
-    /// The server accepts calls.
+    /// The server accepts tool calls.
     Running {
-        /// Names of the tools, as the server itself names them.
+        /// The names that the server uses for its tools, without the prefix `<slug>__`.
         tools: Vec<String>,
     },
-    /// The server failed, or waits for a restart, a login or a missing value.
+    /// The server failed. It may be waiting for a restart, a login or a missing value.
     Error {
-        /// Error message for the user.
+        /// The error message of the failure, for the user.
         message: String,
     },
-    /// The server may not be started.
+    /// The server is disabled: every start is rejected until the server is enabled.
     Disabled,
 }
 
@@ -117,27 +117,27 @@ pub enum Status {
 pub struct ServerDetail {
     /// Current state.
     pub state: State,
-    /// Time at which the server entered this state.
+    /// When the server entered its current state.
     pub since: Timestamp,
-    /// Current or last attempt.
+    /// The current attempt to run the server, or the last one.
     pub generation: Generation,
-    /// Number of consecutive failed attempts. It returns to 0 when the server has run for
-    /// [`Policy::stable_after`](crate::Policy::stable_after).
+    /// Number of consecutive failures. If the server ran for [`Policy::stable_after`](crate::Policy::stable_after) or
+    /// longer, its next failure counts as the first.
     pub attempt: u32,
-    /// Time of the next restart. Set only in [`State::Backoff`].
+    /// When the server will be restarted. `Some` only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,
-    /// Process id, if the server runs as a local process.
+    /// The process id of the server, or `None` if it has no local process.
     pub pid: Option<u32>,
-    /// Negotiated protocol version. Set from the end of the negotiation until the end of the attempt.
+    /// The negotiated protocol version. `None` until the negotiation is complete, and after the server has stopped.
     pub version: Option<String>,
-    /// Number of known tools. For a server that does not run, the number in its last run.
+    /// Number of tools in the last known tool list of the server. 0 if no list is known.
     pub tools: usize,
-    /// Total number of automatic restarts.
+    /// Number of automatic restarts since the server was added.
     pub restarts: u64,
-    /// Number of calls in flight.
+    /// Number of tool calls in flight.
     pub calls_in_flight: u32,
-    /// Total number of calls since the server was added.
+    /// Number of tool calls since the server was added.
     pub calls: u64,
-    /// Last failure; cleared when the server runs again.
+    /// The last failure. `None` if the server has run since then, or has never failed.
     pub last_error: Option<HubError>,
 }

@@ -5,35 +5,35 @@ use core::time::Duration;
 use super::State;
 use mcpwire_core::Timestamp;
 
-/// A shutdown in progress. The server is in [`State::Stopping`].
+/// The progress of a server's shutdown. Exists only in [`State::Stopping`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StopProgress {
     pub(super) phase: StopPhase,
     pub(super) then: NextState,
-    /// Whether a command requested this shutdown. If so, a second [`Command::Stop`](super::Command::Stop) kills the
-    /// server.
+    /// Whether a command requested this shutdown. If `true`, a second [`Command::Stop`](super::Command::Stop) kills the
+    /// process.
     pub(super) is_requested: bool,
-    /// Time at which the shutdown must be complete. Set only when the host shuts down.
+    /// When the shutdown must be complete. `Some` only if the host is shutting down.
     pub(super) deadline: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopPhase {
-    /// The launch is still pending. Its process cannot be stopped before it is reported.
+    /// The launch of the process has not finished. Only a process whose launch was reported can be stopped.
     AwaitLaunch,
-    /// The server was asked to stop ([`Effect::Stop`](super::Effect::Stop)).
+    /// The process was asked to stop ([`Effect::Stop`](super::Effect::Stop)), but has not ended.
     Graceful,
-    /// The server was killed ([`Effect::Kill`](super::Effect::Kill)).
+    /// The process was killed ([`Effect::Kill`](super::Effect::Kill)), but its end has not been reported.
     Killed,
 }
 
-/// The step that follows a complete shutdown.
+/// The state that a server enters when its shutdown is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextState {
     Start,
     Sleep,
     Backoff(Duration),
-    /// Enter a state that waits for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
+    /// A state that waits for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
     WaitForUser(State),
     Stopped,
     Disabled,

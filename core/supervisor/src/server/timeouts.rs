@@ -1,4 +1,4 @@
-//! Handling of timeouts, by state.
+//! Handles timeouts, depending on the state of the server.
 
 use alloc::format;
 use core::time::Duration;
@@ -42,7 +42,8 @@ impl Server {
         self.fail(Failure::new(error, Retry::Backoff), now);
     }
 
-    /// Returns the earliest time of the next refresh, probe or idle stop.
+    /// Returns the earliest time at which a running server is refreshed, probed or put to sleep, or `None` if nothing
+    /// is scheduled.
     pub(super) fn maintenance_deadline(&self) -> Option<Timestamp> {
         if self.state != State::Running {
             return None;
@@ -69,7 +70,8 @@ impl Server {
         }
     }
 
-    /// Returns when an idle lazy server goes to sleep.
+    /// Returns when an idle lazy server is put to sleep. Returns `None` if the server is not lazy or has calls in
+    /// flight.
     fn sleep_deadline(&self) -> Option<Timestamp> {
         let can_sleep = self.policy.lazy && self.calls_in_flight == 0;
         can_sleep.then(|| self.last_used + self.policy.idle_after.max(Duration::from_millis(1)))

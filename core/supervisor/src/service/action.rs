@@ -1,61 +1,64 @@
-//! The output of the supervisor.
+//! The actions that the supervisor asks the embedder to perform.
 
 use crate::{CommandId, Effect, HubError, ServerId, ToolChanges};
 
-/// An operation that the supervisor asks the embedder to perform, in order.
+/// An operation that the supervisor asks the embedder to perform. Perform the actions in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Perform an effect of a server. The supervisor itself handles [`Effect::Reply`] and [`Effect::ToolsChanged`], so
-    /// they never occur here.
+    /// Perform an effect of the state machine of one server.
+    ///
+    /// [`Effect::Reply`] and [`Effect::ToolsChanged`] never occur here, because the supervisor handles them itself.
     Perform {
         /// The server.
         server: ServerId,
         /// The effect.
         effect: Effect,
     },
-    /// Deliver the answer to a command.
+    /// Return the result of a command to its sender.
     Reply {
         /// The command.
         command: CommandId,
         /// The outcome.
         result: Result<(), HubError>,
     },
-    /// Save the enabled flag, if the configuration still has `revision`. Always report the outcome to
-    /// [`Supervisor::persisted`](crate::Supervisor::persisted).
+    /// Save the enabled flag of a server, if the revision of its configuration is still `revision`.
+    ///
+    /// Always report the outcome to [`Supervisor::persisted`](crate::Supervisor::persisted).
     Persist {
-        /// The server whose flag changes.
+        /// The server whose enabled flag changes.
         server: ServerId,
         /// The new value.
         enabled: bool,
-        /// The revision that the change is based on.
+        /// The revision of the configuration that the change is based on.
         revision: u64,
     },
-    /// The catalogue changed: fetch the new one from [`Supervisor::catalogue`](crate::Supervisor::catalogue).
+    /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new one.
     ///
-    /// This action precedes all other pending actions. An embedder that replaces its snapshot here has done so before
-    /// any command is answered.
+    /// This action precedes all other pending actions. So an embedder that replaces its copy of the catalogue
+    /// immediately does so before it returns the result of any command.
     CatalogueChanged,
-    /// A server changed the definitions of its tools. Ask users who approved the old definitions to review the new
+    /// A server has changed the definitions of tools. Ask users who approved the old definitions to review the new
     /// ones.
     ToolsRedefined {
         /// The server.
         server: ServerId,
-        /// The changed tools and their changed parts.
+        /// The tools whose definitions changed, with the changed fields.
         changes: ToolChanges,
     },
-    /// All servers started by [`Supervisor::boot`](crate::Supervisor::boot) run, sleep or have failed.
+    /// Each server that [`Supervisor::boot`](crate::Supervisor::boot) started now runs, sleeps, has failed or was
+    /// stopped.
     Booted {
         /// Number of servers that run or sleep.
         ready: usize,
-        /// Number of servers that failed, including those that will restart.
+        /// Number of servers that failed to start, including those that will be restarted.
         failed: usize,
-        /// Number of servers that were stopped before they ran.
+        /// Number of servers that a command stopped before they ran.
         cancelled: usize,
     },
-    /// The supervisor removed a deleted server. No process is left.
+    /// The supervisor has removed a deleted server. Its process or connection no longer exists.
     Removed {
-        /// The deleted server.
+        /// The id of the deleted server.
         server: ServerId,
     },
 }

@@ -8,9 +8,9 @@ use crate::{Command, CommandId, ServerId};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
-    /// Starts all enabled servers, a few at a time. A failed server does not affect the others.
+    /// Starts all enabled servers, a few at a time. The failure of a server does not affect the others.
     ///
-    /// [`Action::Booted`](crate::Action::Booted) reports that each of them runs, sleeps or has failed.
+    /// [`Action::Booted`](crate::Action::Booted) follows when each of them runs, sleeps, has failed or was stopped.
     pub fn boot(&mut self, now: Timestamp) {
         let enabled = self.servers.iter().filter(|(_, managed)| managed.enabled);
         let ids: Vec<ServerId> = enabled.map(|(id, _)| *id).collect();
@@ -24,8 +24,8 @@ impl Supervisor {
 
     /// Stops all servers in parallel and rejects later starts.
     ///
-    /// The command is answered when no process is left, and no later than `by`. Servers are killed one second before
-    /// `by`.
+    /// The reply to `command` follows when no process is left, and at `by` at the latest. Processes that still run one
+    /// second before `by` are killed.
     pub fn shutdown(&mut self, command: CommandId, by: Timestamp, now: Timestamp) {
         self.is_closing = true;
         let ids: Vec<ServerId> = self.ids().collect();

@@ -1,21 +1,21 @@
-//! Admission and end of tool calls.
+//! Admits tool calls, and records their end.
 
 use super::Supervisor;
 use crate::{Event, Generation, HubError, ServerId, TooManyCalls};
 use mcpwire_core::Timestamp;
 
-/// The reason why a call is rejected.
+/// The reason why a tool call is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallRejection {
-    /// The server or tool does not exist.
+    /// The server or tool does not exist. Contains the error for the user.
     Error(HubError),
     /// The call exceeds the rate limit of the server.
     TooManyCalls(TooManyCalls),
     /// The server does not run.
     ///
-    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server. If its reply is a success,
-    /// try the call again; otherwise the reply contains the reason.
+    /// Send [`Command::PrepareCall`](crate::Command::PrepareCall) to wait for the server. If that command succeeds, try
+    /// the call again. Otherwise its error contains the reason.
     NotRunning,
 }
 
@@ -31,10 +31,10 @@ impl CallRejection {
 }
 
 impl Supervisor {
-    /// Admits and counts a call to a server, and returns the generation that handles it.
+    /// Admits and counts a tool call. Returns the generation of the server, to pass to [`end_call`](Self::end_call).
     ///
-    /// `tool` is the name that the server gives the tool. Report the end of every admitted call with
-    /// [`end_call`](Self::end_call), whatever its outcome.
+    /// `tool` is the name that the server uses for it, without the prefix `<slug>__`. Report the end of each admitted call with
+    /// [`end_call`](Self::end_call), even if the call fails.
     pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
             return Err(CallRejection::Error(HubError::unknown_server(id)));
@@ -53,7 +53,8 @@ impl Supervisor {
         Ok(generation)
     }
 
-    /// Reports the end of an admitted call, with any outcome.
+    /// Reports that a tool call has ended, with any outcome. `generation` is the one that
+    /// [`begin_call`](Self::begin_call) returned.
     pub fn end_call(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         self.event(id, generation, Event::CallEnded, now);
     }

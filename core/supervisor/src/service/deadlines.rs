@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::ServerId;
 use mcpwire_core::Timestamp;
 
-/// The next timeout of each server. Both collections hold the same pairs.
+/// The next timeout of each server, ordered by server and by time. Both collections contain the same pairs.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
     by_server: BTreeMap<ServerId, Timestamp>,
@@ -14,7 +14,7 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Sets or removes the timeout of a server.
+    /// Sets the next timeout of a server, or removes it if `deadline` is `None`.
     pub(super) fn set(&mut self, server: ServerId, deadline: Option<Timestamp>) {
         if self.by_server.get(&server) == deadline.as_ref() {
             return;
@@ -31,12 +31,12 @@ impl Deadlines {
         }
     }
 
-    /// Returns the earliest timeout.
+    /// Returns the earliest timeout of all servers, or `None` if no server has a timeout.
     pub(super) fn first(&self) -> Option<Timestamp> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// Returns the servers whose timeouts have expired, earliest first.
+    /// Returns the servers whose timeout has expired at `now`, earliest first.
     pub(super) fn expired(&self, now: Timestamp) -> Vec<ServerId> {
         self.by_time.iter().take_while(|(at, _)| *at <= now).map(|(_, server)| *server).collect()
     }

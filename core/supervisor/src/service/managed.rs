@@ -3,7 +3,7 @@
 use super::action::Action;
 use crate::{CommandId, ErrorCode, Filter, HubError, RateLimiter, Server, ServerId};
 
-/// A server with the part of its configuration that the supervisor needs.
+/// A server with its state machine and the part of its configuration that the supervisor requires.
 #[derive(Debug)]
 pub(super) struct ManagedServer {
     pub(super) server: Server,
@@ -11,13 +11,15 @@ pub(super) struct ManagedServer {
     pub(super) revision: u64,
     pub(super) filter: Filter,
     pub(super) rate: RateLimiter,
-    /// The operation of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) in progress.
+    /// The progress of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled). `None` if that operation is not in
+    /// progress.
     pub(super) enabled_change: Option<EnabledChange>,
-    /// Whether a user or a call waits for the server. The server then starts without waiting for a slot.
+    /// Whether a user or a call waits for the server to run. If `true`, the server starts without waiting for a start
+    /// slot.
     pub(super) is_urgent: bool,
 }
 
-/// An operation of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) in progress.
+/// The progress of [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) for one server.
 ///
 /// ```text
 /// enable:   Saving ─▶ Starting ─▶ server runs: reply
@@ -27,16 +29,17 @@ pub(super) struct ManagedServer {
 /// ```
 #[derive(Clone, Debug)]
 pub(super) enum EnabledChange {
-    /// The embedder saves the new flag.
+    /// The embedder is saving `enabled`, the new value of the server's enabled flag.
     Saving { command: CommandId, enabled: bool },
-    /// The server starts. `revision` is the revision with the saved flag, or `None` if the server was already enabled.
+    /// The server is starting because it was enabled. `revision` is the configuration revision with the saved flag, or
+    /// `None` if the server was already enabled.
     Starting { command: CommandId, revision: Option<u64> },
-    /// The server failed to start with `error`, and the embedder saves the old flag.
+    /// The server failed to start with `error`. The embedder is saving the enabled flag as `false` again.
     Reverting { command: CommandId, error: HubError },
 }
 
 impl EnabledChange {
-    /// Returns the embedder's command, which the end of the operation answers.
+    /// Returns the id of the embedder's command that started this operation. The reply follows when the operation ends.
     pub(super) fn command(&self) -> CommandId {
         match self {
             EnabledChange::Saving { command, .. }
@@ -47,10 +50,10 @@ impl EnabledChange {
 }
 
 impl ManagedServer {
-    /// Handles the end of the start in [`EnabledChange::Starting`], and returns the next action.
+    /// Handles the result of the start in [`EnabledChange::Starting`]. Returns `None` in any other state.
     ///
-    /// The action answers the command. If the start failed, it restores the flag first, unless the configuration has
-    /// changed meanwhile.
+    /// If the start failed and the configuration has not changed, the returned action saves the enabled flag as
+    /// `false`. Otherwise the action replies to the command. A server that requires a login remains enabled.
     pub(super) fn start_finished(
         &mut self,
         id: ServerId,

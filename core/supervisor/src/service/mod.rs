@@ -33,10 +33,10 @@ use super::{
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// Manages all servers of a host: their lifecycles, limits and common tool catalogue.
+/// Manages all servers of a host: their lifecycles, their limits and the catalogue of their tools.
 ///
-/// Drive it like a [`Server`]: pass commands and events in, and perform the [actions](Action) that come out. The
-/// supervisor performs no I/O.
+/// Use the supervisor like a [`Server`]: pass commands and events to it, and perform the [actions](Action) that it
+/// returns. The supervisor performs no I/O.
 ///
 /// ```
 /// use mcpwire_core::Timestamp;
@@ -72,13 +72,13 @@ pub struct Supervisor {
     servers: BTreeMap<ServerId, ManagedServer>,
     names: ServerNames,
     catalogue: CatalogueBuilder,
-    /// Whether [`Action::CatalogueChanged`] is in `actions`.
+    /// Whether `actions` contains [`Action::CatalogueChanged`].
     is_catalogue_announced: bool,
     deadlines: Deadlines,
     start_queue: StartQueue,
     origins: Origins,
-    /// The highest generation of the deleted servers. New servers continue from there, so that late events of a deleted
-    /// server are ignored.
+    /// The highest generation of all deleted servers. The generations of new servers are higher, so that late events of
+    /// a deleted server with the same id are ignored.
     last_generation: Generation,
     boot_progress: BootProgress,
     shutdown_progress: ShutdownProgress,
@@ -90,7 +90,8 @@ pub struct Supervisor {
 impl Supervisor {
     /// Creates a supervisor without servers.
     ///
-    /// `seed` randomizes delays and is the key of hashes. Use a random seed per host, and keep it secret from servers.
+    /// `seed` randomizes delays, and is the key of the hashes that detect changed tool definitions. Use a random seed
+    /// for each host, and keep it secret from servers.
     pub fn new(settings: SupervisorSettings, seed: u64) -> Self {
         Supervisor {
             seed,
@@ -109,10 +110,10 @@ impl Supervisor {
         }
     }
 
-    /// Adds a server to the supervisor, without starting it.
+    /// Adds a server to the supervisor. The server is not started.
     ///
-    /// Fails with a conflict if another server has the id or the name, and with a validation error if the name is
-    /// blank.
+    /// Fails if another server has the same id or name (conflict), the name is blank (validation error), or the host is
+    /// shutting down.
     pub fn add(&mut self, id: ServerId, spec: ServerSpec, now: Timestamp) -> Result<(), HubError> {
         if self.is_closing {
             return Err(HubError::unavailable("the host is shutting down"));
@@ -143,9 +144,10 @@ impl Supervisor {
 
     /// Applies a new configuration to a server.
     ///
-    /// Set `replaced` if the program or address of the server changed. A running server is then restarted, and its
-    /// known tools are discarded. Other changes apply without a restart. If the enabled flag changed, the server is
-    /// stopped, or started as by [`boot`](Self::boot).
+    /// Set `replaced` if the program or address of the server has changed. The server then discards its known tools and
+    /// starts again, except if it is stopped or disabled. Other changes require no restart.
+    ///
+    /// If the enabled flag has changed, the server is stopped, or started as by [`boot`](Self::boot).
     pub fn update(&mut self, id: ServerId, spec: ServerSpec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
         let Some(managed) = self.servers.get_mut(&id) else { return Err(HubError::unknown_server(id)) };
         self.names.set(id, &spec.name)?;
@@ -174,10 +176,10 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Sends a command to a server. An [`Action::Reply`] with the same command id answers it.
+    /// Sends a command to a server. An [`Action::Reply`] with the same `command_id` returns the result.
     ///
-    /// `Enable` and `Disable` do not change the configuration; [`set_enabled`](Self::set_enabled) does. A deleted
-    /// server becomes unknown as soon as its process is gone.
+    /// `Enable` and `Disable` do not change the stored configuration, unlike [`set_enabled`](Self::set_enabled). A
+    /// deleted server is unknown as soon as its process is gone.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, CommandOrigin::Embedder(command_id), now);
@@ -186,7 +188,8 @@ impl Supervisor {
         }
     }
 
-    /// Handles an event of a server.
+    /// Passes an event to the state machine of a server. `generation` identifies the attempt to run the server that the
+    /// event belongs to.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.event(generation, event, now);
@@ -196,7 +199,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns the next action to perform, or `None` if there is none.
+    /// Removes and returns the next action to perform, or returns `None` if there is none.
     pub fn poll_action(&mut self) -> Option<Action> {
         let action = self.actions.pop_front();
         if action == Some(Action::CatalogueChanged) {
@@ -213,7 +216,8 @@ impl Supervisor {
         [self.deadlines.first(), self.start_queue.deadline()].into_iter().flatten().min()
     }
 
-    /// Handles expired timeouts. A call before the deadline has no effect.
+    /// Handles all timeouts that have expired at `now`. Has no effect before the time that
+    /// [`poll_timeout`](Self::poll_timeout) returns.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         for id in self.deadlines.expired(now) {
             if let Some(managed) = self.servers.get_mut(&id) {
@@ -224,7 +228,7 @@ impl Supervisor {
         self.start_queued(now);
     }
 
-    /// Sets the tools of a server's last run, for example from a cache. See [`Server::remember`].
+    /// Sets the tools that a server had in its last run, for example from a cache. See [`Server::remember`].
     pub fn remember(&mut self, id: ServerId, tools: Arc<ToolList>, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.remember(tools);
@@ -232,19 +236,19 @@ impl Supervisor {
         }
     }
 
-    /// Sets the tools of an earlier run, to detect definitions that changed since then ([`Action::ToolsRedefined`]).
+    /// Sets the tools that a server had in an earlier run, to detect definitions that have changed since then.
     ///
-    /// Has no effect after the server has listed its tools. [`remember`](Self::remember) also sets these tools.
+    /// [`Action::ToolsRedefined`] reports such changes. Has no effect after the first tool list of the server.
     pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.catalogue.set_known_tools(id, tools);
     }
 
-    /// Marks the changed tools of a server as reviewed.
+    /// Marks all changed tools of a server as reviewed by the user.
     pub fn acknowledge_changes(&mut self, id: ServerId) {
         self.catalogue.acknowledge_changes(id);
     }
 
-    /// Reports that a client reads the tools, so that servers refresh expired lists. See [`Server::touch`].
+    /// Requests every expired tool list again. Call this function when a client reads the tools. See [`Server::touch`].
     pub fn touch(&mut self, now: Timestamp) {
         let ids: Vec<ServerId> = self.servers.keys().copied().collect();
         for id in ids {
@@ -255,7 +259,7 @@ impl Supervisor {
         }
     }
 
-    /// Sends a command to a server. The reply is handled according to its origin.
+    /// Sends a command to the state machine of a server. `origin` determines how the reply is handled.
     fn send_command(&mut self, id: ServerId, command: Command, origin: CommandOrigin, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         managed.is_urgent = match command {
@@ -267,7 +271,7 @@ impl Supervisor {
         self.drain_effects(id, now);
     }
 
-    /// Turns the effects of a server into actions, then updates the start queue and the deadlines.
+    /// Turns the pending effects of a server into actions, then updates the start queue and the timeouts.
     fn drain_effects(&mut self, id: ServerId, now: Timestamp) {
         while let Some(effect) = self.servers.get_mut(&id).and_then(|managed| managed.server.poll_effect()) {
             match effect {
@@ -329,10 +333,10 @@ impl Supervisor {
         }
     }
 
-    /// Queues [`Action::CatalogueChanged`] before all other actions, unless it is queued already.
+    /// Queues [`Action::CatalogueChanged`] before all other actions. Has no effect if that action is already queued.
     ///
-    /// The embedder may handle other actions while another thread reads the tools. That thread must find the current
-    /// tools.
+    /// While the embedder performs other actions, another thread may read the tools. So the catalogue must be replaced
+    /// first.
     fn announce_catalogue(&mut self) {
         if !self.is_catalogue_announced {
             self.is_catalogue_announced = true;
@@ -340,7 +344,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts a server at once if a user or a call waits for it; otherwise queues it for a start slot.
+    /// Starts a server immediately if a user or a call waits for it. Otherwise queues it until a start slot is free.
     fn start_or_queue(&mut self, id: ServerId, generation: Generation, now: Timestamp) {
         let Some(managed) = self.servers.get(&id) else { return };
         self.start_queue.remove(id);
@@ -353,14 +357,17 @@ impl Supervisor {
         }
     }
 
-    /// Starts queued servers while slots are free.
+    /// Starts queued servers as long as start slots are free.
     fn start_queued(&mut self, now: Timestamp) {
         while let Some(start) = self.start_queue.take_next(now) {
             self.resolve(&start);
         }
     }
 
-    /// Updates the queue after a state change: frees the server's slot, or starts an urgent server at once.
+    /// Updates the start queue after the state of a server has changed.
+    ///
+    /// A server that is no longer starting frees its start slot. A server that a user or a call waits for leaves the
+    /// queue and starts immediately.
     fn update_start_queue(&mut self, id: ServerId) {
         let Some(managed) = self.servers.get_mut(&id) else { return self.start_queue.remove(id) };
         let state = managed.server.state();
@@ -381,7 +388,8 @@ impl Supervisor {
         self.actions.push_back(Action::Perform { server: start.server, effect });
     }
 
-    /// Removes a server in [`State::Deleted`], and fails its pending operation.
+    /// Removes a server in [`State::Deleted`] from the supervisor. A pending [`set_enabled`](Self::set_enabled)
+    /// operation on that server fails.
     fn remove_if_deleted(&mut self, id: ServerId) {
         if self.servers.get(&id).is_none_or(|managed| managed.server.state() != State::Deleted) {
             return;

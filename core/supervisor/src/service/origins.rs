@@ -4,25 +4,28 @@ use alloc::collections::BTreeMap;
 
 use crate::{CommandId, HubError};
 
-/// The sender of a command to a server, which determines how the reply is handled.
+/// The sender of a command to a server. It determines how the reply is handled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CommandOrigin {
-    /// The embedder, which identifies the command by this id.
+    /// The embedder sent the command under this id, and receives the reply.
     Embedder(CommandId),
-    /// The supervisor itself; the reply is dropped.
+    /// The supervisor sent the command, and ignores the reply.
     Internal,
-    /// [`Supervisor::boot`](crate::Supervisor::boot).
+    /// [`Supervisor::boot`](crate::Supervisor::boot) sent the command, and counts the replies.
     Boot,
-    /// [`Supervisor::shutdown`](crate::Supervisor::shutdown).
+    /// [`Supervisor::shutdown`](crate::Supervisor::shutdown) sent the command, and counts the replies.
     Shutdown,
-    /// The start by [`Supervisor::set_enabled`](crate::Supervisor::set_enabled).
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to start a server that was
+    /// enabled.
     Enable,
-    /// The stop of a server that [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) enabled but could not
-    /// start. `error` answers the embedder's command.
+    /// [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) sent the command, to disable a server that failed to
+    /// start.
+    ///
+    /// After the reply, the embedder's `command` fails with `error`.
     EnableFailed { command: CommandId, error: HubError },
 }
 
-/// Assigns an internal id to each command, and stores its sender until the reply.
+/// Assigns an internal id to each command to a server, and stores the sender of the command until the reply.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
     pending: BTreeMap<CommandId, CommandOrigin>,
@@ -30,7 +33,7 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// Stores the sender of a new command, and returns the internal id of the command.
+    /// Stores the sender of a new command, and returns the internal id of that command.
     pub(super) fn add(&mut self, origin: CommandOrigin) -> CommandId {
         self.last_id += 1;
         let id = CommandId(self.last_id);
@@ -38,7 +41,7 @@ impl Origins {
         id
     }
 
-    /// Removes and returns the sender of an answered command.
+    /// Removes and returns the sender of a command, or returns `None` if the internal id is unknown.
     pub(super) fn take(&mut self, id: CommandId) -> Option<CommandOrigin> {
         self.pending.remove(&id)
     }

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use super::action::Action;
 use crate::{CommandId, ErrorCode, HubError};
 
-/// Counts the servers that [`Supervisor::boot`](crate::Supervisor::boot) starts. All counts are 0 when no boot is in
-/// progress.
+/// Counts the servers that [`Supervisor::boot`](crate::Supervisor::boot) starts, by result. All counts are 0 when no
+/// boot is in progress.
 #[derive(Debug, Default)]
 pub(super) struct BootProgress {
     pending: usize,
@@ -16,19 +16,22 @@ pub(super) struct BootProgress {
 }
 
 impl BootProgress {
-    /// Adds servers to start, and holds the end of the boot back until [`release`](Self::release).
+    /// Adds `servers` to the number of servers to start. The boot does not end before [`release`](Self::release) is
+    /// called.
     ///
-    /// Servers may answer while the commands are still being sent.
+    /// Otherwise the boot could end while commands to further servers are still being sent.
     pub(super) fn hold(&mut self, servers: usize) {
         self.pending += servers + 1;
     }
 
-    /// Allows the boot to end. Returns the report if all servers have already answered.
+    /// Allows the boot to end. Call this function after all servers were commanded to start.
+    ///
+    /// Returns the report if all servers have already replied.
     pub(super) fn release(&mut self) -> Option<Action> {
         self.count_one()
     }
 
-    /// Counts the answer of a server. Returns the report after the last answer.
+    /// Counts the reply of a server by its result. Returns the report if this was the last reply.
     pub(super) fn server_answered(&mut self, result: &Result<(), HubError>) -> Option<Action> {
         match result {
             Ok(()) => self.ready += 1,
@@ -51,24 +54,29 @@ impl BootProgress {
 /// Counts the servers that [`Supervisor::shutdown`](crate::Supervisor::shutdown) stops.
 #[derive(Debug, Default)]
 pub(super) struct ShutdownProgress {
-    /// Commands to answer when all servers are stopped.
+    /// Commands that succeed when all servers have stopped.
     commands: Vec<CommandId>,
     pending: usize,
 }
 
 impl ShutdownProgress {
-    /// Adds a command and the servers to stop, and holds its answer back until [`release`](Self::release).
+    /// Adds a shutdown command, and adds `servers` to the number of servers to stop.
+    ///
+    /// The command does not succeed before [`release`](Self::release) is called.
     pub(super) fn hold(&mut self, command: CommandId, servers: usize) {
         self.commands.push(command);
         self.pending += servers + 1;
     }
 
-    /// Allows the shutdown to end. Returns the commands to answer if all servers have already stopped.
+    /// Allows the shutdown to end. Call this function after all servers were commanded to stop.
+    ///
+    /// Returns the commands that now succeed: none while servers are still stopping.
     pub(super) fn release(&mut self) -> Vec<CommandId> {
         self.server_stopped()
     }
 
-    /// Counts a stopped server. Returns the commands to answer after the last server.
+    /// Counts a server that has stopped. Returns the commands that now succeed: none while other servers are still
+    /// stopping.
     pub(super) fn server_stopped(&mut self) -> Vec<CommandId> {
         self.pending = self.pending.saturating_sub(1);
         if self.pending > 0 { Vec::new() } else { core::mem::take(&mut self.commands) }

@@ -1,4 +1,4 @@
-//! Read access to the servers and their tools.
+//! Functions that return information about the servers and their tools.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,7 +8,8 @@ use crate::{Catalogue, ServerDetail, ServerId, Status, ToolChange};
 use mcpwire_core::Timestamp;
 
 impl Supervisor {
-    /// Returns the simplified state of a server with its offered tools, or `None` if the server is unknown.
+    /// Returns the simplified state of a server, with the tools that its filter allows. Returns `None` if the server is
+    /// unknown.
     pub fn status(&self, id: ServerId) -> Option<Status> {
         let managed = self.servers.get(&id)?;
         let mut status = managed.server.status();
@@ -18,53 +19,55 @@ impl Supervisor {
         Some(status)
     }
 
-    /// Returns a detailed snapshot of a server for diagnostics, or `None` if the server is unknown.
+    /// Returns a detailed snapshot of a server's lifecycle, for diagnostics. Returns `None` if the server is unknown.
     pub fn detail(&self, id: ServerId) -> Option<ServerDetail> {
         self.servers.get(&id).map(|managed| managed.server.detail())
     }
 
-    /// Iterates over the ids of the servers, in ascending order.
+    /// Iterates over the ids of all servers, in ascending order.
     pub fn ids(&self) -> impl Iterator<Item = ServerId> {
         self.servers.keys().copied()
     }
 
-    /// Returns the number of servers.
+    /// Returns the number of servers of this supervisor.
     pub fn len(&self) -> usize {
         self.servers.len()
     }
 
-    /// Returns whether there are no servers.
+    /// Returns whether the supervisor has no servers.
     pub fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
 
-    /// Returns the configuration revision of a server, or `None` if the server is unknown.
+    /// Returns the revision of a server's configuration, or `None` if the server is unknown.
     pub fn revision(&self, id: ServerId) -> Option<u64> {
         self.servers.get(&id).map(|managed| managed.revision)
     }
 
-    /// Returns the current catalogue of offered tools.
+    /// Returns the current catalogue of the tools that all servers offer.
     pub fn catalogue(&mut self) -> Arc<Catalogue> {
         self.catalogue.catalogue()
     }
 
-    /// Returns the server to which an exposed tool name belongs, whether it runs or not. See
-    /// [`CatalogueBuilder::server_of`](crate::CatalogueBuilder::server_of).
+    /// Returns the server to which an exposed tool name belongs, even if that server does not run.
+    ///
+    /// See [`CatalogueBuilder::server_of`](crate::CatalogueBuilder::server_of).
     pub fn server_of_tool(&mut self, exposed: &str) -> Option<ServerId> {
         self.catalogue.server_of(exposed)
     }
 
-    /// Returns up to 100 changed tools of a server that the user has not reviewed.
+    /// Returns up to 100 tools of a server whose changes the user has not reviewed.
     ///
-    /// [`acknowledge_changes`](Self::acknowledge_changes) marks them as reviewed.
+    /// [`acknowledge_changes`](Self::acknowledge_changes) marks the changes as reviewed.
     pub fn changes(&self, id: ServerId) -> Vec<ToolChange> {
         self.catalogue.changes(id)
     }
 
-    /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) would refresh it.
+    /// Returns the earliest time at which a tool list expires, so that [`touch`](Self::touch) would request it again.
+    /// Returns `None` if no list expires.
     ///
-    /// This function scans all servers. Call it after a list was received or a refresh failed, but not on every read of
-    /// the tools.
+    /// This function examines all servers. Call it after a tool list was received or a refresh failed, and not each
+    /// time a client reads the tools.
     pub fn stale_at(&self) -> Option<Timestamp> {
         self.servers.values().filter_map(|managed| managed.server.stale_at()).min()
     }

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use crate::{HubError, ServerId};
 
-/// The names of all servers, compared without case and surrounding spaces.
+/// The unique names of all servers, compared without case and surrounding spaces.
 #[derive(Debug, Default)]
 pub(super) struct ServerNames {
     by_name: BTreeMap<String, ServerId>,
@@ -13,9 +13,9 @@ pub(super) struct ServerNames {
 }
 
 impl ServerNames {
-    /// Sets the name of a server, which may replace an earlier name.
+    /// Sets or replaces the name of a server.
     ///
-    /// Fails with a validation error if the name is blank, and with a conflict if another server has the name.
+    /// Fails with a validation error if the name is blank, and with a conflict if another server has the same name.
     pub(super) fn set(&mut self, server: ServerId, name: &str) -> Result<(), HubError> {
         let key = name.trim().to_lowercase();
         if key.is_empty() {
@@ -34,7 +34,7 @@ impl ServerNames {
         Ok(())
     }
 
-    /// Removes the name of a server.
+    /// Removes the name of a server, so that another server can use it.
     pub(super) fn remove(&mut self, server: ServerId) {
         if let Some(key) = self.by_server.remove(&server) {
             self.by_name.remove(&key);

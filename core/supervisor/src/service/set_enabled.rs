@@ -10,10 +10,10 @@ use mcpwire_core::Timestamp;
 impl Supervisor {
     /// Saves the enabled flag of a server to the configuration, then starts or stops the server.
     ///
-    /// If the start fails, the flag is restored and the command fails with the error of the start. A server that
-    /// requires a login stays enabled. Later automatic starts never change the flag.
+    /// If an enabled server fails to start, the flag is set to `false` again, and the command fails with the error of
+    /// the start. A server that requires a login remains enabled. Automatic restarts never change the flag.
     ///
-    /// `revision` is the configuration revision that the caller has read. If the configuration has a newer revision,
+    /// `revision` is the configuration revision that the caller has read. If the configuration has another revision,
     /// the command fails with a conflict.
     pub fn set_enabled(&mut self, id: ServerId, command: CommandId, enabled: bool, revision: u64, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else {
@@ -44,7 +44,9 @@ impl Supervisor {
         }
     }
 
-    /// Handles the outcome of [`Action::Persist`]: the revision of the saved configuration, or the error.
+    /// Handles the outcome of [`Action::Persist`] for the server `id`.
+    ///
+    /// `result` is the new revision of the saved configuration, or the error.
     pub fn persisted(&mut self, id: ServerId, result: Result<u64, HubError>, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         if matches!(managed.enabled_change, Some(EnabledChange::Starting { .. })) {

@@ -5,21 +5,24 @@ use core::time::Duration;
 
 use crate::{Filter, Policy, Rate};
 
-/// Settings shared by all servers of a host.
+/// Settings of a supervisor that apply to all its servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SupervisorSettings {
-    /// Maximum number of servers that start at the same time, during boot or automatic restarts. 8 by default.
+    /// Maximum number of servers that start at the same time, at boot or automatically after a failure. 8 by default; 0
+    /// counts as 1.
     ///
-    /// A server that a user or a call waits for starts at once.
+    /// A server that a user or a call waits for starts immediately, regardless of this limit.
     pub max_starts: usize,
-    /// Maximum number of simultaneous starts per package manager. 2 by default.
+    /// Maximum number of servers that start at the same time with the same package manager. 2 by default; 0 counts as
+    /// 1.
     ///
-    /// Package managers lock their caches, so more starts would only wait.
+    /// Package managers lock their caches, so further starts would only wait for the lock.
     pub max_starts_per_kind: usize,
-    /// Time after which a slow start no longer counts against the two limits. 10 s by default.
+    /// Time after which a slow start no longer counts against `max_starts` and `max_starts_per_kind`. 10 s by default.
     pub slot_timeout: Duration,
-    /// Maximum length of exposed tool names, in characters. 64 by default.
+    /// Maximum length of the tool names that language models see, in characters. 64 by default; values below 40 count
+    /// as 40.
     pub longest_name: usize,
 }
 
@@ -34,26 +37,27 @@ impl Default for SupervisorSettings {
     }
 }
 
-/// The part of a server's configuration that the supervisor needs.
+/// The part of a server's configuration that the supervisor requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSpec {
-    /// Display name. It must not be blank, and must be unique among the servers, ignoring case.
+    /// The name to display. It must not be blank, and must differ from the names of all other servers, ignoring case.
     pub name: String,
     /// Whether the server may be started.
     pub enabled: bool,
-    /// Timeouts, restarts and health checks.
+    /// The timeouts, restarts, health probes and idle behaviour of the server.
     pub policy: Policy,
-    /// Selects the tools to offer. Offers all tools by default.
+    /// Selects the tools that the server offers. By default, all tools are offered.
     pub filter: Filter,
-    /// Rate limit of calls; `None` means no limit. 60 calls a minute by default.
+    /// Maximum rate of tool calls to the server. `None` means no limit. 60 calls per minute by default.
     pub rate: Option<Rate>,
-    /// Revision of the configuration. The supervisor rejects changes that are based on another revision.
+    /// The revision of the stored configuration. [`Supervisor::set_enabled`](crate::Supervisor::set_enabled) fails if
+    /// its caller has read another revision.
     pub revision: u64,
 }
 
 impl ServerSpec {
-    /// Creates the configuration of an enabled server with default settings.
+    /// Creates the configuration of an enabled server with this policy, no filter and the default rate limit.
     pub fn new(name: impl Into<String>, policy: Policy) -> Self {
         ServerSpec {
             name: name.into(),

@@ -6,7 +6,9 @@ use super::settings::SupervisorSettings;
 use crate::{Generation, PackageKind, ServerId};
 use mcpwire_core::Timestamp;
 
-/// The servers that wait for a start slot, and the slots of the servers that are starting.
+/// Limits the number of servers that start at the same time, with a queue and start slots.
+///
+/// A start slot is the permission to start one server. Servers in `waiting` have none yet.
 #[derive(Debug)]
 pub(super) struct StartQueue {
     settings: SupervisorSettings,
@@ -14,7 +16,7 @@ pub(super) struct StartQueue {
     slots: BTreeMap<ServerId, StartSlot>,
 }
 
-/// A start that waits for a slot.
+/// The start of a server that waits for a free start slot.
 #[derive(Debug)]
 pub(super) struct QueuedStart {
     pub(super) server: ServerId,
@@ -25,7 +27,7 @@ pub(super) struct QueuedStart {
 #[derive(Debug)]
 struct StartSlot {
     kind: PackageKind,
-    /// When the slot becomes free even if the server is still starting.
+    /// When the start slot becomes free, even if the server is still starting.
     until: Timestamp,
 }
 
@@ -34,12 +36,14 @@ impl StartQueue {
         StartQueue { settings, waiting: VecDeque::new(), slots: BTreeMap::new() }
     }
 
-    /// Appends a start to the queue.
+    /// Appends the start of a server to the queue.
     pub(super) fn push(&mut self, start: QueuedStart) {
         self.waiting.push_back(start);
     }
 
-    /// Assigns a free slot to the first waiting start that may use it, and returns that start.
+    /// Removes and returns the first queued start that may proceed, and assigns a start slot to it.
+    ///
+    /// Returns `None` if no slot is free for any queued start.
     pub(super) fn take_next(&mut self, now: Timestamp) -> Option<QueuedStart> {
         if self.waiting.is_empty() {
             return None;
@@ -51,19 +55,20 @@ impl StartQueue {
         Some(start)
     }
 
-    /// Removes and returns the waiting start of a server, which then starts without a slot.
+    /// Removes and returns the queued start of a server, which then proceeds without a start slot. Returns `None` if
+    /// there is none.
     pub(super) fn take(&mut self, server: ServerId) -> Option<QueuedStart> {
         let place = self.waiting.iter().position(|start| start.server == server)?;
         self.waiting.remove(place)
     }
 
-    /// Removes a server that is no longer starting: frees its slot and discards its waiting start.
+    /// Frees the start slot of a server that is no longer starting, and removes its queued start.
     pub(super) fn remove(&mut self, server: ServerId) {
         self.slots.remove(&server);
         self.waiting.retain(|start| start.server != server);
     }
 
-    /// Returns when the next slot becomes free, or `None` if no server waits for a slot.
+    /// Returns when the next start slot becomes free, or `None` if no server waits for a start slot.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         if self.waiting.is_empty() { None } else { self.slots.values().map(|slot| slot.until).min() }
     }
