@@ -1,6 +1,6 @@
 //! Small deterministic random number generators for delays. They are not cryptographically secure.
 
-/// The golden ratio as a 64-bit fraction. `SplitMix64` adds it to its state for each number.
+/// The increment of the `SplitMix64` state for each random number: the golden ratio as a 64-bit fraction.
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Mixes the bits of a number, so that similar inputs result in unrelated outputs. This is the output function of
@@ -33,8 +33,9 @@ impl SplitMix64 {
 pub struct XorShift64(u64);
 
 impl XorShift64 {
-    /// Creates a generator from a seed, which may be any number. Seeds that differ only in the lowest bit give the same
-    /// numbers.
+    /// Creates a generator from a seed, which may be any number.
+    ///
+    /// Two seeds that differ only in the lowest bit result in the same random numbers.
     pub const fn new(seed: u64) -> Self {
         // The state must not be 0: it would then stay 0.
         XorShift64((seed ^ GOLDEN_RATIO) | 1)

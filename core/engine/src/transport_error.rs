@@ -78,7 +78,7 @@ impl HttpError {
         }
     }
 
-    /// Returns whether a failed `server/discover` request means that `initialize` would fail in the same way.
+    /// Returns whether this error of `server/discover` means that `initialize` would fail too.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,

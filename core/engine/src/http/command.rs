@@ -60,11 +60,13 @@ pub struct Exchange {
     ///
     /// If `true`, the exchange needs no read timeout, and should not occupy a slot of a bounded connection pool.
     pub is_long: bool,
-    /// Whether the client needs the content of the response, and not only its status.
+    /// Whether the exchange carries a request or opens an event stream, so that the client needs the content of the
+    /// response.
     ///
-    /// If `false`, the request carries a notification or an answer, or ends the session. The exchange must not wait for
-    /// a slot of a bounded connection pool, because the exchanges that occupy the slots may wait for this one.
-    /// [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits the number of these exchanges.
+    /// If `false`, the exchange carries a notification or an answer to a server request, or ends the session. It must
+    /// not wait for a slot of a bounded connection pool, because the exchanges that occupy the slots may wait for this
+    /// one. [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits the number of these
+    /// exchanges.
     pub is_request: bool,
 }
 

@@ -165,7 +165,7 @@ impl Context {
         }
     }
 
-    /// Ends the request with this JSON-RPC id with an error, because its response will not arrive.
+    /// Fails the request with this JSON-RPC id, because its response will not arrive. `fault` is the reason.
     pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
         self.session.fail(request, fault, self.now, self.queue.buffer());
     }

@@ -44,7 +44,7 @@ pub(super) struct Endpoint {
     /// id.
     session_id: Option<String>,
     generation: SessionGeneration,
-    /// The URL to which an HTTP+SSE server requires messages to be posted. `None` with Streamable HTTP.
+    /// The URL for messages of the client that an HTTP+SSE server sent. `None` with Streamable HTTP.
     message_uri: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl Endpoint {
         self.generation
     }
 
-    /// Forgets the session id, and starts the next generation, because the server has ended the legacy session.
+    /// Forgets the session id and increments the generation, because the server has ended the legacy session.
     pub(super) fn end_session(&mut self) {
         self.session_id = None;
         self.generation.0 += 1;

@@ -252,8 +252,8 @@ impl Engine {
         }
     }
 
-    /// Drops a decoded reply. Engines for byte streams reuse its memory, so adapters call this method on both kinds of
-    /// engine.
+    /// Drops a decoded reply. Engines for byte streams reuse the memory of replies, so adapters call this method on all
+    /// engines.
     pub fn recycle(&mut self, reply: Reply) {
         drop(reply);
     }
@@ -343,7 +343,7 @@ impl Engine {
         self.context.inbox.push_back(StreamItem::Ended { from: id, failure });
     }
 
-    /// Passes a message from the server to the part of the engine that requested it, or else to the session.
+    /// Passes a message from the server to the part of the engine that waits for the message, or else to the session.
     ///
     /// `from` is the exchange in which the message arrived.
     fn receive_message(&mut self, from: ExchangeId, message: Vec<u8>) {
@@ -379,8 +379,8 @@ impl Engine {
         }
     }
 
-    /// Handles a request whose exchange ended without the JSON-RPC response: the request fails, or is tried in another
-    /// way.
+    /// Handles a request whose exchange ended without the JSON-RPC response: fails the request, or starts another
+    /// attempt.
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let context = &mut self.context;
         let session = end.session;
@@ -469,7 +469,7 @@ impl Engine {
         }
     }
 
-    /// Aborts the exchanges and ends the legacy session on the server. Exchanges that still deliver a message continue.
+    /// Aborts all exchanges except those that still deliver a notification or an answer. Then ends the legacy session.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

@@ -171,8 +171,7 @@ impl Exchanges {
         self.table.get(&id)
     }
 
-    /// Returns an exchange whose end the embedder has not reported. Returns `None` if there is no such exchange with
-    /// this id.
+    /// Returns the exchange with this id, or `None` if the embedder has reported its end or the id is unknown.
     pub(super) fn get_running(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
     }
@@ -251,7 +250,7 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Returns whether the exchange carries a request that the server cannot know: the command to start the exchange is
+    /// Returns whether the exchange carries a request that the server cannot know, because the start command is still
     /// queued.
     pub(super) fn is_unsent_request(&self, id: ExchangeId) -> bool {
         let is_candidate =
@@ -290,7 +289,9 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns an event stream that the server has not ended within [`CLOSE_DELAY`] of the JSON-RPC response.
+    /// Returns the exchange of an event stream to abort, or `None` if there is none.
+    ///
+    /// The server has not ended the stream within [`CLOSE_DELAY`] of the JSON-RPC response.
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }
@@ -305,7 +306,7 @@ impl Exchanges {
     }
 }
 
-/// Returns the first exchange in `queue` if its time has passed. The earliest time must be first.
+/// Returns the first exchange in `queue` if its time has passed, else `None`. `queue` must be sorted by time.
 fn overdue(queue: &VecDeque<(Timestamp, ExchangeId)>, now: Timestamp) -> Option<ExchangeId> {
     queue.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

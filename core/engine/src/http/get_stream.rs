@@ -92,8 +92,9 @@ impl GetStream {
         self.resume.progressed(decoder, has_message);
     }
 
-    /// Handles the end of the exchange `id`, and schedules the next attempt to open the stream. Ignores other
-    /// exchanges.
+    /// Handles the end of the exchange `id`, and schedules the next attempt to open the stream.
+    ///
+    /// Does nothing if `id` is not the exchange of this stream.
     pub(super) fn ended(&mut self, id: ExchangeId, context: &mut Context) {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
             return;

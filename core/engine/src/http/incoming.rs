@@ -18,7 +18,7 @@ pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context)
     context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
-/// Limits the answers to server requests that the session may write, to the free space in the queue of answers.
+/// Sets the number of bytes of answers to server requests that the session may write: the free space in their queue.
 pub(super) fn limit_answers(context: &mut Context) {
     sort_messages(context);
     let room = context.settings.max_queued_answers.saturating_sub(context.queue.answer_bytes());
@@ -45,7 +45,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
     }
 }
 
-/// Schedules the end of an event stream if the caller no longer waits for the JSON-RPC response on it.
+/// Schedules the end of the event stream `from` if the caller no longer waits for the JSON-RPC response on the stream.
 pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };

@@ -60,7 +60,7 @@ enum State {
     #[default]
     Open,
     Initializing {
-        /// When requests are sent even if the server has not responded to `notifications/initialized`.
+        /// Time from which requests are sent even if the server has not responded to `notifications/initialized`.
         until: Timestamp,
     },
     Renewing {
@@ -93,9 +93,9 @@ impl LegacySession {
         post_message(MessageKind::Notification(INITIALIZED.to_string()), message, context);
     }
 
-    /// Ends the wait for the server's response to `notifications/initialized`, so that requests are sent again.
+    /// Ends the wait for the server's response to `notifications/initialized`, so that the waiting requests are sent.
     ///
-    /// Returns whether the session was in this wait.
+    /// Returns `false` if no wait was in progress.
     pub(super) fn initialized(&mut self) -> bool {
         let was_holding = matches!(self.state, State::Initializing { .. });
         if was_holding {

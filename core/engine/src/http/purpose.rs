@@ -63,8 +63,8 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of the session's request that the exchange serves. Returns `None` for exchanges of other
-    /// kinds.
+    /// Returns the JSON-RPC id of the session's request that the exchange serves, or `None` if the exchange serves
+    /// none.
     pub(super) fn request(&self) -> Option<u64> {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),

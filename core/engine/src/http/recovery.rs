@@ -10,8 +10,8 @@ use crate::transport_error::{FailureKind, HttpError};
 
 /// Maximum number of consecutive attempts to resume an event stream while the server is unreachable. 2.
 ///
-/// With their delays, two attempts take about 3 s, so that callers soon learn that a server has crashed. A server that
-/// was restarted has usually lost its sessions.
+/// Two attempts take about 3 s, including the delays before them. The limit is low, so that callers soon learn that a
+/// server has crashed. A restarted server has usually lost its sessions anyway.
 const MAX_UNREACHABLE: u32 = 2;
 
 /// What to do with a request whose exchange ended without the JSON-RPC response.
@@ -27,7 +27,8 @@ pub(super) enum Recovery {
     /// The request is not sent again if the server may have carried it out, if the server refused it twice, or if its
     /// message is no longer stored.
     RenewAndFail(RequestFault),
-    /// Fetch the tool list again, and then send the tool call again with new headers. Contains the error of the server.
+    /// Fetch the tool list again, and then send the tool call with new headers. The error says why the server rejected
+    /// the old ones.
     RefreshTools(RpcError),
     /// Try HTTP+SSE. If the server does not offer that transport, `initialize` fails with this error.
     TrySse(RequestFault),
@@ -55,7 +56,7 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeCo
     }
 }
 
-/// Decides what to do after the request was posted without receiving a JSON-RPC response or an event stream.
+/// Decides what to do if the server answered the posted request with neither a JSON-RPC response nor an event stream.
 fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();

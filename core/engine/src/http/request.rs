@@ -17,11 +17,11 @@ pub(super) struct Request {
     pub(super) message: Option<Vec<u8>>,
     /// Names and values of the `Mcp-Param-*` headers that the latest attempt sends.
     pub(super) header_params: Vec<(String, String)>,
-    /// Whether it does no harm if the server carries out the request twice.
+    /// Whether the server may carry out the request twice without harm.
     pub(super) is_repeatable: bool,
     /// Whether the request was sent again. A request is sent at most twice.
     pub(super) was_resent: bool,
-    /// After which event, and when, the event stream of the request resumes if it breaks.
+    /// State for resuming the event stream of the request if the stream breaks.
     pub(super) resume: ResumePoint,
 }
 
@@ -48,8 +48,8 @@ impl Request {
 
     /// Returns whether no earlier exchange carried the request in the current session.
     ///
-    /// A request is sent again only in a new session, or after the server refused it. Therefore only attempts to resume
-    /// the event stream count as earlier exchanges.
+    /// Only attempts to resume the event stream count as earlier exchanges. The request itself is sent again only in a
+    /// new session, or after the server refused it.
     pub(super) fn is_first_attempt(&self) -> bool {
         self.resume.attempts() == 0
     }

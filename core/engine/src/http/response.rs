@@ -54,12 +54,12 @@ pub(super) enum StreamItem {
         from: ExchangeId,
         head: Vec<u8>,
     },
-    /// The URL for messages that an HTTP+SSE server sent, which may be relative.
+    /// The URL for messages, as an HTTP+SSE server sent it. The URL may be relative.
     Endpoint {
         from: ExchangeId,
         uri: Vec<u8>,
     },
-    /// A marker behind a message: the session has no more events of that message.
+    /// Follows each message in the inbox. When it is reached, all events of the message have been polled.
     MessageHandled {
         from: ExchangeId,
     },
@@ -220,7 +220,7 @@ impl Response {
         }
     }
 
-    /// Returns the error for a request whose JSON-RPC response is missing from this HTTP response.
+    /// Converts this HTTP response to the error of a request whose JSON-RPC response it does not contain.
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
@@ -263,7 +263,7 @@ fn remove_bom(message: &mut Vec<u8>) {
     }
 }
 
-/// Converts a server-sent event according to its name. Returns `None` for events that the protocol does not use.
+/// Converts a server-sent event to an item of the inbox. Returns `None` for events that the protocol does not use.
 fn received(from: ExchangeId, event: SseEvent) -> Option<StreamItem> {
     match event.name.as_str() {
         "endpoint" => Some(StreamItem::Endpoint { from, uri: event.data }),

@@ -15,19 +15,23 @@ use crate::time::Timestamp;
 /// quickly is available again by then.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Maximum delay, unless the server requests a longer one. 1 min: one request per minute is no load for a server.
+/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one. 1 min: one request per
+/// minute is no load for a server.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Minimum delay before a stream is reopened that ended soon after its last reopening. 125 ms at first; doubles each
+/// Minimum delay before reopening a stream that ended soon after it was last reopened. 125 ms at first; doubles each
 /// time.
 ///
-/// This minimum also applies if the server requests a shorter delay.
+/// The minimum also applies if the server requests a shorter delay.
 const FIRST_MINIMUM: Duration = Duration::from_millis(125);
 
-/// Upper bound of the minimum delay. 1 s, because servers that want to be polled request a delay of 1 s or more.
+/// Maximum that the minimum delay before reopening a stream reaches by doubling. 1 s.
+///
+/// Servers that want to be polled request a delay of 1 s or more.
 const MAX_MINIMUM: Duration = Duration::from_secs(1);
 
-/// How long a reopened stream must stay open so that the next delay has no minimum. 10 s, ten times [`MAX_MINIMUM`].
+/// How long a reopened stream must stay open so that the next reopening has no minimum delay. 10 s, ten times
+/// [`MAX_MINIMUM`].
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// The position and the retry state of an event stream that may break and be resumed.
@@ -35,7 +39,7 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 pub(super) struct ResumePoint {
     /// The id of the last event that had an id. `None` if no event had one.
     last_event_id: Option<String>,
-    /// The delay before reopening the stream that the server requested with a `retry` field. `None` if the server
+    /// The delay that the server requested with a `retry` field, to wait before reopening the stream. `None` if it
     /// requested none.
     retry: Option<Duration>,
     /// Number of attempts to reopen the stream since the last message or new event id arrived on it.
@@ -116,7 +120,9 @@ fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> 
     }
 }
 
-/// Returns the minimum delay after a number of reopenings. The first reopening has no minimum.
+/// Returns the minimum delay before a stream is reopened. `reopenings` is the number of earlier reopenings.
+///
+/// The minimum delay before the first reopening is zero.
 fn minimum_delay(reopenings: u32) -> Duration {
     match reopenings {
         0 => Duration::ZERO,

@@ -72,7 +72,7 @@ pub(super) struct SendQueue {
     /// Messages of all kinds, as the session wrote them. Each message ends with a newline.
     unsorted: TransmitBuffer,
     initialized: Option<Vec<u8>>,
-    /// Requests to send again. They are sent before all new requests.
+    /// Requests that are sent again. They are sent before all new requests.
     resend: VecDeque<Request>,
     /// New requests, in ascending order of their JSON-RPC ids.
     requests: VecDeque<Request>,
@@ -116,12 +116,12 @@ impl SendQueue {
         answers.push(b'\n');
     }
 
-    /// Adds a request to send again, after other requests to send again.
+    /// Appends a request to the queue of requests that are sent again.
     pub(super) fn resend(&mut self, request: Request) {
         self.resend.push_back(request);
     }
 
-    /// Returns a request that [`Self::next`] returned to the front of the queue.
+    /// Puts back a request that [`Self::next`] returned. The request becomes the first of the queue.
     pub(super) fn put_back(&mut self, request: Request) {
         self.resend.push_front(request);
     }
@@ -173,7 +173,9 @@ impl SendQueue {
         Some(request)
     }
 
-    /// Returns the total length of queued messages in bytes, without unsorted messages and requests to send again.
+    /// Returns the total length of the queued messages, in bytes.
+    ///
+    /// Messages that are not sorted yet do not count, nor do requests that are sent again.
     pub(super) fn bytes(&self) -> usize {
         self.request_bytes + self.notification_bytes + self.answer_bytes()
     }

@@ -43,15 +43,15 @@ pub struct Settings {
     /// Seed for the random part of delays. Default: 0. Different seeds prevent clients from reconnecting at the same
     /// time.
     pub seed: u64,
-    /// Maximum number of consecutive attempts to resume a broken event stream, after which its request fails. Default:
-    /// 5.
+    /// Maximum number of consecutive attempts to resume a broken event stream. After them, the request of the stream
+    /// fails. Default: 5.
     ///
-    /// A new message or event id on the stream resets the number. Since the delays double, 5 attempts take about half a
+    /// A new message or event id on the stream resets the count. Since the delays double, 5 attempts take about half a
     /// minute, in which a busy server recovers. If the server is unreachable, the request fails after about 3 s.
     pub max_attempts: u32,
     /// Maximum number of bytes to read from an error response. Default: 64 KiB.
     ///
-    /// JSON-RPC errors with their data are shorter. Of HTML pages, errors show only the beginning.
+    /// JSON-RPC errors with their data are rarely longer. Of an HTML page, error messages quote only the beginning.
     pub max_refusal: usize,
     /// Maximum number of concurrent HTTP exchanges for notifications and answers to server requests. Default: 4; 0
     /// counts as 1.

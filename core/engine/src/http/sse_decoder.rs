@@ -79,7 +79,7 @@ pub struct SseDecoder {
 /// The kind of the current line, as far as the decoder knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineState {
-    /// The line is not known to be a `data` field or to be ignored.
+    /// The field of the line is not known yet, or is not `data`.
     Line,
     /// The line is a `data` field. Further bytes are added to the event data.
     Data,
@@ -163,7 +163,9 @@ impl SseDecoder {
         Some(self.last_id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the delay before reopening the stream that the server requested with a `retry` field, or `None`.
+    /// Returns the delay that the server requested with a `retry` field, to wait before reopening the stream.
+    ///
+    /// Returns `None` if the server requested no delay.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }

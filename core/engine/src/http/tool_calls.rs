@@ -27,8 +27,7 @@ pub(super) struct ToolCalls {
 }
 
 impl ToolCalls {
-    /// Sets the properties of a request that depend on the known tools: its custom headers, and whether it is
-    /// repeatable.
+    /// Sets the custom headers of a request, and whether the request is repeatable. Both depend on the known tools.
     pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
         let Some(message) = &request.message else { return };
         if context.endpoint.is_modern() && request.is_tool_call() {

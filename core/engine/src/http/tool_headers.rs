@@ -68,9 +68,9 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns whether a request does no harm if the server carries it out twice.
+    /// Returns whether a request is harmless if the server carries it out twice.
     ///
-    /// This is so if the request only reads, or calls a tool that the server declares idempotent.
+    /// A request is harmless if it only reads, or if it calls a tool that the server declares idempotent.
     pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
         match method {
             "tools/call" if self.tools.is_empty() => false,

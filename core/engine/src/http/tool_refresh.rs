@@ -85,8 +85,8 @@ impl ToolRefresh {
         member(message, "id").and_then(|id| WireId(id).number()) == Some(self.list_request)
     }
 
-    /// Reads a page of the tool list into `tools`. The next page is needed only if this page does not contain the
-    /// called tool.
+    /// Reads a page of the tool list into `tools`, and selects the next page if this page does not contain the called
+    /// tool.
     pub(super) fn read_page(&mut self, message: &[u8], tools: &mut ToolHeaders) {
         let call = self.call.message.as_deref();
         let tool = call.and_then(|call| member(member(call, "params")?, "name").and_then(text));
@@ -98,7 +98,8 @@ impl ToolRefresh {
         };
     }
 
-    /// Returns what to do next. `is_awaited` says whether a caller still waits for the result of the tool call.
+    /// Returns what to do next with the tool call. `is_awaited` says whether a caller still waits for the result of the
+    /// call.
     pub(super) fn after_page(self, tools: &ToolHeaders, is_awaited: bool) -> AfterPage {
         if is_awaited && matches!(self.next, NextPage::After(_)) {
             return AfterPage::RequestPage(self);
