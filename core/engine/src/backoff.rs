@@ -1,11 +1,11 @@
-//! Exponential backoff: the delays between attempts.
+//! Exponential backoff: delays that double with each attempt.
 
 use core::time::Duration;
 
-/// Returns `first`, doubled `doublings` times but at most `longest`.
+/// Returns the delay `first` after `doublings` doublings, but at most `longest`.
 ///
-/// At most 16 doublings count. Callers add a random part to the delay, so that clients that failed together do not retry
-/// together; see the module `random`.
+/// More than 16 doublings count as 16. Callers should add a random part to the delay (see the module `random`).
+/// Otherwise, clients that failed together would also retry together.
 pub fn exponential(first: Duration, longest: Duration, doublings: u32) -> Duration {
     first.saturating_mul(1 << doublings.min(16)).min(longest)
 }

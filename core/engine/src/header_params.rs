@@ -15,22 +15,22 @@ use crate::types::{ItemList, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// Maximum number of custom headers per tool. 64: HTTP servers accept about a hundred headers per request.
+/// Maximum number of custom headers per tool. 64, because HTTP servers accept about a hundred headers per request.
 const MAX_HEADERS: usize = 64;
 
 /// A tool parameter that the client also sends as an HTTP header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderParam {
-    /// Name of the header: `Mcp-Param-` followed by the value of the annotation.
+    /// Name of the header: `Mcp-Param-` followed by the value of the `x-mcp-header` annotation.
     pub(crate) header: String,
-    /// Names of the nested properties that lead to the argument, outermost first.
+    /// Names of the nested properties that lead from the tool's arguments to this parameter, outermost first.
     pub(crate) path: Vec<String>,
 }
 
-/// Reason why the annotations of a schema are invalid.
+/// Error message that says why the `x-mcp-header` annotations of a schema are invalid.
 type Reason = Cow<'static, str>;
 
-/// Returns the header parameters that a tool's `inputSchema` declares.
+/// Returns the parameters that have an `x-mcp-header` annotation in a tool's `inputSchema`.
 ///
 /// # Errors
 /// Returns the reason if an annotation violates the specification. The client must then reject the whole tool.
@@ -38,24 +38,25 @@ pub(crate) fn header_params(schema: &[u8]) -> Result<Vec<HeaderParam>, Reason> {
     if !may_have_annotations(schema) {
         return Ok(Vec::new());
     }
-    let mut walk = SchemaWalk { path: Vec::new(), other_keywords: 0, found: Vec::new(), reason: None };
-    let read = core::str::from_utf8(schema).map(|text| walk.schema(&mut Reader::new(text)));
-    match walk.reason {
+    let mut visitor = AnnotationVisitor { path: Vec::new(), other_keywords: 0, found: Vec::new(), reason: None };
+    let read = core::str::from_utf8(schema).map(|text| visitor.schema(&mut Reader::new(text)));
+    match visitor.reason {
         Some(reason) => Err(reason),
         // Deserializing the tool reports a schema that is not JSON.
         None if !matches!(read, Ok(Ok(()))) => Ok(Vec::new()),
-        None => Ok(walk.found),
+        None => Ok(visitor.found),
     }
 }
 
-/// Returns whether a schema may contain annotations.
+/// Returns whether a schema may contain `x-mcp-header` annotations.
 ///
-/// Most schemas contain none, and this fast test avoids parsing them. The keyword may be written with `\u` escapes.
+/// Most schemas contain none, and this fast test avoids parsing them. It returns `true` for any `\u` escape, because
+/// the keyword may be written with escapes.
 pub(crate) fn may_have_annotations(schema: &[u8]) -> bool {
     memmem::find(schema, ANNOTATION.as_bytes()).is_some() || memmem::find(schema, b"\\u").is_some()
 }
 
-/// Rejects the tools of a list whose `x-mcp-header` annotations are invalid.
+/// Moves the tools with invalid `x-mcp-header` annotations from the valid to the rejected items of a list.
 ///
 /// Specification: basic/transports/streamable-http, "Schema Extension".
 pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
@@ -65,26 +66,26 @@ pub(crate) fn reject_invalid(tools: &mut ItemList<Tool>) {
     });
 }
 
-/// Returns whether a text is a valid HTTP header name: a token (RFC 9110, section 5.6.2).
+/// Returns whether `name` is a valid HTTP header name: a token (RFC 9110, section 5.6.2).
 pub(crate) fn is_token(name: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(is_tchar)
 }
 
-/// Collects the annotations of a schema in one pass. The reader limits the recursion depth.
-struct SchemaWalk {
-    /// Names of the nested properties that lead to the current schema.
+/// Collects the `x-mcp-header` annotations of a schema in one pass. [`Reader`] limits the recursion depth.
+struct AnnotationVisitor {
+    /// Names of the nested properties that lead to the current schema, outermost first.
     path: Vec<String>,
-    /// Number of enclosing keywords other than `properties`, such as `items`, `anyOf` or `$defs`.
+    /// Number of keywords other than `properties` that enclose the current schema, such as `items`, `anyOf` or `$defs`.
     ///
-    /// Annotations are valid only if it is 0.
+    /// An annotation is valid only if this number is 0.
     other_keywords: usize,
     found: Vec<HeaderParam>,
     reason: Option<Reason>,
 }
 
-impl SchemaWalk {
-    /// Visits a schema, an array of schemas, or a value without schemas.
+impl AnnotationVisitor {
+    /// Visits a JSON value, which may be a schema, an array of schemas, or neither.
     fn schema(&mut self, reader: &mut Reader<'_>) -> read::Result<()> {
         match reader.next_byte() {
             Some(b'{') => self.object(reader),
@@ -162,9 +163,9 @@ impl SchemaWalk {
     }
 }
 
-/// Returns whether a header can contain values of a schema's `type`.
+/// Returns whether a schema's `type` allows only strings, integers or booleans, which a header can contain.
 ///
-/// The type may include `null`: the client sends no header for `null`.
+/// `types` is the JSON value of the `type` keyword. It may include `null`, for which the client sends no header.
 fn is_primitive(types: &[u8]) -> bool {
     let named = |json: &[u8], name: &str| match json {
         [b'"', inner @ .., b'"'] => key_text(inner) == name,

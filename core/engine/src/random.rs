@@ -1,44 +1,47 @@
-//! Small deterministic random number generators, for delays. They are not cryptographically secure.
+//! Small deterministic random number generators for delays. They are not cryptographically secure.
 
-/// The golden ratio as a 64-bit fraction: the increment of `SplitMix64`.
+/// The increment of the `SplitMix64` state for each random number: the golden ratio as a 64-bit fraction.
 const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Mixes the bits of a number, so that close inputs give unrelated outputs: the output function of `SplitMix64`.
+/// Mixes the bits of a number, so that similar inputs result in unrelated outputs. This is the output function of
+/// `SplitMix64`.
 pub const fn mix64(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// The `SplitMix64` generator. Every seed gives a full period.
+/// The `SplitMix64` random number generator. Its state repeats only after 2^64 numbers, with any seed.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// Creates a generator from any seed.
+    /// Creates a generator from a seed, which may be any number.
     pub(crate) const fn new(seed: u64) -> Self {
         SplitMix64(seed)
     }
 
-    /// Returns a number below `bound`, or 0 if `bound` is 0.
+    /// Returns the next random number below `bound`, or 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN_RATIO);
         mix64(self.0) % bound.max(1)
     }
 }
 
-/// The `xorshift64` generator, seeded so that similar seeds give different sequences.
+/// The `xorshift64` random number generator.
 #[derive(Clone, Debug)]
 pub struct XorShift64(u64);
 
 impl XorShift64 {
-    /// Creates a generator from any seed.
+    /// Creates a generator from a seed, which may be any number.
+    ///
+    /// Two seeds that differ only in the lowest bit result in the same random numbers.
     pub const fn new(seed: u64) -> Self {
-        // The state must not be 0, which the generator never leaves.
+        // The state must not be 0: it would then stay 0.
         XorShift64((seed ^ GOLDEN_RATIO) | 1)
     }
 
-    /// Returns a number below `bound`, or 0 if `bound` is 0.
+    /// Returns the next random number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

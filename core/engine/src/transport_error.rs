@@ -1,4 +1,4 @@
-//! [`HttpError`]: why an HTTP exchange brought no answer.
+//! [`HttpError`]: why an HTTP exchange did not deliver a JSON-RPC response.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,66 +6,68 @@ use core::fmt;
 
 use crate::text::{excerpt, printable};
 
-/// The error of an HTTP exchange that brought no answer to its request.
+/// The reason why an HTTP exchange failed, or ended without the expected JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The adapter could not complete the exchange.
+    /// The adapter could not complete the HTTP exchange, for example because the connection was lost.
     #[error("{0}")]
     Failed(Failure),
-    /// The server answered with an HTTP error and without a JSON-RPC error.
+    /// The server refused a message with an HTTP error status.
     #[error("the server answered with HTTP {}{}", NamedStatus(*status), detail(excerpt))]
     Status {
-        /// The HTTP status, such as 503.
+        /// The HTTP status code, such as 503.
         status: u16,
-        /// The start of the body, without control characters; may be empty.
+        /// The start of the response body without control characters, or the text of a JSON-RPC error in the body. May
+        /// be empty.
         excerpt: String,
     },
-    /// The server requires authorization (401) or denies access (403).
+    /// The server requires authorization (status 401) or denies access (status 403).
     #[error("the server {} (HTTP {}){}{}", authorization(*status), NamedStatus(*status), challenge(challenges), detail(excerpt))]
     Unauthorized {
-        /// The HTTP status, 401 or 403.
+        /// The HTTP status code: 401 or 403.
         status: u16,
-        /// The values of the `WWW-Authenticate` headers, as received.
+        /// The values of the `WWW-Authenticate` headers of the response.
         challenges: Vec<String>,
-        /// The start of the body, without control characters.
+        /// The start of the response body, without control characters. May be empty.
         excerpt: String,
     },
-    /// The response is neither JSON nor an event stream. It is usually an HTML page.
+    /// The response is successful, but neither JSON nor an event stream. Usually it is an HTML page.
     #[error(
         "the server answered HTTP {status} with {} instead of JSON or an event stream; check the address{}",
         content_type(found),
         detail(excerpt)
     )]
     ContentType {
-        /// The HTTP status, from 200 to 299.
+        /// The HTTP status code, from 200 to 299.
         status: u16,
-        /// The `Content-Type` of the response; may be empty.
+        /// The `Content-Type` of the response, followed by a note about its `Content-Encoding` if there is one. May be
+        /// empty.
         found: String,
-        /// The start of the body, without control characters.
+        /// The start of the response body, without control characters. May be empty.
         excerpt: String,
     },
-    /// The response was complete but did not contain an answer to the request.
+    /// The HTTP response ended before the JSON-RPC response to the request arrived.
     #[error("{}", no_answer(*status, *attempts))]
     NoAnswer {
-        /// The HTTP status.
+        /// The HTTP status code of the response.
         status: u16,
-        /// Number of consecutive attempts to resume the stream, all of which failed.
+        /// Number of consecutive attempts to resume the event stream, all of which failed. 0 if no attempt was made.
         attempts: u32,
     },
-    /// The server ended the session of the request. Whether it performed the request is unknown.
+    /// The server ended the MCP session in which the request was sent. The server may have carried out the request.
     #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
-    /// The HTTP+SSE server (2024-11-05) named a message endpoint on another origin.
+    /// An HTTP+SSE server (protocol revision 2024-11-05) named a message endpoint that is invalid or on another origin.
     #[error("the server names an endpoint on another origin, which is not allowed: {}", printable(uri))]
     Endpoint {
-        /// The URI that the server sent: the start of it, without control characters.
+        /// The start of the URI that the server sent, without control characters.
         uri: String,
     },
 }
 
 impl HttpError {
-    /// Returns the HTTP status, if the server responded.
+    /// Returns the HTTP status code, or `None` if the error has none, for example because no response arrived.
     pub fn status(&self) -> Option<u16> {
         match self {
             HttpError::Status { status, .. }
@@ -76,7 +78,7 @@ impl HttpError {
         }
     }
 
-    /// Returns whether any other way of opening the connection would fail too.
+    /// Returns whether this error of `server/discover` means that `initialize` would fail too.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,
@@ -106,12 +108,12 @@ fn no_answer(status: u16, attempts: u32) -> String {
     }
 }
 
-/// Returns a detail with a colon before it, if there is one.
+/// Returns `text` after a colon and a space, or an empty string if `text` is empty.
 fn detail(text: &str) -> String {
     if text.is_empty() { String::new() } else { alloc::format!(": {text}") }
 }
 
-/// Displays an HTTP status with its name, if it is a frequent one.
+/// Displays an HTTP status code, followed by its name if the status is common.
 struct NamedStatus(u16);
 
 impl fmt::Display for NamedStatus {
@@ -136,14 +138,14 @@ impl fmt::Display for NamedStatus {
     }
 }
 
-/// The error of an HTTP exchange that the adapter could not complete.
+/// The error that an adapter reports when it cannot complete an HTTP exchange.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}{}", self::detail(&excerpt(detail.as_bytes())))]
 #[non_exhaustive]
 pub struct Failure {
-    /// What failed.
+    /// The stage at which the exchange failed.
     pub kind: FailureKind,
-    /// The message of the HTTP client.
+    /// The error message of the HTTP client.
     pub detail: String,
 }
 
@@ -151,28 +153,28 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// No connection could be opened. Nothing of the request reached the server.
+    /// No connection to the server could be opened. No part of the request was sent.
     #[error("the server cannot be reached")]
     Unreachable,
-    /// The TLS handshake failed, for example because of an invalid certificate.
+    /// The TLS handshake with the server failed, for example because its certificate is invalid.
     #[error("the TLS handshake with the server failed")]
     Tls,
     /// The connection was lost after at least a part of the request was sent.
     #[error("the connection to the server was lost")]
     Broken,
-    /// The response is not valid HTTP, or exceeds a limit of the adapter.
+    /// The response is not valid HTTP, or exceeds a limit of the HTTP client.
     #[error("the server's response is not what HTTP allows")]
     Invalid,
-    /// The server sent a redirect that the adapter must not follow.
+    /// The server sent a redirect that the adapter must not follow, for example to another origin.
     #[error("the server sent a redirect that is not allowed")]
     Redirect,
-    /// The adapter did not send the request, for example because no token is available.
+    /// The adapter did not send the request, for example because no access token is available.
     #[error("the request was not made")]
     NotMade,
 }
 
 impl Failure {
-    /// Creates a failure with the message of the HTTP client.
+    /// Creates a failure of the stage `kind`. `detail` is the error message of the HTTP client.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Failure { kind, detail: detail.into() }
     }

@@ -1,22 +1,23 @@
-//! The parts of URLs that a client of the protocol looks at (a subset of RFC 3986).
+//! The parts of URLs that an MCP client uses (a subset of RFC 3986).
 
 #[cfg(feature = "http")]
 use alloc::string::{String, ToString};
 #[cfg(feature = "http")]
 use alloc::vec::Vec;
 
-/// An absolute URL with an authority, taken apart.
+/// An absolute URL, split into scheme, authority and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Url<'a> {
     scheme: &'a str,
     authority: &'a str,
-    /// From the first `/`, `?` or `#` on.
+    /// Everything after the authority: path, query and fragment. May be empty.
     rest: &'a str,
 }
 
 impl<'a> Url<'a> {
-    /// Splits a URL. Returns `None` if it names no scheme or no authority. A backslash ends the authority, as it does in
-    /// browsers.
+    /// Splits a URL into its parts. Returns `None` if `://` or the authority is missing.
+    ///
+    /// A backslash ends the authority, as in browsers.
     pub(crate) fn split(url: &'a str) -> Option<Self> {
         let (scheme, after) = url.split_once("://")?;
         let end = after.find(['/', '?', '#', '\\']).unwrap_or(after.len());
@@ -24,14 +25,15 @@ impl<'a> Url<'a> {
         (!authority.is_empty()).then_some(Url { scheme, authority, rest })
     }
 
-    /// Returns the host as it is written, with the brackets of an IPv6 address, without user, password and port.
+    /// Returns the host without user, password and port, or `None` if the host is empty. An IPv6 address includes its
+    /// brackets.
     pub(crate) fn host(&self) -> Option<&'a str> {
         Some(self.host_and_port().0).filter(|host| !host.is_empty())
     }
 
-    /// Splits the authority, without user and password. The port keeps its colon.
+    /// Splits the authority into host and port, without user and password. The port starts with its colon, or is empty.
     fn host_and_port(&self) -> (&'a str, &'a str) {
-        // Attackers put a trusted name before the last `@`, where it is only a user name.
+        // The host follows the last `@`. Attackers put a trusted name before the `@`, where it is only a user name.
         let host = self.authority.rsplit('@').next().unwrap_or_default();
         let end = match host.strip_prefix('[') {
             Some(inside) => inside.find(']').map_or(host.len(), |at| at + 2),
@@ -47,7 +49,9 @@ impl<'a> Url<'a> {
         self.scheme.eq_ignore_ascii_case("http") || self.scheme.eq_ignore_ascii_case("https")
     }
 
-    /// Returns the host and the port to connect to, or `None` if the host is missing or the port is not a number.
+    /// Returns the host and the TCP port to connect to, or `None` if the host is empty or the port is invalid.
+    ///
+    /// If the URL contains no port, the port is 443 for `https` and 80 for other schemes.
     fn endpoint(&self) -> Option<(&'a str, u16)> {
         let (host, port) = self.host_and_port();
         let default = if self.scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
@@ -59,22 +63,22 @@ impl<'a> Url<'a> {
     }
 }
 
-/// Returns a URL without its fragment.
+/// Returns `url` without its fragment.
 #[cfg(feature = "http")]
 pub(crate) fn without_fragment(url: &str) -> &str {
     url.split('#').next().unwrap_or_default()
 }
 
-/// Returns a URL without its query and fragment.
+/// Returns `url` without its query and fragment.
 #[cfg(feature = "http")]
 pub(crate) fn without_query(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or_default()
 }
 
-/// Returns whether requests can be sent to a URL.
+/// Returns whether HTTP requests can be sent to `url`.
 ///
-/// The URL must be absolute, `http` or `https`, without user and password, and without characters that are invalid in the
-/// first line of a request.
+/// The URL must be absolute, use `http` or `https`, and contain a host but no user or password. It may contain only
+/// visible ASCII characters other than the backslash, because it is part of the first line of a request.
 #[cfg(feature = "http")]
 pub(crate) fn is_address(url: &str) -> bool {
     let is_plain = url.bytes().all(|byte| matches!(byte, b'!'..=b'~')) && !url.contains('\\');
@@ -82,7 +86,7 @@ pub(crate) fn is_address(url: &str) -> bool {
         && Url::split(url).is_some_and(|url| url.is_http() && !url.authority.contains('@') && url.endpoint().is_some())
 }
 
-/// Returns whether two URLs have the same scheme, host and port (RFC 6454).
+/// Returns whether two HTTP URLs have the same scheme, host and port (RFC 6454). Returns `false` for other URLs.
 #[cfg(feature = "http")]
 pub(crate) fn same_origin(one: &str, other: &str) -> bool {
     let (Some(one), Some(other)) = (Url::split(one), Url::split(other)) else { return false };
@@ -93,9 +97,9 @@ pub(crate) fn same_origin(one: &str, other: &str) -> bool {
     same_host && one.is_http() && one.scheme.eq_ignore_ascii_case(other.scheme)
 }
 
-/// Resolves a reference against the URL `base` (RFC 3986, section 5.2), and drops its fragment.
+/// Resolves a URI reference against the URL `base` (RFC 3986, section 5.2), and removes the fragment.
 ///
-/// Returns `None` if `base` is not an HTTP URL, or if requests cannot be sent to the result.
+/// Returns `None` if `base` is not an HTTP URL, or if HTTP requests cannot be sent to the resulting URL.
 #[cfg(feature = "http")]
 pub(crate) fn resolve(base: &str, reference: &str) -> Option<String> {
     let base = Url::split(base).filter(Url::is_http)?;
@@ -127,7 +131,8 @@ fn has_scheme(reference: &str) -> bool {
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Resolves `.` and `..` in the path of a request target (RFC 3986, section 5.2.4), and keeps the query.
+/// Removes the `.` and `..` segments from the path of a request target (RFC 3986, section 5.2.4). The query does not
+/// change.
 #[cfg(feature = "http")]
 fn without_dots(target: &str) -> String {
     let (path, query) = match target.find('?') {

@@ -1,5 +1,6 @@
-//! [`BrokenStreams`]: requests whose event stream broke before their answer (2025-11-25, basic/transports, "Resumability and
-//! Redelivery").
+//! [`BrokenStreams`]: requests whose event stream broke before the JSON-RPC response arrived.
+//!
+//! Specification: protocol revision 2025-11-25, basic/transports, "Resumability and Redelivery".
 
 use alloc::vec::Vec;
 
@@ -7,23 +8,24 @@ use super::request::Request;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// The requests whose event stream is resumed later, each with the time.
+/// The requests whose event stream will be resumed, each with the time of the next attempt.
 #[derive(Debug, Default)]
 pub(super) struct BrokenStreams(Vec<(Timestamp, Request)>);
 
 impl BrokenStreams {
-    /// Adds a request, and schedules the next attempt to resume its stream.
+    /// Adds a request whose event stream broke, and schedules the next attempt to resume the stream.
     pub(super) fn add(&mut self, mut request: Request, now: Timestamp, random: &mut XorShift64) {
         let at = request.resume.next_attempt(now, random);
         self.0.push((at, request));
     }
 
-    /// Removes a request that no caller waits for.
+    /// Removes the request with this JSON-RPC id, because no caller waits for its response. Does nothing if the id is
+    /// unknown.
     pub(super) fn remove(&mut self, id: u64) {
         self.0.retain(|(_, request)| request.id != id);
     }
 
-    /// Removes a request whose stream is to be resumed now.
+    /// Removes and returns a request whose event stream is to be resumed now. Returns `None` if there is none.
     pub(super) fn next_due(&mut self, now: Timestamp) -> Option<Request> {
         let at = self.0.iter().position(|(at, _)| *at <= now)?;
         Some(self.0.swap_remove(at).1)

@@ -7,12 +7,12 @@ use core::fmt;
 
 use crate::url::without_query;
 
-/// Identifies an exchange. An engine does not reuse ids.
+/// Identifies an HTTP exchange: a request and its response. An engine never reuses an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExchangeId(pub(super) u64);
 
 impl ExchangeId {
-    /// Returns the id as a number, for code in other languages.
+    /// Returns the id as a number, for example to pass it to code in other languages.
     pub fn get(self) -> u64 {
         self.0
     }
@@ -31,7 +31,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns the method in upper case, as in the request line.
+    /// Returns the name of the method in upper case, as in HTTP requests.
     pub const fn as_str(self) -> &'static str {
         match self {
             Verb::Post => "POST",
@@ -41,33 +41,37 @@ impl Verb {
     }
 }
 
-/// An HTTP request to make.
+/// An HTTP request that the embedder must make.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exchange {
-    /// The id to pass to the engine with each part of the response.
+    /// The id that the embedder passes to the engine with each part of the response.
     pub id: ExchangeId,
     /// The method of the request.
     pub verb: Verb,
-    /// The absolute URL.
+    /// The absolute URL of the request.
     pub uri: String,
-    /// The headers. The HTTP client adds those of the connection, such as `Host` and `Content-Length`.
+    /// The names and values of the request headers. The HTTP client adds those of the connection, such as `Host` and
+    /// `Content-Length`.
     pub headers: Vec<(Cow<'static, str>, String)>,
-    /// The body, empty for `GET` and `DELETE`.
+    /// The request body. Empty for `GET` and `DELETE`.
     pub body: Vec<u8>,
-    /// Whether the response stays open until the server ends it. Such an exchange needs no read timeout, and should not take a
-    /// slot of a bounded connection pool.
-    pub is_long: bool,
-    /// Whether the exchange needs an answer of the server.
+    /// Whether the response stays open until the server ends it, as an event stream for notifications does.
     ///
-    /// Other exchanges carry notifications and answers, and must not wait for a slot of a bounded connection pool: the exchanges
-    /// that hold the slots may wait for them. [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits their
-    /// number.
+    /// If `true`, the exchange needs no read timeout, and should not occupy a slot of a bounded connection pool.
+    pub is_long: bool,
+    /// Whether the exchange carries a request or opens an event stream, so that the client needs the content of the
+    /// response.
+    ///
+    /// If `false`, the exchange carries a notification or an answer to a server request, or ends the session. It must
+    /// not wait for a slot of a bounded connection pool, because the exchanges that occupy the slots may wait for this
+    /// one. [`Settings::max_posted_messages`](super::Settings::max_posted_messages) limits the number of these
+    /// exchanges.
     pub is_request: bool,
 }
 
 impl fmt::Debug for Exchange {
-    /// Omits header values and the query of the URL, which may be secrets.
+    /// Formats the request without header values and without the query of the URL, because they may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| &**name).collect();
         f.debug_struct("Exchange")
@@ -82,12 +86,13 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// An instruction to the embedder.
+/// An instruction of the engine to the embedder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Command {
-    /// Make this request, at once or when a connection is free.
+    /// Make this HTTP request, immediately or as soon as a connection is free.
     Start(Exchange),
-    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores later calls for the id.
+    /// Abort this exchange: close its response, or do not make the request at all. The engine ignores later calls with
+    /// this id.
     Abort(ExchangeId),
 }

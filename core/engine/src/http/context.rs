@@ -1,4 +1,4 @@
-//! [`Context`]: the state that the parts of the engine share.
+//! [`Context`]: the state that the parts of the HTTP engine share.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -16,9 +16,9 @@ use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 
-/// The state that several parts of the engine use, with the steps that combine it.
+/// The state that several parts of the HTTP engine use, with the operations that involve several of its fields.
 pub(super) struct Context {
-    /// The latest time that the embedder has passed in.
+    /// The latest time that the embedder has passed to the engine.
     pub(super) now: Timestamp,
     pub(super) settings: Settings,
     pub(super) session: Session,
@@ -26,9 +26,9 @@ pub(super) struct Context {
     pub(super) queue: SendQueue,
     pub(super) exchanges: Exchanges,
     pub(super) broken_streams: BrokenStreams,
-    /// The received parts of responses that wait until the embedder polls events.
+    /// The received messages, and other parts of HTTP responses, that the engine has not handled yet.
     pub(super) inbox: VecDeque<StreamItem>,
-    /// Randomizes the delays before streams are reopened.
+    /// Random number generator for the delays before event streams are reopened.
     pub(super) random: XorShift64,
 }
 
@@ -47,12 +47,12 @@ impl Context {
         }
     }
 
-    /// Moves the time forward. An earlier time changes nothing.
+    /// Sets the current time to `now`. Does nothing if `now` is earlier than the current time.
     pub(super) fn advance(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
     }
 
-    /// Returns whether the connection is open.
+    /// Returns whether the MCP connection is open.
     pub(super) fn is_ready(&self) -> bool {
         self.session.phase() == Phase::Ready
     }
@@ -62,14 +62,14 @@ impl Context {
         timeouts.into_iter().flatten().min()
     }
 
-    /// Returns whether no request is in flight, and no message waits to be sent or handled.
+    /// Returns whether no request is pending, and no message waits to be sent or handled.
     pub(super) fn is_idle(&self) -> bool {
         let nothing_to_send = self.queue.is_empty() && !self.exchanges.has_commands();
         let nothing_received = self.inbox.is_empty() && !self.session.is_in_batch();
         self.session.in_flight() == 0 && nothing_to_send && nothing_received
     }
 
-    /// Frees the buffers of an idle connection.
+    /// Frees the memory of the empty buffers. The connection must be idle.
     pub(super) fn release_buffers(&mut self) {
         self.session.release_buffers();
         self.queue.release_buffers();
@@ -81,19 +81,24 @@ impl Context {
         BodyLimits { message: self.session.config().max_message, error: self.settings.max_refusal }
     }
 
-    /// Starts an exchange that posts a message.
+    /// Starts a `POST` exchange that sends `message`. `method` is its JSON-RPC method, or empty for an answer to a
+    /// server request.
     pub(super) fn post(&mut self, purpose: Purpose, method: &str, message: Vec<u8>) -> ExchangeId {
         let head = self.endpoint.post(&self.settings, method, &message);
         self.start(purpose, head, message)
     }
 
-    /// Starts an exchange that requests an event stream. `last_event_id` resumes a broken stream after that event.
+    /// Starts a `GET` exchange for an event stream. With `last_event_id`, the server resumes a broken stream after that
+    /// event.
     pub(super) fn get(&mut self, purpose: Purpose, last_event_id: Option<&str>) -> ExchangeId {
         let head = self.endpoint.get(&self.settings, last_event_id);
         self.start(purpose, head, Vec::new())
     }
 
-    /// Ends the legacy session on the server, once no exchange is left that could arrive later.
+    /// Starts the exchange that ends the legacy session on the server, if there is a session.
+    ///
+    /// Does nothing while other exchanges are open, because one of them could reach the server after the end of its
+    /// session.
     pub(super) fn delete_session(&mut self) {
         if self.exchanges.len() == 0 && !self.endpoint.is_http_sse() && self.endpoint.has_session_id() {
             let head = self.endpoint.delete(&self.settings);
@@ -102,19 +107,19 @@ impl Context {
         }
     }
 
-    /// Starts an exchange with this head and body.
+    /// Starts an exchange with this request head and body, and returns its id.
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
         self.exchanges.start(purpose, head, body)
     }
 
-    /// Removes an exchange that has ended.
+    /// Removes an exchange that has ended, and returns it. Returns `None` if the id is unknown.
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.exchanges.remove(id)?;
         self.forget_transport_request(&exchange);
         Some(exchange)
     }
 
-    /// Removes an exchange and tells the embedder to abort it, unless it has ended.
+    /// Removes an exchange, and returns it. If the exchange has not ended, the embedder is instructed to abort it.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.exchanges.abort(id)?;
         self.forget_transport_request(&exchange);
@@ -127,10 +132,12 @@ impl Context {
         }
     }
 
-    /// Stops work on a request that no caller waits for. Returns whether the request was never sent in this legacy session.
+    /// Abandons the request with this JSON-RPC id, because no caller waits for its response.
+    ///
+    /// Returns `true` if the request was never sent in the current legacy session, so that it needs no cancellation.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
         self.broken_streams.remove(request);
-        // A queued request is new, or was refused, or its session has ended.
+        // A queued request is new, or the server refused it, or it was sent in a session that has ended.
         if self.queue.remove_request(request).is_some() {
             return true;
         }
@@ -140,7 +147,7 @@ impl Context {
         is_unsent || session.is_some_and(|session| session != self.endpoint.generation())
     }
 
-    /// Stops work on all requests that no caller waits for.
+    /// Abandons all requests whose callers no longer wait for the response.
     pub(super) fn give_up_unneeded(&mut self) {
         for request in self.exchanges.requests() {
             if !self.session.waits_for(request) {
@@ -149,7 +156,7 @@ impl Context {
         }
     }
 
-    /// Drops all messages that wait, and aborts all exchanges but those that deliver a message to the server.
+    /// Drops all queued messages, and aborts all exchanges except those that still deliver a notification or an answer.
     pub(super) fn abort_all(&mut self) {
         self.queue.clear();
         self.inbox.clear();
@@ -158,12 +165,12 @@ impl Context {
         }
     }
 
-    /// Ends a request of the session without an answer.
+    /// Fails the request with this JSON-RPC id, because its response will not arrive. `fault` is the reason.
     pub(super) fn fail(&mut self, request: u64, fault: RequestFault) {
         self.session.fail(request, fault, self.now, self.queue.buffer());
     }
 
-    /// Writes a request that the transport itself makes. Returns the request's id and the message.
+    /// Writes a request of the transport itself, such as a session renewal. Returns the JSON-RPC id and the message.
     pub(super) fn write_request(&mut self, method: &str, params: ParamsWriter<'_>) -> (u64, Vec<u8>) {
         let mut message = Vec::new();
         let id = self.session.write_own(method, params, &mut message);

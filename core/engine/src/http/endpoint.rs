@@ -1,5 +1,7 @@
-//! [`Endpoint`]: the URL and the headers of each HTTP request (2026-07-28, basic/transports/streamable-http, "Request Metadata";
-//! 2025-11-25, basic/transports, "Session Management" and "Protocol Version Header").
+//! [`Endpoint`]: the URL and the headers of each HTTP request.
+//!
+//! Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Request Metadata"; protocol revision
+//! 2025-11-25, basic/transports, "Session Management" and "Protocol Version Header".
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -19,29 +21,30 @@ pub(super) type Headers = Vec<(Cow<'static, str>, String)>;
 const SESSION: &str = "Mcp-Session-Id";
 const VERSION: &str = "MCP-Protocol-Version";
 
-/// The URL, the verb and the headers of an HTTP request.
+/// The HTTP method, the URL and the headers of a request.
 #[derive(Debug)]
 pub(super) struct RequestHead {
     pub(super) verb: Verb,
     pub(super) uri: String,
     pub(super) headers: Headers,
-    /// The legacy session that the headers name.
+    /// The legacy session whose id is in the headers. `None` if the headers contain no session id.
     pub(super) session: Option<SessionGeneration>,
 }
 
-/// Tells the successive legacy sessions of a connection apart.
+/// A number that distinguishes the successive legacy sessions of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SessionGeneration(u32);
 
-/// The MCP endpoint of the server, with the version and the session id that HTTP requests to it name.
+/// The state of the connection that determines the URL and the headers of HTTP requests.
 #[derive(Debug, Default)]
 pub(super) struct Endpoint {
-    /// The negotiated version, once the connection is open.
+    /// The negotiated protocol version. `None` until the connection is open.
     version: Option<ProtocolVersion>,
-    /// The `Mcp-Session-Id` that a legacy server assigned.
+    /// The value of the `Mcp-Session-Id` header. `None` unless a legacy server (up to revision 2025-11-25) assigned an
+    /// id.
     session_id: Option<String>,
     generation: SessionGeneration,
-    /// The URL that an HTTP+SSE server named for messages.
+    /// The URL for messages of the client that an HTTP+SSE server sent. `None` with Streamable HTTP.
     message_uri: Option<String>,
 }
 
@@ -54,7 +57,8 @@ impl Endpoint {
         self.version = version;
     }
 
-    /// Returns whether a version without a handshake was negotiated.
+    /// Returns whether the negotiated protocol revision is 2026-07-28 or later. Returns `false` until the connection is
+    /// open.
     pub(super) fn is_modern(&self) -> bool {
         self.version.is_some_and(|version| version.era() == Era::Modern)
     }
@@ -63,7 +67,7 @@ impl Endpoint {
         self.session_id.is_some()
     }
 
-    /// Stores the id that the server assigned with its response to `initialize`.
+    /// Stores the session id from the response to `initialize`. `None` means that the server assigned no id.
     pub(super) fn set_session_id(&mut self, id: Option<String>) {
         self.session_id = id;
     }
@@ -76,13 +80,13 @@ impl Endpoint {
         self.generation
     }
 
-    /// Forgets the legacy session and starts the next generation.
+    /// Forgets the session id and increments the generation, because the server has ended the legacy session.
     pub(super) fn end_session(&mut self) {
         self.session_id = None;
         self.generation.0 += 1;
     }
 
-    /// Returns whether the server has named a separate URL for messages, as HTTP+SSE servers do.
+    /// Returns whether the connection uses HTTP+SSE: the server has sent a separate URL for messages.
     pub(super) fn is_http_sse(&self) -> bool {
         self.message_uri.is_some()
     }
@@ -91,7 +95,9 @@ impl Endpoint {
         self.message_uri = Some(uri);
     }
 
-    /// Returns the head of a request that posts a message. `method` is empty for answers.
+    /// Returns the head of the `POST` request that sends `message`.
+    ///
+    /// `method` is the JSON-RPC method of the message, or empty for an answer to a server request.
     pub(super) fn post(&self, settings: &Settings, method: &str, message: &[u8]) -> RequestHead {
         let mut headers = common_headers(settings, "application/json, text/event-stream");
         headers.insert(0, ("Content-Type".into(), "application/json".into()));
@@ -111,14 +117,15 @@ impl Endpoint {
         RequestHead { verb: Verb::Post, uri, headers, session }
     }
 
-    /// Returns the head of a request for an event stream.
+    /// Returns the head of a `GET` request for an event stream. `last_event_id` is the event after which a broken
+    /// stream resumes.
     pub(super) fn get(&self, settings: &Settings, last_event_id: Option<&str>) -> RequestHead {
         let mut head = self.without_body(settings, Verb::Get);
         head.headers.extend(last_event_id.map(|id| ("Last-Event-ID".into(), id.into())));
         head
     }
 
-    /// Returns the head of the request that ends the legacy session.
+    /// Returns the head of the `DELETE` request that ends the legacy session.
     pub(super) fn delete(&self, settings: &Settings) -> RequestHead {
         self.without_body(settings, Verb::Delete)
     }
@@ -129,9 +136,10 @@ impl Endpoint {
         RequestHead { verb, uri: settings.uri.clone(), headers, session }
     }
 
-    /// Appends the headers of a legacy session. Returns the session that they name.
+    /// Appends the `MCP-Protocol-Version` and `Mcp-Session-Id` headers of a legacy session.
     ///
-    /// The version header exists since 2025-06-18. Servers assume 2025-03-26 if it is missing.
+    /// Returns the session, or `None` if the server assigned no session id. Revisions before 2025-06-18 do not have the
+    /// version header; servers assume revision 2025-03-26 if the header is missing.
     fn push_session(&self, headers: &mut Headers) -> Option<SessionGeneration> {
         let version = self.version.map(ProtocolVersion::as_str);
         if let Some(version) = version.filter(|version| *version >= ProtocolVersion::V2025_06_18.as_str()) {
@@ -143,7 +151,8 @@ impl Endpoint {
     }
 }
 
-/// Returns the `Accept` header and the headers that the embedder has set.
+/// Returns an `Accept` header with the value `accept`, followed by the headers that the embedder has added to the
+/// settings.
 fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
     let mut headers = Vec::with_capacity(8 + settings.headers.len());
     headers.push((Cow::Borrowed("Accept"), accept.into()));
@@ -151,7 +160,11 @@ fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
     headers
 }
 
-/// Returns the parameter that `Mcp-Name` repeats ("Standard Request Headers"; for tasks, "Streamable HTTP" in the extension).
+/// Returns the value of the `Mcp-Name` header for a message. Returns `None` if messages of this method do not have the
+/// header.
+///
+/// Specification: basic/transports/streamable-http, "Standard Request Headers"; for tasks, "Streamable HTTP" in the
+/// tasks extension.
 fn name_of(method: &str, message: &[u8]) -> Option<String> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
@@ -162,7 +175,8 @@ fn name_of(method: &str, message: &[u8]) -> Option<String> {
     member(member(message, "params")?, key).and_then(text)
 }
 
-/// Returns the version in the `_meta` of a `server/discover` request. The server may later negotiate another version.
+/// Returns the protocol version in the `_meta` of a `server/discover` request. The server may later negotiate another
+/// version.
 fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
     const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
     let value = &message[memmem::find(message, KEY)? + KEY.len()..];

@@ -1,7 +1,8 @@
-//! [`Engine`]: a session and the exchanges that carry its messages. Adapters drive it.
+//! [`Engine`]: an MCP session and the HTTP exchanges that carry its messages. Adapters drive the engine.
 //!
-//! [`Engine`] routes commands, responses and deadlines to the parts of this module. A part is a struct that owns its state and does
-//! not know the engine. Parts work with a [`Context`], and return an enum if another part must act.
+//! [`Engine`] routes commands, responses and deadlines to the structs of this module, which are its parts. Each part
+//! owns its state and does not know the engine. Parts work with a [`Context`]. If another part must act, a part returns
+//! an enum that says so.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -29,22 +30,23 @@ use crate::session::{Calls, CloseReason, Config, Event, Negotiate, Reply, Reques
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind};
 
-/// The client side of a connection to a server over HTTP.
+/// The client side of a connection to an MCP server over HTTP.
 ///
-/// Parts of responses and the time go in; commands, events and the next deadline come out. See the [module
-/// documentation](super) for the loop. No call blocks, and each call does a bounded amount of work.
+/// Inputs are the parts of HTTP responses, and the time. Outputs are commands, events and the next deadline. The
+/// [module documentation](super) describes the loop. No call blocks, and each call does a bounded amount of work.
 pub struct Engine {
     context: Context,
     legacy_session: LegacySession,
     get_stream: GetStream,
     http_sse: HttpSse,
     tool_calls: ToolCalls,
-    /// Whether [`Self::shut`] has run, after which the engine sends nothing but the end of the session.
+    /// Whether the connection is closed ([`Self::shut`]). After that, the engine starts only the exchange that ends the
+    /// session.
     is_shut: bool,
 }
 
 impl fmt::Debug for Engine {
-    /// Omits messages, session ids and other secrets.
+    /// Formats the engine without messages, session ids and other secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
             .field("settings", self.settings())
@@ -55,12 +57,12 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// The interface for adapters.
+/// Methods that adapters call.
 impl Engine {
-    /// Creates an engine that has not sent anything yet.
+    /// Creates an engine for a new connection. The engine sends nothing until [`Calls::initialize`] is called.
     pub fn new(mut config: Config, settings: Settings) -> Self {
         if settings.flavour == Some(Flavour::Sse) && config.negotiate == Negotiate::Auto {
-            // Modern servers do not offer HTTP+SSE.
+            // Modern servers (from revision 2026-07-28) do not offer HTTP+SSE.
             config.negotiate = Negotiate::Legacy;
         }
         let mut session = Session::new(config);
@@ -75,7 +77,9 @@ impl Engine {
         }
     }
 
-    /// Returns the next command. Poll until `None` after each other call, and after polling events.
+    /// Returns the next HTTP exchange to start or abort, or `None` if there is none at present.
+    ///
+    /// After any other call, and after polling events, adapters call this method until it returns `None`.
     pub fn poll_exchange(&mut self, now: Timestamp) -> Option<Command> {
         self.context.advance(now);
         sort_messages(&mut self.context);
@@ -88,9 +92,10 @@ impl Engine {
         }
     }
 
-    /// Handles the head of a response: the status, and the headers in any order. Interim responses (1xx) may be left out.
+    /// Handles the head of an HTTP response: the status, and the headers in any order.
     ///
-    /// The engine reads only the headers that the protocol uses, and ignores values that are too long.
+    /// The engine ignores interim responses (1xx), headers that the protocol does not use, and header values longer
+    /// than 8 KiB.
     pub fn response<'h>(
         &mut self,
         id: ExchangeId,
@@ -106,9 +111,10 @@ impl Engine {
         self.receive_head(id, head);
     }
 
-    /// Handles the next bytes of a response body, split anywhere.
+    /// Handles the next bytes of a response body, which may be split anywhere.
     ///
-    /// Pass in pieces as they are read from the socket: the messages of a piece are buffered until [`Engine::poll_event`].
+    /// Adapters should pass in each piece as soon as it is read from the socket. The engine buffers the messages in
+    /// each piece until [`Engine::poll_event`].
     pub fn body(&mut self, id: ExchangeId, bytes: &[u8], now: Timestamp) {
         self.context.advance(now);
         let limits = self.context.body_limits();
@@ -122,19 +128,22 @@ impl Engine {
         }
     }
 
-    /// Handles the end of a complete response.
+    /// Handles the end of an HTTP response whose body is complete.
     pub fn ended(&mut self, id: ExchangeId, now: Timestamp) {
         self.context.advance(now);
         self.end_exchange(id, None);
     }
 
-    /// Handles the failure of an exchange, before or during its response.
+    /// Handles the failure of an HTTP exchange, before or during its response. `failure` says why.
     pub fn failed(&mut self, id: ExchangeId, failure: Failure, now: Timestamp) {
         self.context.advance(now);
         self.end_exchange(id, Some(failure));
     }
 
-    /// Returns the next event. After each input, poll until `None`: this call reads the received messages, one by one.
+    /// Returns the next event, or `None` if there is none at present.
+    ///
+    /// After each input, adapters call this method until it returns `None`, because it handles the received messages
+    /// one by one.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.context.session.poll_event() {
@@ -156,19 +165,20 @@ impl Engine {
         }
     }
 
-    /// Returns the calls of the connection: requests, notifications, subscriptions, answers.
+    /// Returns a handle for sending requests, notifications and answers, and for managing subscriptions.
     pub fn calls(&mut self) -> Calls<'_> {
         let Context { session, queue, exchanges, now, .. } = &mut self.context;
         let queued = exchanges.unsent() + queue.bytes();
         Calls::new(session, queue.buffer(), now, queued)
     }
 
-    /// Returns the state of the connection.
+    /// Returns the session, which contains the state of the MCP connection.
     pub fn session(&self) -> &Session {
         &self.context.session
     }
 
-    /// Returns when to call [`Engine::handle_timeout`]. An earlier call does no harm.
+    /// Returns when to call [`Engine::handle_timeout`], or `None` if no timeout is running. An earlier call does no
+    /// harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         if self.is_shut {
             return None;
@@ -198,48 +208,52 @@ impl Engine {
         }
     }
 
-    /// Ends the connection: all requests end, and the exchanges are aborted.
+    /// Closes the connection: pending requests fail, and their HTTP exchanges are aborted.
     ///
-    /// Exchanges that still deliver a message to the server, such as a cancellation, go on. After them,
-    /// [`Engine::poll_exchange`] returns the request that ends a legacy session on the server. [`Engine::exchanges`] is 0 once all
-    /// are done. Adapters need not wait for that.
+    /// Exchanges that still deliver a notification or an answer, such as a cancellation, continue. After them,
+    /// [`Engine::poll_exchange`] returns the `DELETE` request that ends a legacy session on the server.
+    /// [`Engine::exchanges`] returns 0 once all exchanges are complete. Adapters need not wait for them.
     pub fn close(&mut self) {
         self.context.session.close(CloseReason::ByClient);
         self.shut();
     }
 
-    /// Ends the connection as [`Engine::close`] does, because of a failure on this side. Pending requests fail with the reason.
+    /// Closes the connection as [`Engine::close`] does, because of a failure of the client. Pending requests fail with
+    /// the reason `why`.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.context.session.close(CloseReason::Failed(why));
         self.shut();
     }
 
-    /// Returns the transport that the server uses, once the connection is open. Remember it for [`Settings::flavour`].
+    /// Returns the HTTP transport that the server uses, or `None` before the connection is open.
+    ///
+    /// Embedders can store the result in [`Settings::flavour`] to skip the detection in later connections.
     pub fn flavour(&self) -> Option<Flavour> {
         let endpoint = &self.context.endpoint;
         endpoint.version().map(|_| if endpoint.is_http_sse() { Flavour::Sse } else { Flavour::Streamable })
     }
 
-    /// Returns the number of exchanges under way.
+    /// Returns the number of HTTP exchanges that have not ended. This includes exchanges that are not started yet.
     pub fn exchanges(&self) -> usize {
         self.context.exchanges.len()
     }
 
-    /// Returns whether no request is in flight, and no message waits to be sent or handled.
+    /// Returns whether no request is pending, and no message waits to be sent or handled.
     ///
-    /// Streams that wait for messages of the server do not count.
+    /// Open event streams do not count.
     pub fn is_idle(&self) -> bool {
         self.context.is_idle()
     }
 
-    /// Frees the buffers if the engine [is idle](Self::is_idle).
+    /// Frees the engine's buffers if the engine [is idle](Self::is_idle). Otherwise does nothing.
     pub fn shrink(&mut self) {
         if self.is_idle() {
             self.context.release_buffers();
         }
     }
 
-    /// Takes back a decoded reply. Over HTTP the reply is dropped; adapters call this method on both kinds of engine.
+    /// Drops a decoded reply. Engines for byte streams reuse the memory of replies, so adapters call this method on all
+    /// engines.
     pub fn recycle(&mut self, reply: Reply) {
         drop(reply);
     }
@@ -250,9 +264,9 @@ impl Engine {
     }
 }
 
-/// The routing of outgoing messages.
+/// Methods that send messages.
 impl Engine {
-    /// Returns which messages may be sent now.
+    /// Returns which kinds of messages may be sent now.
     fn allowed(&self) -> Allowed {
         if self.is_shut || self.http_sse.is_connecting() {
             Allowed::Nothing
@@ -265,7 +279,7 @@ impl Engine {
         }
     }
 
-    /// Starts the exchange of a message.
+    /// Starts the HTTP exchange that carries `message`.
     fn send(&mut self, message: Outgoing) {
         match message {
             Outgoing::Initialized(message) => self.legacy_session.send_initialized(message, &mut self.context),
@@ -274,7 +288,8 @@ impl Engine {
         }
     }
 
-    /// Sends a request that a caller still waits for. A lost session is renewed first.
+    /// Sends a request if its caller still waits for the response. If the legacy session is lost, renews the session
+    /// first.
     fn send_request(&mut self, mut request: Request) {
         let context = &mut self.context;
         if !context.session.waits_for(request.id) {
@@ -296,9 +311,9 @@ impl Engine {
     }
 }
 
-/// The routing of responses.
+/// Methods that handle HTTP responses.
 impl Engine {
-    /// Handles the head of a response, which opens sessions and streams.
+    /// Handles the head of an HTTP response, which may assign a session id or confirm an event stream.
     fn receive_head(&mut self, id: ExchangeId, head: Head) {
         let limits = self.context.body_limits();
         let Some(exchange) = self.context.exchanges.begin_response(id, &head, limits) else { return };
@@ -312,11 +327,13 @@ impl Engine {
         }
     }
 
-    /// Records the end of an exchange. [`Self::exchange_ended`] handles it after the messages that arrived before.
+    /// Records the end of an exchange. [`Self::exchange_ended`] handles the end later, after the messages that arrived
+    /// before.
     fn end_exchange(&mut self, id: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.exchanges.end(id) else { return };
         if self.is_shut {
-            // Adapters need not poll events after the end.
+            // After the end of the connection, adapters need not poll events, so this method handles the end of the
+            // exchange.
             self.context.remove(id);
             return self.context.delete_session();
         }
@@ -326,7 +343,9 @@ impl Engine {
         self.context.inbox.push_back(StreamItem::Ended { from: id, failure });
     }
 
-    /// Hands a message to the part that its exchange belongs to, or to the session.
+    /// Passes a message from the server to the part of the engine that waits for the message, or else to the session.
+    ///
+    /// `from` is the exchange in which the message arrived.
     fn receive_message(&mut self, from: ExchangeId, message: Vec<u8>) {
         let context = &mut self.context;
         if context.exchanges.get(from).is_none() {
@@ -339,7 +358,8 @@ impl Engine {
         }
     }
 
-    /// Handles the end of an exchange, after all of its messages.
+    /// Handles the end of an exchange whose messages have all been handled. `failure` is `None` if the response is
+    /// complete.
     fn exchange_ended(&mut self, from: ExchangeId, failure: Option<Failure>) {
         let Some(exchange) = self.context.remove(from) else { return };
         let context = &mut self.context;
@@ -347,7 +367,7 @@ impl Engine {
         match purpose {
             Purpose::Request(request) if !context.session.waits_for(request.id) => {}
             Purpose::Request(request) => self.recover(request, end),
-            // The answer arrives on the event stream.
+            // The JSON-RPC response arrives on the event stream.
             Purpose::RequestOverSse(_) if end.is_success() => {}
             Purpose::RequestOverSse(request) => context.fail(request.id, RequestFault::Http(end.into_error())),
             Purpose::Message(kind) => self.message_ended(kind, end),
@@ -359,7 +379,8 @@ impl Engine {
         }
     }
 
-    /// Fails a request whose exchange ended without its answer, or tries another way to get the answer.
+    /// Handles a request whose exchange ended without the JSON-RPC response: fails the request, or starts another
+    /// attempt.
     fn recover(&mut self, mut request: Request, end: ExchangeEnd) {
         let context = &mut self.context;
         let session = end.session;
@@ -384,7 +405,7 @@ impl Engine {
         }
     }
 
-    /// Handles the end of an exchange that carried a notification or an answer.
+    /// Handles the end of an exchange that carried a notification or an answer to a server request.
     fn message_ended(&mut self, kind: MessageKind, end: ExchangeEnd) {
         if kind.is_initialized() {
             self.initialized();
@@ -400,7 +421,7 @@ impl Engine {
         self.context.session.add_event(Event::DeliveryFailed { method: kind.into_method(), error });
     }
 
-    /// Aborts the exchange of a notification or an answer that the server does not respond to in time.
+    /// Aborts an exchange that carries a notification or an answer, because the server has not responded in time.
     fn abort_message(&mut self, id: ExchangeId) {
         let Some(exchange) = self.context.abort(id) else { return };
         let after = self.context.session.config().request_timeout;
@@ -411,7 +432,7 @@ impl Engine {
         }
     }
 
-    /// Handles an event of the session before the embedder gets it.
+    /// Updates the engine for an event of the session before [`Self::poll_event`] returns the event.
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
@@ -420,7 +441,7 @@ impl Engine {
             Event::Connected => {
                 let server = self.context.session.server();
                 self.context.endpoint.set_version(server.map(|server| server.protocol_version));
-                // Of the two requests that open a connection, the slower one has no use any more.
+                // If two requests were sent to open the connection, the slower one is no longer needed.
                 self.context.give_up_unneeded();
             }
             Event::Closed(_) => self.shut(),
@@ -430,16 +451,17 @@ impl Engine {
     }
 }
 
-/// The steps that concern several parts.
+/// Methods that involve several parts of the engine.
 impl Engine {
-    /// Continues after `notifications/initialized` was accepted or refused, or took too long.
+    /// Ends the wait for the server's response to `notifications/initialized`, and opens the `GET` event stream.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
             self.get_stream.open(&mut self.context);
         }
     }
 
-    /// Renews a legacy session that the server has ended, unless that is under way.
+    /// Renews the legacy session `ended`, which the server has ended. Does nothing if that session is already being
+    /// renewed.
     fn renew_session(&mut self, ended: Option<SessionGeneration>) {
         if self.legacy_session.end(ended, &mut self.context) {
             self.get_stream.session_ended(&mut self.context);
@@ -447,7 +469,7 @@ impl Engine {
         }
     }
 
-    /// Ends all exchanges, and then the legacy session on the server.
+    /// Aborts all exchanges except those that still deliver a notification or an answer. Then ends the legacy session.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

@@ -1,4 +1,4 @@
-//! [`Exchanges`]: the exchanges under way, and the commands to the embedder.
+//! [`Exchanges`]: the HTTP exchanges under way, and the queued commands to the embedder.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::ToString;
@@ -14,18 +14,22 @@ use super::response_head::Head;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, HttpError};
 
-/// How long a server may keep a stream open after the answer to its request. 1 s: servers that end such streams do so at once,
-/// and a stream that the client closes first costs the connection.
+/// How long a server may keep an event stream open after sending the JSON-RPC response on it. 1 s.
+///
+/// Servers that end these streams do so immediately. If the client ends the stream first, an HTTP/1.1 connection cannot
+/// be reused.
 const CLOSE_DELAY: Duration = Duration::from_secs(1);
 
-/// An exchange that is under way, or whose end has not been handled.
+/// An HTTP exchange that has not ended, or whose end has not been handled.
 #[derive(Debug)]
 pub(super) struct OpenExchange {
     pub(super) purpose: Purpose,
     pub(super) response: Response,
-    /// The legacy session that the headers of the exchange name.
+    /// The legacy session whose id is in the request headers. `None` if they contain no session id.
     pub(super) session: Option<SessionGeneration>,
-    /// The length of the body; 0 once the response begins, because the server has read the body then.
+    /// Number of request body bytes that the server may not have read yet.
+    ///
+    /// This is the length of the whole body until the response begins or the exchange ends, and 0 afterwards.
     unsent: usize,
     stage: Stage,
 }
@@ -33,34 +37,35 @@ pub(super) struct OpenExchange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// The request has its answer. The server may end the stream before the engine aborts it.
+    /// The event stream has delivered the JSON-RPC response. The engine aborts the exchange if the server does not end
+    /// it soon.
     Closing,
-    /// The embedder has reported the end. Received messages may still wait in the inbox.
+    /// The embedder has reported the end of the exchange. Received messages may still wait to be handled.
     Ended,
 }
 
-/// How an exchange ended.
+/// The result of an HTTP exchange that has ended.
 #[derive(Debug)]
 pub(super) struct ExchangeEnd {
     pub(super) response: Response,
-    /// The legacy session that the headers of the exchange named.
+    /// The legacy session whose id was in the request headers. `None` if they contained no session id.
     pub(super) session: Option<SessionGeneration>,
-    /// Why the exchange failed, unless its response is complete.
+    /// Why the exchange failed. `None` if the response is complete.
     pub(super) failure: Option<Failure>,
 }
 
 impl ExchangeEnd {
-    /// Returns whether the server accepted the message of the exchange.
+    /// Returns whether the response is complete and has a status from 200 to 299.
     pub(super) fn is_success(&self) -> bool {
         self.failure.is_none() && self.response.is_success()
     }
 
-    /// Returns the status, if a head has arrived.
+    /// Returns the HTTP status code, or `None` if no response has arrived.
     pub(super) fn status(&self) -> Option<u16> {
         self.response.status()
     }
 
-    /// Returns the error of a request that got no answer.
+    /// Converts the result to the error of a request whose JSON-RPC response is missing.
     pub(super) fn into_error(self) -> HttpError {
         match self.failure {
             Some(failure) => HttpError::Failed(failure),
@@ -68,7 +73,7 @@ impl ExchangeEnd {
         }
     }
 
-    /// Returns the error of a notification or an answer that the server did not accept.
+    /// Converts the result to the error of a notification or an answer that the server did not accept.
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
@@ -81,7 +86,8 @@ impl ExchangeEnd {
 }
 
 impl OpenExchange {
-    /// Splits an exchange that has ended into its purpose and its end.
+    /// Splits an exchange that has ended into its purpose and its result. `failure` is `None` if the response is
+    /// complete.
     pub(super) fn into_end(self, failure: Option<Failure>) -> (Purpose, ExchangeEnd) {
         (self.purpose, ExchangeEnd { response: self.response, session: self.session, failure })
     }
@@ -90,25 +96,26 @@ impl OpenExchange {
         self.stage == Stage::Ended
     }
 
-    /// Returns whether the exchange carries a message that may not have reached the server.
+    /// Returns whether the exchange carries a notification or an answer that may not have reached the server yet.
     fn is_delivering(&self) -> bool {
         matches!(self.purpose, Purpose::Message(_)) && !self.response.has_begun() && !self.has_ended()
     }
 }
 
-/// The exchanges under way.
+/// The HTTP exchanges under way, and the commands to the embedder that were not polled yet.
 #[derive(Debug)]
 pub(super) struct Exchanges {
     table: BTreeMap<ExchangeId, OpenExchange>,
-    /// The exchange that serves each request.
+    /// The exchange that serves each request, by the JSON-RPC id of the request.
     by_request: BTreeMap<u64, ExchangeId>,
     commands: VecDeque<Command>,
     next_id: u64,
-    /// The sum of [`OpenExchange::unsent`].
+    /// The sum of [`OpenExchange::unsent`] over all exchanges, in bytes.
     unsent: usize,
-    /// The exchanges in [`Stage::Closing`] and when each is aborted, the earliest first.
+    /// The exchanges in [`Stage::Closing`], each with the time at which the engine aborts it, earliest first.
     closing: VecDeque<(Timestamp, ExchangeId)>,
-    /// The exchanges of notifications and answers and when each is aborted, the earliest first.
+    /// The running exchanges of notifications and answers, each with the time at which the engine aborts it, earliest
+    /// first.
     messages: VecDeque<(Timestamp, ExchangeId)>,
 }
 
@@ -125,7 +132,7 @@ impl Exchanges {
         }
     }
 
-    /// Adds an exchange, and tells the embedder to start it.
+    /// Adds an exchange, queues the command to start it, and returns its id.
     pub(super) fn start(&mut self, purpose: Purpose, head: RequestHead, body: Vec<u8>) -> ExchangeId {
         let id = ExchangeId(self.next_id);
         self.next_id += 1;
@@ -142,7 +149,7 @@ impl Exchanges {
         id
     }
 
-    /// Returns the next command to the embedder.
+    /// Removes and returns the next command to the embedder. Returns `None` if there is none.
     pub(super) fn poll(&mut self) -> Option<Command> {
         self.commands.pop_front()
     }
@@ -155,7 +162,7 @@ impl Exchanges {
         self.table.len()
     }
 
-    /// Returns the number of body bytes that the server may not have read.
+    /// Returns the number of bytes in request bodies that the server may not have read yet.
     pub(super) fn unsent(&self) -> usize {
         self.unsent
     }
@@ -164,27 +171,31 @@ impl Exchanges {
         self.table.get(&id)
     }
 
-    /// Returns an exchange whose end the embedder has not reported.
+    /// Returns the exchange with this id, or `None` if the embedder has reported its end or the id is unknown.
     pub(super) fn get_running(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())
     }
 
-    /// Returns the exchange that serves a request.
+    /// Returns the exchange that serves the request with this JSON-RPC id, or `None` if there is none.
     pub(super) fn of_request(&self, request: u64) -> Option<ExchangeId> {
         self.by_request.get(&request).copied()
     }
 
-    /// Returns the ids of all requests that exchanges serve.
+    /// Returns the JSON-RPC ids of all requests that have an exchange.
     pub(super) fn requests(&self) -> Vec<u64> {
         self.by_request.keys().copied().collect()
     }
 
-    /// Returns the exchanges to abort when the connection ends: all but those that still deliver a message.
+    /// Returns the exchanges to abort when the connection closes: all except those that still deliver a notification or
+    /// an answer.
     pub(super) fn dispensable(&self) -> Vec<ExchangeId> {
         self.table.iter().filter(|(_, exchange)| !exchange.is_delivering()).map(|(id, _)| *id).collect()
     }
 
-    /// Handles the head of a response. Returns `None` if the head is ignored: an interim response, or a second head.
+    /// Handles the head of a response, and returns its exchange.
+    ///
+    /// Returns `None` if the head is ignored: it is an interim response (1xx) or a second head, or its exchange has
+    /// ended.
     pub(super) fn begin_response(&mut self, id: ExchangeId, head: &Head, limits: BodyLimits) -> Option<&OpenExchange> {
         let exchange =
             self.table.get_mut(&id).filter(|exchange| !exchange.has_ended() && !exchange.response.has_begun())?;
@@ -196,7 +207,7 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Marks an exchange as ended. Returns `None` if the exchange has ended before.
+    /// Marks an exchange as ended, and returns it. Returns `None` if the exchange is unknown or has ended before.
     pub(super) fn end(&mut self, id: ExchangeId) -> Option<&mut OpenExchange> {
         let exchange = self.table.get_mut(&id).filter(|exchange| !exchange.has_ended())?;
         if exchange.stage == Stage::Closing {
@@ -208,7 +219,7 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Removes an exchange that has ended.
+    /// Removes an exchange, and returns it. Returns `None` if the id is unknown.
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.table.remove(&id)?;
         self.unsent -= exchange.unsent;
@@ -224,8 +235,10 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Removes an exchange. Unless the exchange has ended, the embedder gets a command to abort it, or no longer the command
-    /// to start it.
+    /// Removes an exchange, and returns it. Returns `None` if the id is unknown.
+    ///
+    /// If the exchange has not ended, this method removes the queued command to start it, or else queues a command to
+    /// abort it.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.remove(id)?;
         if !exchange.has_ended() {
@@ -237,19 +250,23 @@ impl Exchanges {
         Some(exchange)
     }
 
-    /// Returns whether the exchange carries a request that the server cannot know of.
+    /// Returns whether the exchange carries a request that the server cannot know, because the start command is still
+    /// queued.
     pub(super) fn is_unsent_request(&self, id: ExchangeId) -> bool {
         let is_candidate =
             self.get(id).is_some_and(|exchange| exchange.purpose.is_first_attempt() && !exchange.has_ended());
         is_candidate && self.position_of_start(id).is_some()
     }
 
-    /// Returns where the command to start an exchange waits, if the embedder has not taken it.
+    /// Returns the position of the queued command to start an exchange, or `None` if the embedder has polled the
+    /// command.
     fn position_of_start(&self, id: ExchangeId) -> Option<usize> {
         self.commands.iter().position(|command| matches!(command, Command::Start(exchange) if exchange.id == id))
     }
 
-    /// Aborts an answered stream after [`CLOSE_DELAY`]. A stream that the server ends first leaves the connection usable.
+    /// Schedules the abort of an event stream that has delivered its JSON-RPC response, after [`CLOSE_DELAY`].
+    ///
+    /// If the server ends the stream before that, the HTTP connection can be reused.
     pub(super) fn close_later(&mut self, id: ExchangeId, now: Timestamp) {
         if let Some(exchange) = self.table.get_mut(&id).filter(|exchange| exchange.stage == Stage::Running) {
             exchange.stage = Stage::Closing;
@@ -257,12 +274,13 @@ impl Exchanges {
         }
     }
 
-    /// Sets when the exchange of a notification or an answer is aborted. Deadlines must be added in ascending order.
+    /// Sets when the exchange of a notification or an answer is aborted. No deadline may be earlier than the previous
+    /// one.
     pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
         self.messages.push_back((deadline, id));
     }
 
-    /// Returns the number of exchanges that carry notifications and answers.
+    /// Returns the number of running exchanges that carry notifications and answers.
     pub(super) fn messages(&self) -> usize {
         self.messages.len()
     }
@@ -271,12 +289,14 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns an answered stream that the server has not ended within [`CLOSE_DELAY`].
+    /// Returns the exchange of an event stream to abort, or `None` if there is none.
+    ///
+    /// The server has not ended the stream within [`CLOSE_DELAY`] of the JSON-RPC response.
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }
 
-    /// Returns the exchange of a notification or an answer whose deadline has passed.
+    /// Returns the exchange of a notification or an answer whose deadline has passed, or `None` if there is none.
     pub(super) fn overdue_message(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.messages, now)
     }
@@ -286,7 +306,7 @@ impl Exchanges {
     }
 }
 
-/// Returns the first exchange of a queue if its time has passed.
+/// Returns the first exchange in `queue` if its time has passed, else `None`. `queue` must be sorted by time.
 fn overdue(queue: &VecDeque<(Timestamp, ExchangeId)>, now: Timestamp) -> Option<ExchangeId> {
     queue.front().filter(|(at, _)| *at <= now).map(|(_, id)| *id)
 }

@@ -1,5 +1,7 @@
-//! [`GetStream`]: the event stream that the client requests with GET from a legacy server (2025-11-25, basic/transports,
-//! "Listening for Messages from the Server").
+//! [`GetStream`]: the event stream that the client requests with `GET` from a legacy server (up to revision
+//! 2025-11-25).
+//!
+//! Specification: protocol revision 2025-11-25, basic/transports, "Listening for Messages from the Server".
 
 use core::mem;
 use core::time::Duration;
@@ -11,37 +13,42 @@ use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
 use crate::time::Timestamp;
 
-/// How long requests wait for the stream to open. 1 s: enough for a connection with TLS and a round trip on slow networks.
+/// How long requests wait for the `GET` event stream to open. 1 s, enough for a TLS connection and a round trip on a
+/// slow network.
 ///
-/// Servers send their own requests during a call on this stream. A request that they send before the stream is open is lost, and
-/// the call then waits for ever. The whole time passes only if a server sends no head before the first event.
+/// During a tool call, a server may send requests of its own on this stream. If the stream is not open yet, such a
+/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server delays the response
+/// head until its first event.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
-/// The event stream for messages of the server that belong to no request of the client.
+/// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client
+/// request.
 #[derive(Debug, Default)]
 pub(super) struct GetStream {
     state: State,
     resume: ResumePoint,
-    /// Requests wait until this time, or until the stream is open or refused.
+    /// Requests wait until this time, unless the server responds to the `GET` request earlier. `None` if requests do
+    /// not wait.
     held_until: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// The stream was never requested in this session.
+    /// The stream was not requested in the current session.
     #[default]
     Unused,
-    /// The stream was requested, and the server has not answered.
+    /// The stream was requested. The head of the response has not arrived.
     Requested(ExchangeId),
     Open(ExchangeId),
-    /// The stream broke, and is requested again at this time.
+    /// The stream broke. It will be requested again at this time.
     Waiting(Timestamp),
-    /// The server does not offer the stream, or ended it too often without sending anything.
+    /// The server does not offer the stream, or too many attempts to reopen the stream failed.
     Unavailable,
 }
 
 impl GetStream {
-    /// Requests the stream in a new session, unless the embedder or the transport rules it out.
+    /// Requests the stream in a new session. Does nothing if the settings disable the stream or the server cannot offer
+    /// it.
     pub(super) fn open(&mut self, context: &mut Context) {
         let is_wanted = context.settings.listen && self.state == State::Unused;
         if !is_wanted || context.endpoint.is_http_sse() || context.endpoint.is_modern() || !context.is_ready() {
@@ -65,9 +72,10 @@ impl GetStream {
         self.held_until.is_some()
     }
 
-    /// Handles the head of the response.
+    /// Handles the head of the response to the `GET` request.
     ///
-    /// Servers without this stream answer with 405, or as they answer any unknown request. A status from 500 on is temporary.
+    /// Servers without this stream respond with 405, or with the status that they use for unknown requests. A status
+    /// from 500 on is treated as temporary.
     pub(super) fn responded(&mut self, is_event_stream: bool, status: u16) {
         self.held_until = None;
         match self.state {
@@ -77,12 +85,16 @@ impl GetStream {
         }
     }
 
-    /// Handles bytes of the stream, which `decoder` has read. `has_message` says whether they completed a message.
+    /// Updates the position at which a broken stream resumes, after `decoder` has read bytes of the stream.
+    ///
+    /// `has_message` says whether the bytes completed a message.
     pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
         self.resume.progressed(decoder, has_message);
     }
 
-    /// Handles the end of the stream, and schedules the next attempt.
+    /// Handles the end of the exchange `id`, and schedules the next attempt to open the stream.
+    ///
+    /// Does nothing if `id` is not the exchange of this stream.
     pub(super) fn ended(&mut self, id: ExchangeId, context: &mut Context) {
         if !matches!(self.state, State::Requested(own) | State::Open(own) if own == id) {
             return;
@@ -95,7 +107,7 @@ impl GetStream {
         };
     }
 
-    /// Aborts the stream because its session has ended. A new session may open it again.
+    /// Aborts the stream because its session has ended. The stream may be opened again in a new session.
     pub(super) fn session_ended(&mut self, context: &mut Context) {
         let GetStream { state, .. } = mem::take(self);
         if let State::Requested(id) | State::Open(id) = state {
@@ -103,7 +115,7 @@ impl GetStream {
         }
     }
 
-    /// Stops holding requests that have waited too long, and requests a broken stream again.
+    /// Ends the wait of requests if it has expired, and requests a broken stream again when its delay is over.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) {
         self.held_until = self.held_until.filter(|until| *until > context.now);
         if matches!(self.state, State::Waiting(at) if at <= context.now) {

@@ -1,4 +1,6 @@
-//! Encodes and checks header values (2026-07-28, basic/transports/streamable-http, "Request Metadata").
+//! Encodes and checks header values.
+//!
+//! Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Request Metadata".
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -6,9 +8,10 @@ use alloc::string::String;
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// Encodes a text as the value of an `Mcp-Name` or `Mcp-Param-*` header.
+/// Encodes `text` as the value of an `Mcp-Name` or `Mcp-Param-*` header.
 ///
-/// A text that a header cannot carry becomes base64 of its UTF-8 between `=?base64?` and `?=` ("Value Encoding").
+/// If a header cannot contain the text, the value is the base64 of its UTF-8 bytes between `=?base64?` and `?=`
+/// (specification: basic/transports/streamable-http, "Value Encoding").
 pub(super) fn encode_value(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let visible = bytes.iter().all(|byte| matches!(byte, b' '..=b'~'));
@@ -24,7 +27,7 @@ pub(super) fn encode_value(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Appends base64 with padding (RFC 4648, section 4).
+/// Appends the base64 of `bytes` to `out`, with padding (RFC 4648, section 4).
 fn push_base64(out: &mut String, bytes: &[u8]) {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for group in bytes.chunks(3) {
@@ -41,7 +44,7 @@ fn push_base64(out: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Returns whether a header can carry a value unencoded (RFC 9110, section 5.5, restricted to ASCII).
+/// Returns whether a header can contain `value` without encoding (RFC 9110, section 5.5, restricted to ASCII).
 pub(super) fn is_value(value: &str) -> bool {
     let bytes = value.as_bytes();
     let inner = bytes.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
@@ -49,7 +52,7 @@ pub(super) fn is_value(value: &str) -> bool {
     inner && !blank(bytes.first()) && !blank(bytes.last())
 }
 
-/// Returns the media type of a `Content-Type`, without its parameters.
+/// Returns the media type in the value of a `Content-Type` header, without parameters such as `charset`.
 pub(super) fn media_type(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }

@@ -1,6 +1,7 @@
-//! [`HttpSse`]: the HTTP+SSE transport of 2024-11-05 (basic/transports, "HTTP with SSE").
+//! [`HttpSse`]: the HTTP+SSE transport of protocol revision 2024-11-05 (basic/transports, "HTTP with SSE").
 //!
-//! The server sends all of its messages on one event stream. The first event names a separate URL, to which the client posts.
+//! The server sends all of its messages on one event stream. The first event contains a separate URL, to which the
+//! client posts its messages.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -16,51 +17,54 @@ use crate::text::excerpt;
 use crate::transport_error::HttpError;
 use crate::url;
 
-/// How far an HTTP+SSE connection has come.
+/// The state of the HTTP+SSE transport.
 #[derive(Debug, Default)]
 pub(super) enum HttpSse {
-    /// The connection uses Streamable HTTP.
+    /// The client has not requested the event stream of HTTP+SSE.
     #[default]
     Unused,
-    /// The event stream was requested. `initialize` waits for the URL of messages.
+    /// The client has requested the event stream. `initialize` waits until the server sends the URL for messages.
     Connecting {
         initialize: Box<Request>,
-        /// The error of `initialize` over Streamable HTTP, if that was tried first.
+        /// The error of `initialize` over Streamable HTTP. `None` if Streamable HTTP was not tried.
         refusal: Option<RequestFault>,
     },
-    /// The server has named the URL for messages, which the endpoint stores.
+    /// The server has sent the URL for messages, which is stored in [`Context::endpoint`].
     Open {
-        /// The id of the `initialize` request.
+        /// The JSON-RPC id of the `initialize` request.
         initialize: u64,
     },
 }
 
 impl HttpSse {
-    /// Returns whether the connection may switch to HTTP+SSE after Streamable HTTP failed.
+    /// Returns whether the connection may try HTTP+SSE after Streamable HTTP failed.
     pub(super) fn may_fall_back(&self, settings: &Settings) -> bool {
         settings.flavour != Some(Flavour::Streamable) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether `initialize` needs the event stream first, because the embedder has chosen HTTP+SSE.
+    /// Returns whether the event stream must be opened before `initialize` is sent, because the settings require
+    /// HTTP+SSE.
     pub(super) fn must_connect(&self, settings: &Settings) -> bool {
         settings.flavour == Some(Flavour::Sse) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether messages wait for their URL.
+    /// Returns whether messages wait until the server sends the URL for messages.
     pub(super) fn is_connecting(&self) -> bool {
         matches!(self, HttpSse::Connecting { .. })
     }
 
-    /// Requests the event stream. `refusal` is the error of `initialize` over Streamable HTTP.
+    /// Requests the event stream, on which the server sends the URL for `initialize`.
+    ///
+    /// `refusal` is the error of `initialize` over Streamable HTTP, if that transport was tried first.
     pub(super) fn connect(&mut self, initialize: Request, refusal: Option<RequestFault>, context: &mut Context) {
         *self = HttpSse::Connecting { initialize: Box::new(initialize), refusal };
         context.get(Purpose::SseStream, None);
     }
 
-    /// Handles the event that names the URL for messages, and sends `initialize` there.
+    /// Handles the event with the URL for messages, and sends `initialize` to that URL.
     ///
-    /// `initialize` fails if the URL has another origin than the stream. A server could otherwise direct messages, with their
-    /// credentials, to any other server.
+    /// `named` is the URL, which may be relative. `initialize` fails if the URL and the event stream have different
+    /// origins. Otherwise, a server could direct messages with their credentials to any other server.
     pub(super) fn receive_endpoint(&mut self, from: ExchangeId, named: &[u8], context: &mut Context) {
         let is_stream =
             context.exchanges.get(from).is_some_and(|exchange| matches!(exchange.purpose, Purpose::SseStream));
@@ -78,12 +82,13 @@ impl HttpSse {
         }
     }
 
-    /// Handles the end of the event stream: `initialize` fails if it has no answer, else the connection ends.
+    /// Handles the end of the event stream. `initialize` fails if it has no response yet; otherwise the connection is
+    /// closed.
     pub(super) fn stream_ended(&mut self, error: HttpError, context: &mut Context) {
         match mem::take(self) {
             HttpSse::Unused => {}
             HttpSse::Connecting { initialize, refusal } => {
-                // The first refusal says more, except if the server asks for authorization.
+                // The error of Streamable HTTP is more useful, except if the server requires authorization.
                 let fault = match (refusal, error) {
                     (_, error @ HttpError::Unauthorized { .. }) => RequestFault::Http(error),
                     (Some(refusal), _) => refusal,
@@ -103,7 +108,9 @@ impl HttpSse {
     }
 }
 
-/// Resolves the URL that a server names against that of its event stream. Returns `None` if the origins differ.
+/// Resolves the URL `named` against `base`, the URL of the event stream.
+///
+/// Returns `None` if the result is invalid or has another origin than `base`.
 fn resolve(named: &[u8], base: &str) -> Option<String> {
     let named = core::str::from_utf8(named.trim_ascii()).ok()?;
     url::resolve(base, named).filter(|uri| url::same_origin(base, uri))

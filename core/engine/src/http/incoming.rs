@@ -1,4 +1,4 @@
-//! Hands received messages to the session.
+//! Passes received messages to the session.
 
 use alloc::vec::Vec;
 
@@ -11,24 +11,24 @@ use crate::rpc::PeerError;
 use crate::rpc::peek::{MessageClass, peek};
 use crate::session::RequestFault;
 
-/// Hands a message of the server to the session.
+/// Passes a message from the server to the session. `from` is the exchange in which the message arrived.
 pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context) {
     limit_answers(context);
     context.session.receive(message, context.now, context.queue.buffer());
     context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
-/// Limits the answers that the session may write to the room in the queue of answers.
+/// Sets the number of bytes of answers to server requests that the session may write: the free space in their queue.
 pub(super) fn limit_answers(context: &mut Context) {
     sort_messages(context);
     let room = context.settings.max_queued_answers.saturating_sub(context.queue.answer_bytes());
     context.session.limit_answers(room);
 }
 
-/// Handles the beginning of a message that exceeds the limit.
+/// Handles a message that exceeds the size limit. `head` is the beginning of the message.
 ///
-/// If the message is the answer to a request, that request fails. A body that is one JSON message is not read on; an event stream
-/// is.
+/// If the message is the JSON-RPC response to a request, that request fails. The engine stops reading a body that is a
+/// single JSON message, and continues reading an event stream.
 pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let (is_body, request) = (exchange.response.is_ignored(), exchange.purpose.request());
@@ -45,7 +45,7 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
     }
 }
 
-/// Schedules the close of an event stream whose request has been answered.
+/// Schedules the end of the event stream `from` if the caller no longer waits for the JSON-RPC response on the stream.
 pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };

@@ -1,8 +1,10 @@
-//! [`LegacySession`]: initializes the session of a legacy server, and renews a session that the server has ended (2025-11-25,
-//! basic/transports, "Session Management").
+//! [`LegacySession`]: initializes the session with a legacy server (up to revision 2025-11-25), and renews a session that
+//! the server has ended.
+//!
+//! Specification: protocol revision 2025-11-25, basic/transports, "Session Management".
 //!
 //! ```text
-//!               initialize is answered
+//!               initialize has a response
 //!                         │
 //!                         ▼
 //!   Initializing: POST notifications/initialized; requests wait,
@@ -37,19 +39,19 @@ use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
 use crate::types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two renewals that refused messages cause. 1 min.
+/// Minimum time between two session renewals that are caused by refused notifications or answers. 1 min.
 ///
-/// A request causes one renewal at most, so requests need no such limit. A server could otherwise make the client send answers
-/// and renew the session for ever.
+/// Without this limit, a server could make the client send answers and renew the session endlessly. Refused requests
+/// need no limit, because each request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The session with a legacy server. Modern servers have none, and the state stays `Open`.
+/// The session with a legacy server (up to revision 2025-11-25). With a modern server, the state is always `Open`.
 #[derive(Debug, Default)]
 pub(super) struct LegacySession {
     state: State,
-    /// The parameters of `initialize` as JSON text, for renewals.
+    /// The parameters of the first `initialize` request as JSON text. Renewals send the same parameters.
     initialize_params: Vec<u8>,
-    /// When the last renewal began.
+    /// When the last renewal began. `None` if the session was never renewed.
     renewed_at: Option<Timestamp>,
 }
 
@@ -58,32 +60,32 @@ enum State {
     #[default]
     Open,
     Initializing {
-        /// When requests are sent even if the server has not accepted `notifications/initialized`.
+        /// Time from which requests are sent even if the server has not responded to `notifications/initialized`.
         until: Timestamp,
     },
     Renewing {
-        /// The exchange of `initialize`.
+        /// The exchange that carries the `initialize` request.
         exchange: ExchangeId,
         deadline: Timestamp,
     },
     Lost,
 }
 
-/// What [`LegacySession::handle_timeout`] leads to.
+/// The result of [`LegacySession::handle_timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expired {
     Nothing,
-    /// The server has not accepted `notifications/initialized` in time. Requests are sent anyway.
+    /// The server has not accepted `notifications/initialized` in time. Requests are now sent nevertheless.
     Initialized,
 }
 
 impl LegacySession {
-    /// Keeps the parameters of an `initialize` request for renewals.
+    /// Stores the parameters of the `initialize` request `message`, so that renewals can send them again.
     pub(super) fn initialize_sent(&mut self, message: &[u8]) {
         self.initialize_params = member(message, "params").unwrap_or(b"{}").to_vec();
     }
 
-    /// Posts `notifications/initialized`, and holds requests until the server has accepted it.
+    /// Posts `notifications/initialized`. Requests wait until the server has accepted the notification.
     pub(super) fn send_initialized(&mut self, message: Vec<u8>, context: &mut Context) {
         if matches!(self.state, State::Open | State::Initializing { .. }) {
             self.state = State::Initializing { until: context.now + context.session.config().probe_timeout };
@@ -91,8 +93,9 @@ impl LegacySession {
         post_message(MessageKind::Notification(INITIALIZED.to_string()), message, context);
     }
 
-    /// Lets requests go once the server has accepted or refused `notifications/initialized`. Returns whether
-    /// requests had to wait.
+    /// Ends the wait for the server's response to `notifications/initialized`, so that the waiting requests are sent.
+    ///
+    /// Returns `false` if no wait was in progress.
     pub(super) fn initialized(&mut self) -> bool {
         let was_holding = matches!(self.state, State::Initializing { .. });
         if was_holding {
@@ -101,17 +104,20 @@ impl LegacySession {
         was_holding
     }
 
-    /// Returns whether requests wait for the session.
+    /// Returns whether requests wait until the session is initialized or renewed.
     pub(super) fn is_holding(&self) -> bool {
         matches!(self.state, State::Initializing { .. } | State::Renewing { .. })
     }
 
-    /// Returns whether the session must be renewed before the next request.
+    /// Returns whether the session must be renewed before the next request is sent.
     pub(super) fn is_lost(&self) -> bool {
         self.state == State::Lost
     }
 
-    /// Reacts to a 404 response to a notification or an answer. Returns whether to renew the session.
+    /// Handles a 404 response to a notification or an answer, and returns whether to renew `session`, the session of
+    /// the message.
+    ///
+    /// If the last renewal began less than [`MIN_RENEWAL_INTERVAL`] ago, the session is marked as lost instead.
     pub(super) fn message_refused(
         &mut self,
         session: Option<SessionGeneration>,
@@ -131,8 +137,9 @@ impl LegacySession {
         false
     }
 
-    /// Records that the server has ended a session. Returns whether to call [`Self::renew`]: not if the end was known, or if the
-    /// connection is not open.
+    /// Records that the server has ended a session. Returns whether to call [`Self::renew`].
+    ///
+    /// Returns `false` if the end was already known, or if the connection is not open.
     pub(super) fn end(&mut self, session: Option<SessionGeneration>, context: &mut Context) -> bool {
         let is_known = session != Some(context.endpoint.generation()) || matches!(self.state, State::Renewing { .. });
         if is_known || !context.is_ready() {
@@ -142,7 +149,7 @@ impl LegacySession {
         true
     }
 
-    /// Requests a new session with the parameters of the first one.
+    /// Starts a renewal: sends `initialize` with the parameters of the first session.
     pub(super) fn renew(&mut self, context: &mut Context) {
         let params = &self.initialize_params;
         let (id, message) = context.write_request("initialize", &|out: &mut Vec<u8>| {
@@ -155,7 +162,8 @@ impl LegacySession {
         self.state = State::Renewing { exchange, deadline };
     }
 
-    /// Handles the response to the `initialize` request of a renewal. Returns whether the message is that response.
+    /// Handles the JSON-RPC response to the `initialize` request of a renewal. Returns whether `message` is that
+    /// response.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let id = match context.exchanges.get(from).map(|exchange| &exchange.purpose) {
             Some(Purpose::RenewSession { id }) => *id,
@@ -168,7 +176,7 @@ impl LegacySession {
         is_response
     }
 
-    /// Completes a renewal whose response has arrived, or fails it.
+    /// Completes a renewal if the JSON-RPC response in `message` is acceptable. Otherwise, the renewal fails.
     fn renewed(&mut self, from: ExchangeId, id: u64, message: &[u8], context: &mut Context) {
         match check_response(message, id, context.endpoint.version()) {
             Ok(()) => {
@@ -185,16 +193,16 @@ impl LegacySession {
         }
     }
 
-    /// Gives a renewal up whose exchange ended without an answer.
+    /// Handles the end of the exchange that carries a renewal. The renewal fails if its JSON-RPC response is missing.
     pub(super) fn renewal_ended(&mut self, from: ExchangeId, end: ExchangeEnd, context: &mut Context) {
         if self.is_renewed_by(from) {
             self.fail_renewal(&end.into_error(), context);
         }
     }
 
-    /// Gives the session up, and fails the requests that wait for a new one.
+    /// Marks the session as lost, and fails the requests that wait for a new session with `error`.
     ///
-    /// The next request tries to renew the session: its caller may know that the server is back.
+    /// The next request tries to renew the session, because its caller may know that the server is available again.
     fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
         self.state = State::Lost;
         context.endpoint.forget_session_id();
@@ -207,7 +215,7 @@ impl LegacySession {
         matches!(self.state, State::Renewing { exchange, .. } if exchange == id)
     }
 
-    /// Ends the wait for `notifications/initialized`, or a renewal that takes too long.
+    /// Handles an expired deadline: of the wait for `notifications/initialized`, or of a renewal, which then fails.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
         match self.state {
             State::Initializing { until } if until <= context.now => return Expired::Initialized,
@@ -231,7 +239,9 @@ impl LegacySession {
     }
 }
 
-/// Checks the response to `initialize`. A server must negotiate the same version as in the first session.
+/// Checks the JSON-RPC response to the `initialize` request of a renewal.
+///
+/// The server must choose `version`, the protocol version of the first session, or omit the version.
 fn check_response(message: &[u8], id: u64, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
     let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt });
     match decode::answer::<InitializeResult>(message, id) {

@@ -1,23 +1,24 @@
-//! The client side of a connection over HTTP, without I/O: [`Engine`] is a [`Session`](crate::Session) with the HTTP exchanges
-//! that carry its messages.
+//! The client side of a connection over HTTP, without I/O. [`Engine`] is a [`Session`](crate::Session) with the HTTP
+//! exchanges that carry its messages.
 //!
-//! The engine speaks Streamable HTTP (2025-03-26 to 2026-07-28) and HTTP+SSE (2024-11-05). It returns the HTTP requests to make,
-//! and reads their responses. The embedder makes the requests with any HTTP client, and decides about connections and TLS.
+//! The engine supports Streamable HTTP (protocol revisions 2025-03-26 to 2026-07-28) and HTTP+SSE (2024-11-05). It returns
+//! the HTTP requests to make, and reads the responses. The embedder makes the requests with any HTTP client, and manages
+//! connections and TLS.
 //!
 //! # The loop
 //!
 //! Repeat these steps, in any order:
 //!
-//! 1. Take commands from [`poll_exchange`](Engine::poll_exchange) until it returns `None`. Start and abort exchanges accordingly.
-//! 2. Pass the head of each response to [`response`](Engine::response).
-//! 3. Pass the body to [`body`](Engine::body), in pieces of any size.
+//! 1. Call [`poll_exchange`](Engine::poll_exchange) until it returns `None`. Start and abort exchanges accordingly.
+//! 2. Pass the head of each HTTP response to [`response`](Engine::response).
+//! 3. Pass the body of each response to [`body`](Engine::body), in pieces of any size.
 //! 4. Call [`ended`](Engine::ended) at the end of a response, or [`failed`](Engine::failed) if the exchange fails.
-//! 5. Take events from [`poll_event`](Engine::poll_event) until it returns `None`.
-//! 6. Wait for the exchanges, at most until [`poll_timeout`](Engine::poll_timeout).
+//! 5. Call [`poll_event`](Engine::poll_event) until it returns `None`, and process the events.
+//! 6. Wait for progress of the exchanges, at most until [`poll_timeout`](Engine::poll_timeout).
 //! 7. When that time has passed, call [`handle_timeout`](Engine::handle_timeout).
 //!
-//! Step 5 reads the received messages, so steps 5 and 1 must follow each of the others. In this example the server answers in
-//! JSON and has one tool:
+//! After each of the other steps, repeat steps 5 and 1: step 5 handles the received messages, which may cause new commands.
+//! In this example, the server responds with JSON and has one tool:
 //!
 //! ```
 //! use mcpwire_core::http::{Command, Engine, Settings};
@@ -60,7 +61,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Detection of the transport and the version
+//! # Detection of the transport and the protocol revision
 //!
 //! ```text
 //! POST server/discover ── answered, or refused with a modern error ─────────────────────▶ 2026-07-28
@@ -76,7 +77,7 @@
 //! ```
 //!
 //! [`Config::negotiate`](crate::Config::negotiate) and [`Settings::flavour`] skip steps. [`Engine::flavour`] and
-//! [`Session::server`](crate::Session::server) return the result, which embedders can store for the next connection.
+//! [`Session::server`](crate::Session::server) return the result. Embedders can store it for the next connection.
 //!
 //! # The parts
 //!
@@ -92,20 +93,20 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `engine` | [`Engine`]: the interface for adapters; routes between the parts |
+//! | `engine` | [`Engine`]: the methods that adapters call; routes between the parts |
 //! | `context` | the state that the parts share |
 //! | `command` | [`Command`], [`Exchange`]: the HTTP requests that the embedder makes |
 //! | `settings` | [`Settings`]: the URL, headers, limits |
-//! | `outgoing`, `incoming` | hands messages from the session to exchanges, and from responses to the session |
+//! | `outgoing`, `incoming` | moves messages from the session to exchanges, and from responses to the session |
 //! | `send_queue`, `request` | the messages that wait to be sent; the state of a request over its attempts |
 //! | `exchanges`, `purpose` | the exchanges under way; why each was started |
 //! | `endpoint`, `header_values` | the URL and the headers of each HTTP request |
 //! | `response`, `response_head`, `sse_decoder` | reads responses |
-//! | `recovery` | decides what to do when an exchange ends without an answer |
+//! | `recovery` | decides what to do when an exchange ends without the JSON-RPC response |
 //! | `broken_streams`, `resume_point` | requests whose event stream is resumed; when, and after which event |
-//! | `legacy_session` | initializes and renews the session of a legacy server |
-//! | `get_stream` | the event stream for messages that belong to no request |
-//! | `http_sse` | HTTP+SSE |
+//! | `legacy_session` | initializes and renews the session with a legacy server (up to revision 2025-11-25) |
+//! | `get_stream` | the event stream for server messages that belong to no client request |
+//! | `http_sse` | the HTTP+SSE transport |
 //! | `tool_calls`, `tool_headers`, `tool_refresh` | custom headers from tool parameters |
 
 mod broken_streams;

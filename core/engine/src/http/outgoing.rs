@@ -1,4 +1,4 @@
-//! Sorts the messages that the session wrote, and starts the exchanges that carry them.
+//! Sorts the messages that the session wrote, and starts the HTTP exchanges that carry them.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
@@ -12,14 +12,15 @@ use crate::json::scan::member;
 use crate::rpc::WireId;
 use crate::rpc::peek::{MessageClass, peek};
 
-/// Maximum length of a message that is kept to be sent again. 1 MiB: arguments rarely exceed some KiB, and keeping a message
-/// doubles the memory of a large call.
-const MAX_KEPT: usize = 1 << 20;
-
-/// Moves the messages that the session wrote into the queues of their kinds, and stops work on abandoned requests.
+/// Maximum length in bytes of a request message that is stored in order to send the request again. 1 MiB.
 ///
-/// Drops the cancellation of a request that was never sent. Modern servers get no cancellations: to them, the end of the exchange
-/// is the cancellation.
+/// Tool arguments are rarely longer than a few KiB. The stored copy doubles the memory of a large call.
+const MAX_STORED_MESSAGE: usize = 1 << 20;
+
+/// Moves the messages that the session wrote into one queue for each kind of message, and abandons unneeded requests.
+///
+/// Drops the cancellation of a request that was never sent. For modern servers (from revision 2026-07-28), drops every
+/// cancellation: the end of the HTTP exchange cancels the request.
 pub(super) fn sort_messages(context: &mut Context) {
     let mut never_sent = BTreeSet::new();
     for id in context.session.take_abandoned() {
@@ -56,7 +57,7 @@ pub(super) fn sort_messages(context: &mut Context) {
     }
 }
 
-/// Starts the exchange of a request.
+/// Starts the HTTP exchange that sends `request`.
 pub(super) fn post_request(mut request: Request, context: &mut Context) {
     let Some(message) = request.message.take() else { return };
     let mut head = context.endpoint.post(&context.settings, &request.method, &message);
@@ -64,7 +65,7 @@ pub(super) fn post_request(mut request: Request, context: &mut Context) {
     head.headers.extend(params.map(|(name, value)| (Cow::Owned(name.clone()), value.clone())));
     let is_modern_call = context.endpoint.is_modern() && request.is_tool_call();
     let may_be_resent = is_modern_call || context.endpoint.has_session_id();
-    if request.is_initialize() || (may_be_resent && message.len() <= MAX_KEPT) {
+    if request.is_initialize() || (may_be_resent && message.len() <= MAX_STORED_MESSAGE) {
         request.message = Some(message.clone());
     }
     let is_http_sse = context.endpoint.is_http_sse();
@@ -72,7 +73,7 @@ pub(super) fn post_request(mut request: Request, context: &mut Context) {
     context.start(purpose, head, message);
 }
 
-/// Starts the exchange of a notification or an answer.
+/// Starts the HTTP exchange that sends a notification or an answer to a server request.
 pub(super) fn post_message(kind: MessageKind, message: Vec<u8>, context: &mut Context) {
     let head = context.endpoint.post(&context.settings, kind.method(), &message);
     let id = context.start(Purpose::Message(kind), head, message);
@@ -80,7 +81,7 @@ pub(super) fn post_message(kind: MessageKind, message: Vec<u8>, context: &mut Co
     context.exchanges.set_message_deadline(id, deadline);
 }
 
-/// Requests the broken event streams whose delay is over.
+/// Requests the broken event streams whose delay is over, so that the server resumes them.
 pub(super) fn resume_streams(context: &mut Context) {
     while let Some(request) = context.broken_streams.next_due(context.now) {
         if context.session.waits_for(request.id) {
@@ -90,7 +91,8 @@ pub(super) fn resume_streams(context: &mut Context) {
     }
 }
 
-/// Returns the id of the request that a `notifications/cancelled` message names.
+/// Returns the JSON-RPC id of the request that a `notifications/cancelled` message cancels, or `None` if the id is
+/// invalid.
 fn cancelled_request(message: &[u8]) -> Option<u64> {
     WireId(member(member(message, "params")?, "requestId")?).number()
 }

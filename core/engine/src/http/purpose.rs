@@ -1,4 +1,4 @@
-//! [`Purpose`]: why an exchange was started.
+//! [`Purpose`]: why an HTTP exchange was started.
 
 use alloc::boxed::Box;
 
@@ -7,29 +7,31 @@ use super::response::ExpectedBody;
 use super::send_queue::MessageKind;
 use super::tool_refresh::ToolRefresh;
 
-/// Why an exchange was started, with the state that its end needs.
+/// Why an HTTP exchange was started, with the state that is needed when the exchange ends.
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// Carries a request whose answer is in the response.
+    /// The exchange carries a request of the session. The HTTP response contains the JSON-RPC response.
     Request(Request),
-    /// Carries a request whose answer arrives on the event stream of an HTTP+SSE server.
+    /// The exchange carries a request to an HTTP+SSE server. The JSON-RPC response arrives on the server's event
+    /// stream.
     RequestOverSse(Request),
-    /// Carries a notification, or an answer to a request of the server.
+    /// The exchange carries a notification, or an answer to a server request.
     Message(MessageKind),
-    /// The event stream on which legacy servers send messages that belong to no request.
+    /// The event stream on which legacy servers (up to revision 2025-11-25) send messages that belong to no client
+    /// request.
     GetStream,
-    /// The event stream on which HTTP+SSE servers send all messages.
+    /// The event stream on which an HTTP+SSE server sends all of its messages.
     SseStream,
-    /// Opens a new legacy session with an `initialize` request of this id.
+    /// The exchange renews the legacy session with an `initialize` request that has this JSON-RPC id.
     RenewSession { id: u64 },
-    /// Lists the tools again after the server rejected the headers of a call.
+    /// The exchange fetches the tool list again, after the server rejected the headers of a tool call.
     RefreshTools(Box<ToolRefresh>),
-    /// Ends the legacy session.
+    /// The exchange ends the legacy session on the server.
     DeleteSession,
 }
 
 impl Purpose {
-    /// Returns what a successful response contains.
+    /// Returns what the body of a successful response must contain.
     pub(super) fn expected(&self) -> ExpectedBody {
         match self {
             Purpose::Request(_) | Purpose::RenewSession { .. } | Purpose::RefreshTools(_) => ExpectedBody::Messages,
@@ -38,7 +40,7 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the exchange stays open until the server ends it.
+    /// Returns whether the response stays open until the server ends it.
     pub(super) fn is_long(&self) -> bool {
         match self {
             Purpose::GetStream | Purpose::SseStream => true,
@@ -47,7 +49,7 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the exchange needs a response with content, and not only a status.
+    /// Returns whether the client needs the content of the response, and not only its status.
     pub(super) fn needs_response(&self) -> bool {
         !matches!(self, Purpose::Message(_) | Purpose::DeleteSession)
     }
@@ -61,7 +63,8 @@ impl Purpose {
         }
     }
 
-    /// Returns the id of the session's request that the exchange serves.
+    /// Returns the JSON-RPC id of the session's request that the exchange serves, or `None` if the exchange serves
+    /// none.
     pub(super) fn request(&self) -> Option<u64> {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),
@@ -70,7 +73,10 @@ impl Purpose {
         }
     }
 
-    /// Returns the id of the request that the transport itself makes with the exchange.
+    /// Returns the JSON-RPC id of the request that the transport itself sends in the exchange, such as a session
+    /// renewal.
+    ///
+    /// Returns `None` if the exchange carries no request of the transport.
     pub(super) fn transport_request(&self) -> Option<u64> {
         match self {
             Purpose::RenewSession { id } => Some(*id),
@@ -79,7 +85,7 @@ impl Purpose {
         }
     }
 
-    /// Returns whether no earlier exchange carried the same request.
+    /// Returns whether the exchange carries a request of the session that no earlier exchange carried.
     pub(super) fn is_first_attempt(&self) -> bool {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => request.is_first_attempt(),

@@ -1,4 +1,4 @@
-//! [`Recovery`]: what to do when the exchange of a request ends without its answer.
+//! [`Recovery`]: what to do when the exchange of a request ends without the JSON-RPC response.
 
 use alloc::string::ToString;
 
@@ -8,39 +8,44 @@ use crate::rpc::RpcError;
 use crate::session::RequestFault;
 use crate::transport_error::{FailureKind, HttpError};
 
-/// Maximum number of consecutive attempts to resume a stream while the server is unreachable. 2: some 3 s with their delays.
+/// Maximum number of consecutive attempts to resume an event stream while the server is unreachable. 2.
 ///
-/// Callers learn early that a server has crashed. A server that was restarted has rarely kept its sessions.
+/// Two attempts take about 3 s, including the delays before them. The limit is low, so that callers soon learn that a
+/// server has crashed. A restarted server has usually lost its sessions anyway.
 const MAX_UNREACHABLE: u32 = 2;
 
-/// What to do with a request that has no answer.
+/// What to do with a request whose exchange ended without the JSON-RPC response.
 #[derive(Debug)]
 pub(super) enum Recovery {
     Fail(RequestFault),
-    /// Resume the event stream later.
+    /// Resume the event stream of the request after a delay.
     ResumeStream,
     /// Renew the legacy session, and then send the request again.
     RenewAndResend,
-    /// Renew the legacy session. The request fails, because the server may have carried it out, or refused it twice.
+    /// Renew the legacy session, and fail the request with this error.
+    ///
+    /// The request is not sent again if the server may have carried it out, if the server refused it twice, or if its
+    /// message is no longer stored.
     RenewAndFail(RequestFault),
-    /// List the tools again, and then send the call again with their headers. The error is the server's.
+    /// Fetch the tool list again, and then send the tool call with new headers. The error says why the server rejected
+    /// the old ones.
     RefreshTools(RpcError),
-    /// Try HTTP+SSE. If the server does not offer it, `initialize` fails with this fault.
+    /// Try HTTP+SSE. If the server does not offer that transport, `initialize` fails with this error.
     TrySse(RequestFault),
 }
 
-/// What the decision depends on besides the request and its response.
+/// The state of the connection and the settings on which [`recover`] depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExchangeContext {
-    /// Whether the negotiated version has no handshake.
+    /// Whether the negotiated protocol revision is 2026-07-28 or later.
     pub(super) is_modern: bool,
-    /// Whether the connection may switch to HTTP+SSE.
+    /// Whether the connection may try the HTTP+SSE transport.
     pub(super) may_use_sse: bool,
-    /// Maximum number of attempts to resume a stream without progress.
+    /// Maximum number of consecutive attempts to resume an event stream without progress.
     pub(super) max_attempts: u32,
 }
 
-/// Decides what to do with a request whose exchange ended without its answer.
+/// Decides what to do with a request whose exchange ended without the JSON-RPC response.
 pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     if end.response.is_event_stream() {
         recover_broken_stream(request, end, given)
@@ -51,7 +56,7 @@ pub(super) fn recover(request: &mut Request, end: ExchangeEnd, given: ExchangeCo
     }
 }
 
-/// Decides after an attempt to post the request.
+/// Decides what to do if the server answered the posted request with neither a JSON-RPC response nor an event stream.
 fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     let is_session_unknown = status == Some(404) && end.session.is_some();
@@ -78,7 +83,7 @@ fn recover_refusal(request: &Request, end: ExchangeEnd, given: ExchangeContext) 
     Recovery::Fail(fault)
 }
 
-/// Decides after the event stream of the request broke.
+/// Decides what to do after the event stream of the request ended without the JSON-RPC response.
 fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     request.resume.count_unreachable(false);
     let has_event_id = request.resume.last_event_id().is_some();
@@ -93,7 +98,7 @@ fn recover_broken_stream(request: &mut Request, end: ExchangeEnd, given: Exchang
     Recovery::Fail(RequestFault::Http(error))
 }
 
-/// Decides after an attempt to resume the event stream of the request.
+/// Decides what to do after an attempt to resume the event stream of the request failed.
 fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: ExchangeContext) -> Recovery {
     let status = end.status();
     if status == Some(404) && end.session.is_some() {
@@ -108,16 +113,16 @@ fn recover_failed_resume(request: &mut Request, end: ExchangeEnd, given: Exchang
     Recovery::Fail(RequestFault::Http(end.into_error()))
 }
 
-/// How the client learned that the session of a request has ended.
+/// How the client learned that the legacy session of a request has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SessionLoss {
-    /// The server refused the request, and so did not carry it out.
+    /// The server refused the request, and therefore did not carry it out.
     RequestRefused,
-    /// The server refused to resume the stream of the request. It may have carried the request out.
+    /// The server refused to resume the event stream of the request. The server may have carried out the request.
     StreamUnknown,
 }
 
-/// Decides after the session of the request has ended.
+/// Decides what to do after the server ended the session of the request. `loss` says how the client learned of the end.
 fn renew(request: &Request, loss: SessionLoss) -> Recovery {
     let is_safe = loss == SessionLoss::RequestRefused || request.is_repeatable;
     if is_safe && !request.was_resent && request.message.is_some() {
@@ -129,7 +134,9 @@ fn renew(request: &Request, loss: SessionLoss) -> Recovery {
     }))
 }
 
-/// Returns whether only modern servers send the error (2026-07-28, basic/transports/streamable-http, "Backward Compatibility").
+/// Returns whether only modern servers (from revision 2026-07-28) send this error.
+///
+/// Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Backward Compatibility".
 fn is_modern_error(error: &RpcError) -> bool {
     matches!(
         error.code,

@@ -1,4 +1,4 @@
-//! [`Request`]: a request of the session, with the state of its attempts.
+//! [`Request`]: a request of the session, with the state of the attempts to complete it.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -6,21 +6,22 @@ use alloc::vec::Vec;
 
 use super::resume_point::ResumePoint;
 
-/// A request that waits for its answer. Several exchanges may serve it, one after the other.
+/// A request whose JSON-RPC response has not arrived. Several HTTP exchanges may serve the request, one after the
+/// other.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// The JSON-RPC id.
+    /// The JSON-RPC id of the request.
     pub(super) id: u64,
     pub(super) method: Box<str>,
-    /// The JSON-RPC message. A request that was sent keeps the message only if it may be sent again.
+    /// The JSON-RPC message. `None` if the message was sent and cannot be sent again.
     pub(super) message: Option<Vec<u8>>,
-    /// The `Mcp-Param-*` headers of the latest attempt.
+    /// Names and values of the `Mcp-Param-*` headers that the latest attempt sends.
     pub(super) header_params: Vec<(String, String)>,
-    /// Whether the server may carry out the request twice.
+    /// Whether the server may carry out the request twice without harm.
     pub(super) is_repeatable: bool,
-    /// Whether the request was sent again. A request is sent twice at most.
+    /// Whether the request was sent again. A request is sent at most twice.
     pub(super) was_resent: bool,
-    /// Where the event stream of the answer resumes if it breaks.
+    /// State for resuming the event stream of the request if the stream breaks.
     pub(super) resume: ResumePoint,
 }
 
@@ -45,8 +46,10 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Returns whether no earlier exchange served the request in the present session. A request is sent again only if the
-    /// server has not carried it out, or in another session.
+    /// Returns whether no earlier exchange carried the request in the current session.
+    ///
+    /// Only attempts to resume the event stream count as earlier exchanges. The request itself is sent again only in a
+    /// new session, or after the server refused it.
     pub(super) fn is_first_attempt(&self) -> bool {
         self.resume.attempts() == 0
     }

@@ -1,4 +1,4 @@
-//! [`Response`]: reads the body of a response in pieces, and finds the messages in it.
+//! [`Response`]: reads the body of an HTTP response in pieces, and extracts the messages.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -19,102 +19,102 @@ use crate::transport_error::{Failure, HttpError};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Number of bytes to keep of an overlong message. 1 KiB: enough to find the id of the answered request.
+/// Number of bytes that are stored of a message that exceeds the size limit. 1 KiB, enough to find its JSON-RPC id.
 const OVERLONG_HEAD: usize = 1024;
 
-/// What a successful response contains.
+/// What the body of a successful HTTP response must contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExpectedBody {
-    /// One message as JSON, or an event stream.
+    /// One JSON-RPC message or batch as JSON, or an event stream.
     Messages,
     /// An event stream.
     Events,
-    /// Nothing that the protocol uses.
+    /// Nothing that the client uses. The body is discarded.
     Nothing,
 }
 
-/// Maximum sizes of what is read from a body, in bytes.
+/// Maximum sizes of the contents of a response body, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BodyLimits {
-    /// The limit of one message.
+    /// Maximum length of one message.
     pub(super) message: usize,
-    /// The limit of an error response. The rest of the body is dropped.
+    /// Maximum number of bytes stored of an error response. Further bytes are discarded.
     pub(super) error: usize,
 }
 
-/// A part of a response, which waits until the embedder polls events.
+/// A received part of an HTTP response, which waits until the engine handles it.
 #[derive(Debug)]
 pub(super) enum StreamItem {
     Message {
         from: ExchangeId,
         bytes: Vec<u8>,
     },
-    /// The beginning of a message that exceeds the limit.
+    /// The beginning of a message that exceeds the size limit.
     Overlong {
         from: ExchangeId,
         head: Vec<u8>,
     },
-    /// The URL that an HTTP+SSE server names for messages.
+    /// The URL for messages, as an HTTP+SSE server sent it. The URL may be relative.
     Endpoint {
         from: ExchangeId,
         uri: Vec<u8>,
     },
-    /// Marks that all events of the last message have been polled.
+    /// Follows each message in the inbox. When it is reached, all events of the message have been polled.
     MessageHandled {
         from: ExchangeId,
     },
-    /// The response is complete, or the exchange failed.
+    /// The response is complete, or the exchange failed. `failure` is `None` if the response is complete.
     Ended {
         from: ExchangeId,
         failure: Option<Failure>,
     },
 }
 
-/// The response of an exchange, as far as it has arrived.
+/// An HTTP response, as far as it has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Response {
-    /// The status, once the head has arrived.
+    /// The HTTP status code. `None` until the head has arrived.
     status: Option<u16>,
     body: Body,
 }
 
 #[derive(Debug, Default)]
 enum Body {
-    /// The body is read over without being used, or the head has not arrived.
+    /// The body is discarded, or the head of the response has not arrived.
     #[default]
     Ignored,
-    /// One JSON message, as far as it has arrived.
+    /// The received part of a body that is a single JSON message.
     Json(Vec<u8>),
     Events(Box<SseDecoder>),
-    /// An error response, or a response of an unexpected type.
+    /// The body of an error response, or of a response with an unexpected content type or encoding.
     Unexpected(Box<UnexpectedBody>),
 }
 
 #[derive(Debug)]
 struct UnexpectedBody {
-    /// The content type, and the encoding if there is one, for the error.
+    /// The `Content-Type`, followed by a note about the `Content-Encoding` if there is one, for the error message.
     content_type: String,
     challenges: Vec<String>,
-    /// The beginning of the body.
+    /// The beginning of the body, at most [`BodyLimits::error`] bytes.
     bytes: Vec<u8>,
-    /// Whether the body exceeds the limit.
+    /// Whether the body is longer than the limit, so that `bytes` does not contain all of it.
     is_truncated: bool,
 }
 
 impl UnexpectedBody {
-    /// Returns the beginning of the body, without a byte order mark.
+    /// Returns the stored beginning of the body, without a byte order mark.
     fn text(&self) -> &[u8] {
         self.bytes.strip_prefix(BOM).unwrap_or(&self.bytes)
     }
 }
 
 impl Response {
-    /// Returns the status, once the head has arrived.
+    /// Returns the HTTP status code, or `None` if the head has not arrived.
     pub(super) fn status(&self) -> Option<u16> {
         self.status
     }
 
-    /// Returns whether the head has arrived.
+    /// Returns whether the head of the response has arrived.
     pub(super) fn has_begun(&self) -> bool {
         self.status.is_some()
     }
@@ -127,12 +127,12 @@ impl Response {
         matches!(self.body, Body::Events(_))
     }
 
-    /// Returns whether the rest of the body is not used.
+    /// Returns whether the head has arrived and the rest of the body is discarded.
     pub(super) fn is_ignored(&self) -> bool {
         matches!(self.body, Body::Ignored) && self.has_begun()
     }
 
-    /// Returns the decoder of an event stream.
+    /// Returns the decoder of the event stream, or `None` if the body is not an event stream.
     pub(super) fn decoder(&self) -> Option<&SseDecoder> {
         match &self.body {
             Body::Events(decoder) => Some(decoder),
@@ -140,7 +140,7 @@ impl Response {
         }
     }
 
-    /// Handles the head of the response, which decides how the body is read.
+    /// Handles the head of the response. `head` and `expected` determine how the body is read.
     pub(super) fn begin(&mut self, head: &Head, expected: ExpectedBody, limits: BodyLimits) {
         self.status = Some(head.status);
         let media = media_type(&head.content_type).to_ascii_lowercase();
@@ -160,7 +160,9 @@ impl Response {
         };
     }
 
-    /// Reads the next bytes of the body, and appends its messages to `inbox`. Returns whether an event carried a message.
+    /// Reads the next bytes of the body, and appends the messages that they complete to `inbox`.
+    ///
+    /// Returns whether an event on an event stream contained a message.
     pub(super) fn read(
         &mut self,
         from: ExchangeId,
@@ -196,7 +198,7 @@ impl Response {
         has_message
     }
 
-    /// Handles the end of a complete body, and appends its last message to `inbox`.
+    /// Handles the end of a complete body, and appends its last message, if there is one, to `inbox`.
     pub(super) fn end(&mut self, from: ExchangeId, inbox: &mut VecDeque<StreamItem>) {
         match &mut self.body {
             Body::Json(message) => {
@@ -206,7 +208,7 @@ impl Response {
                     inbox.push_back(StreamItem::Message { from, bytes });
                 }
             }
-            // A last event without its blank line counts if its message is complete.
+            // A last event without its blank line is accepted if its data is complete JSON.
             Body::Events(decoder) => {
                 let Some(mut event) = decoder.rest() else { return };
                 remove_bom(&mut event.data);
@@ -218,7 +220,7 @@ impl Response {
         }
     }
 
-    /// Returns the error of a request that the response leaves without an answer.
+    /// Converts this HTTP response to the error of a request whose JSON-RPC response it does not contain.
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
@@ -230,7 +232,9 @@ impl Response {
         }
     }
 
-    /// Parses the body of an error response as a JSON-RPC error. Also returns whether the error has the id of `request`.
+    /// Parses the body of an error response as a JSON-RPC error. Returns `None` if the body is not a JSON-RPC error.
+    ///
+    /// Also returns whether the error has the JSON-RPC id `request`.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
         if body.is_truncated || self.is_success() || member(body.text(), "jsonrpc").is_none() {
@@ -259,7 +263,7 @@ fn remove_bom(message: &mut Vec<u8>) {
     }
 }
 
-/// Sorts an event by its name. Returns `None` for events that the protocol does not use.
+/// Converts a server-sent event to an item of the inbox. Returns `None` for events that the protocol does not use.
 fn received(from: ExchangeId, event: SseEvent) -> Option<StreamItem> {
     match event.name.as_str() {
         "endpoint" => Some(StreamItem::Endpoint { from, uri: event.data }),

@@ -1,26 +1,26 @@
-//! [`Head`]: the status and the headers of a response.
+//! [`Head`]: the status and the headers of an HTTP response.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Maximum length of a header value that is read. 8 KiB: challenges with a URL or two are below 1 KiB, session ids of known
-/// servers below 200 bytes.
+/// Maximum length of a header value, in bytes. Longer values are ignored. 8 KiB: challenges of known servers are
+/// shorter than 1 KiB, and session ids are shorter than 200 bytes.
 const MAX_VALUE: usize = 8 * 1024;
 
-/// Maximum number of challenges to keep. 8: one for each scheme that a server supports.
+/// Maximum number of `WWW-Authenticate` headers that are stored. 8: servers send one for each authentication scheme.
 const MAX_CHALLENGES: usize = 8;
 
-/// The status of a response, and the headers that the protocol uses.
+/// The status of an HTTP response, and the headers that the protocol uses.
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
-    /// The `Content-Type`, or an empty string.
+    /// The value of the `Content-Type` header. Empty if the header is missing.
     pub(super) content_type: String,
-    /// The `Content-Encoding`, unless it is `identity`.
+    /// The value of the `Content-Encoding` header. `None` if the header is missing or `identity`.
     pub(super) encoding: Option<String>,
-    /// The `Mcp-Session-Id`.
+    /// The value of the `Mcp-Session-Id` header. `None` if the header is missing or invalid.
     pub(super) session_id: Option<String>,
-    /// The `WWW-Authenticate` headers.
+    /// The values of the `WWW-Authenticate` headers.
     pub(super) challenges: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Head {
         Head { status, content_type: String::new(), encoding: None, session_id: None, challenges: Vec::new() }
     }
 
-    /// Adds a header. Headers that the protocol does not use and values that are too long are ignored.
+    /// Stores a header. Ignores headers that the protocol does not use, and values longer than [`MAX_VALUE`].
     pub(super) fn add(&mut self, name: &str, value: &[u8]) {
         if value.len() > MAX_VALUE {
             return;
@@ -48,7 +48,7 @@ impl Head {
         }
     }
 
-    /// Returns whether the status is 2xx.
+    /// Returns whether the status is from 200 to 299.
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }

@@ -1,5 +1,6 @@
-//! [`ResumePoint`]: the event after which a broken event stream resumes, and when (2025-11-25, basic/transports, "Resumability and
-//! Redelivery").
+//! [`ResumePoint`]: after which event, and when, a broken event stream resumes.
+//!
+//! Specification: protocol revision 2025-11-25, basic/transports, "Resumability and Redelivery".
 
 use alloc::string::{String, ToString};
 use core::time::Duration;
@@ -10,53 +11,63 @@ use crate::backoff::exponential;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// The delay before the first attempt if the server names none. 1 s: a server that restarts quickly is back by then.
+/// Delay before the first attempt to resume a stream, if the server requested no delay. 1 s: a server that restarts
+/// quickly is available again by then.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Maximum delay that the client chooses. 1 min: a request a minute harms no server.
+/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one. 1 min: one request per
+/// minute is no load for a server.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Minimum delay after a stream that ended soon after it was reopened, whatever the server asks for. Doubles with each such
-/// stream. 125 ms.
-const FIRST_FLOOR: Duration = Duration::from_millis(125);
+/// Minimum delay before reopening a stream that ended soon after it was last reopened. 125 ms at first; doubles each
+/// time.
+///
+/// The minimum also applies if the server requests a shorter delay.
+const FIRST_MINIMUM: Duration = Duration::from_millis(125);
 
-/// Maximum of that minimum delay. 1 s: servers that want to be polled ask for a second or more, and a request a second harms no
-/// server.
-const MAX_FLOOR: Duration = Duration::from_secs(1);
+/// Maximum that the minimum delay before reopening a stream reaches by doubling. 1 s.
+///
+/// Servers that want to be polled request a delay of 1 s or more.
+const MAX_MINIMUM: Duration = Duration::from_secs(1);
 
-/// How long a stream must stay open so that the server alone decides the next delay. 10 s: ten times [`MAX_FLOOR`].
-const STEADY: Duration = Duration::from_secs(10);
+/// How long a reopened stream must stay open so that the next reopening has no minimum delay. 10 s, ten times
+/// [`MAX_MINIMUM`].
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
-/// The state of an event stream that may break and resume.
+/// The position and the retry state of an event stream that may break and be resumed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResumePoint {
-    /// The id of the last event that had one.
+    /// The id of the last event that had an id. `None` if no event had one.
     last_event_id: Option<String>,
-    /// The delay that the server asks for.
+    /// The delay that the server requested with a `retry` field, to wait before reopening the stream. `None` if it
+    /// requested none.
     retry: Option<Duration>,
-    /// The number of attempts to reopen the stream since it last made progress.
+    /// Number of attempts to reopen the stream since the last message or new event id arrived on it.
     attempts: u32,
-    /// The number of consecutive attempts that did not reach the server.
+    /// Number of consecutive attempts to reopen the stream in which the server was unreachable.
     unreachable: u32,
-    /// The number of consecutive reopened streams that ended soon. Events do not reset it, because a server could send one event
-    /// each time.
-    streak: u32,
-    /// When the stream was last reopened.
+    /// Number of reopenings since the stream last stayed open for [`STABLE_AFTER`].
+    ///
+    /// Received events do not reset this number, because a server could send one event on each stream.
+    reopenings: u32,
+    /// The time of the last attempt to reopen the stream. `None` if there was no attempt.
     reopened_at: Option<Timestamp>,
 }
 
 impl ResumePoint {
-    /// Returns the value for the `Last-Event-ID` header.
+    /// Returns the value for the `Last-Event-ID` header, or `None` if no event had an id.
     pub(super) fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
 
-    /// Returns the number of attempts to reopen the stream since it last made progress.
+    /// Returns the number of attempts to reopen the stream since the last message or new event id arrived on it.
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// Handles bytes of the stream, which `decoder` has read. `has_message` says whether they completed a message.
+    /// Updates the event id, the requested delay and the attempts, after `decoder` has read bytes of the stream.
+    ///
+    /// `has_message` says whether the bytes completed a message.
     pub(super) fn progressed(&mut self, decoder: &SseDecoder, has_message: bool) {
         self.retry = decoder.retry().or(self.retry);
         // The client cannot send back an id that a header cannot carry.
@@ -70,49 +81,56 @@ impl ResumePoint {
         }
     }
 
-    /// Counts an attempt that did not reach the server, or resets the count. Returns the number of consecutive such attempts.
+    /// Counts an attempt to reopen the stream in which the server was unreachable. Any other attempt resets the count.
+    ///
+    /// Returns the number of consecutive attempts in which the server was unreachable.
     pub(super) fn count_unreachable(&mut self, is_unreachable: bool) -> u32 {
         self.unreachable = if is_unreachable { self.unreachable + 1 } else { 0 };
         self.unreachable
     }
 
-    /// Counts the next attempt, and returns when to reopen the stream.
+    /// Counts the next attempt to reopen the stream, and returns the time for that attempt.
     pub(super) fn next_attempt(&mut self, now: Timestamp, random: &mut XorShift64) -> Timestamp {
-        if self.reopened_at.is_some_and(|at| now.duration_since(at) >= STEADY) {
-            self.streak = 0;
+        if self.reopened_at.is_some_and(|at| now.duration_since(at) >= STABLE_AFTER) {
+            self.reopenings = 0;
         }
         let delay = delay(self.retry, self.attempts, random);
-        let floor = floor(self.streak);
-        let delay = if delay < floor { floor + random_part(random, floor / 4) } else { delay };
+        let minimum = minimum_delay(self.reopenings);
+        let delay = if delay < minimum { minimum + random_part(random, minimum / 4) } else { delay };
         self.attempts += 1;
-        self.streak = self.streak.saturating_add(1);
+        self.reopenings = self.reopenings.saturating_add(1);
         self.reopened_at = Some(now + delay);
         now + delay
     }
 }
 
-/// Returns the delay before an attempt. `attempt` counts from 0 since the stream last made progress.
+/// Returns the delay before an attempt to reopen a stream. `attempt` is the number of previous attempts without
+/// progress.
 ///
-/// The delay that the server asks for is exact for the first attempt: a server that closes a connection to be polled knows when
-/// (2025-11-25, basic/transports, "Sending Messages to the Server"). For later attempts it is a minimum, and the delay doubles up
-/// to [`MAX_DELAY`]. A random part of up to a quarter keeps the clients of a restarted server from coming back all at once.
-fn delay(asked: Option<Duration>, attempt: u32, random: &mut XorShift64) -> Duration {
+/// `requested` is the delay that the server requested. The first attempt waits exactly that long: a server that closes
+/// a connection to be polled knows when it wants the next request (protocol revision 2025-11-25, basic/transports,
+/// "Sending Messages to the Server"). Later attempts wait at least that long, and the client's own delay doubles up to
+/// [`MAX_DELAY`]. A random part of up to a quarter is added, so that not all clients of a restarted server reconnect at
+/// once.
+fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> Duration {
     let doubled = exponential(FIRST_DELAY, MAX_DELAY, attempt);
-    match (asked, attempt) {
-        (Some(asked), 0) => asked,
-        (asked, _) => asked.unwrap_or_default().max(doubled).saturating_add(random_part(random, doubled / 4)),
+    match (requested, attempt) {
+        (Some(requested), 0) => requested,
+        (requested, _) => requested.unwrap_or_default().max(doubled).saturating_add(random_part(random, doubled / 4)),
     }
 }
 
-/// Returns the minimum delay after `streak` consecutive streams that ended soon. There is none for the first reopening.
-fn floor(streak: u32) -> Duration {
-    match streak {
+/// Returns the minimum delay before a stream is reopened. `reopenings` is the number of earlier reopenings.
+///
+/// The minimum delay before the first reopening is zero.
+fn minimum_delay(reopenings: u32) -> Duration {
+    match reopenings {
         0 => Duration::ZERO,
-        streak => exponential(FIRST_FLOOR, MAX_FLOOR, streak - 1),
+        reopenings => exponential(FIRST_MINIMUM, MAX_MINIMUM, reopenings - 1),
     }
 }
 
-/// Returns a random duration of at most `longest`, in whole milliseconds.
+/// Returns a random duration from 0 to `longest`, in whole milliseconds.
 fn random_part(random: &mut XorShift64, longest: Duration) -> Duration {
     let longest = u64::try_from(longest.as_millis()).unwrap_or(0);
     Duration::from_millis(random.below(longest + 1))
@@ -151,10 +169,10 @@ mod tests {
         }
         assert_eq!(delays[0], Duration::ZERO);
         assert!(delays[..5].is_sorted(), "{delays:?}");
-        assert!(delays[4..].iter().all(|delay| *delay >= MAX_FLOOR && *delay <= MAX_FLOOR * 5 / 4), "{delays:?}");
+        assert!(delays[4..].iter().all(|delay| *delay >= MAX_MINIMUM && *delay <= MAX_MINIMUM * 5 / 4), "{delays:?}");
         resume.attempts = 0;
-        now = now + STEADY;
-        assert_eq!(resume.next_attempt(now, &mut random), now, "a steady stream resets the streak");
+        now = now + STABLE_AFTER;
+        assert_eq!(resume.next_attempt(now, &mut random), now, "a stable stream resets the minimum");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! [`SendQueue`]: the messages that wait to be sent. Each becomes an exchange of its own.
+//! [`SendQueue`]: the messages that wait to be sent. Each message is sent in a separate HTTP exchange.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -10,20 +10,20 @@ use memchr::memchr;
 use super::request::Request;
 use crate::frame::TransmitBuffer;
 
-/// The notification that completes the handshake of a legacy session.
+/// The notification that completes the handshake of a legacy session (up to revision 2025-11-25).
 pub(super) const INITIALIZED: &str = "notifications/initialized";
 
-/// A kind of message that the server accepts without an answer.
+/// A kind of message to which the server sends no JSON-RPC response.
 #[derive(Debug)]
 pub(super) enum MessageKind {
-    /// A notification of this method.
+    /// A notification with this method.
     Notification(String),
-    /// An answer to a request of the server.
+    /// An answer to a server request.
     Answer,
 }
 
 impl MessageKind {
-    /// Returns the method of a notification.
+    /// Returns the method of a notification, or `None` for an answer.
     pub(super) fn into_method(self) -> Option<String> {
         match self {
             MessageKind::Notification(method) => Some(method),
@@ -44,53 +44,54 @@ impl MessageKind {
     }
 }
 
-/// Which messages may be sent now. Each variant allows those of the variants before it.
+/// The kinds of messages that may be sent now. Each variant includes the kinds of the variants before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Allowed {
     Nothing,
-    /// `notifications/initialized`, which all other messages wait for.
+    /// Only `notifications/initialized`, which must be sent before all other messages.
     Initialized,
     Requests,
     Everything,
 }
 
-/// A message to send.
+/// A message that leaves the queue to be sent.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    /// `notifications/initialized`.
+    /// The `notifications/initialized` message.
     Initialized(Vec<u8>),
     Request(Request),
     Message(MessageKind, Vec<u8>),
 }
 
-/// The messages that wait to be sent, with one queue for each kind.
+/// The messages that wait to be sent, in one queue for each kind of message.
 ///
-/// Requests go first, because callers wait for their answers. Notifications, such as cancellations, go before answers to the
-/// server's requests. Messages of one kind keep their order.
+/// Requests are sent first, because callers wait for the responses. Notifications, such as cancellations, are sent
+/// before answers to server requests. Messages of one kind are sent in order.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
-    /// The messages as the session wrote them, one a line.
+    /// Messages of all kinds, as the session wrote them. Each message ends with a newline.
     unsorted: TransmitBuffer,
     initialized: Option<Vec<u8>>,
-    /// Requests that are sent again. They go before all new requests.
+    /// Requests that are sent again. They are sent before all new requests.
     resend: VecDeque<Request>,
-    /// New requests, by ascending id.
+    /// New requests, in ascending order of their JSON-RPC ids.
     requests: VecDeque<Request>,
-    /// The number of bytes of the messages in `requests`.
+    /// Total length of the messages in `requests`, in bytes.
     request_bytes: usize,
     notifications: VecDeque<(String, Vec<u8>)>,
     notification_bytes: usize,
-    /// Answers, one a line: a server may cause many small ones, and a line costs less than an allocation.
+    /// Answers to server requests, each followed by a newline. A server may cause many small answers, and this buffer
+    /// needs no allocation for each of them.
     answers: TransmitBuffer,
 }
 
 impl SendQueue {
-    /// Returns the buffer that the session writes messages to.
+    /// Returns the buffer to which the session writes messages.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         self.unsorted.buffer()
     }
 
-    /// Removes the next message that the session wrote.
+    /// Removes and returns the next message that the session wrote. Returns `None` if there is none.
     pub(super) fn next_unsorted(&mut self) -> Option<Vec<u8>> {
         next_line(&mut self.unsorted)
     }
@@ -115,17 +116,17 @@ impl SendQueue {
         answers.push(b'\n');
     }
 
-    /// Adds a request that is sent again, behind other such requests.
+    /// Appends a request to the queue of requests that are sent again.
     pub(super) fn resend(&mut self, request: Request) {
         self.resend.push_back(request);
     }
 
-    /// Puts a request back that [`Self::next`] returned.
+    /// Puts back a request that [`Self::next`] returned. The request becomes the first of the queue.
     pub(super) fn put_back(&mut self, request: Request) {
         self.resend.push_front(request);
     }
 
-    /// Removes a request before it is sent.
+    /// Removes and returns the queued request with this JSON-RPC id. Returns `None` if no such request is queued.
     pub(super) fn remove_request(&mut self, id: u64) -> Option<Request> {
         if let Some(at) = self.resend.iter().position(|request| request.id == id) {
             return self.resend.remove(at);
@@ -136,12 +137,12 @@ impl SendQueue {
         Some(request)
     }
 
-    /// Removes the requests that were to be sent again.
+    /// Removes and returns all requests that were to be sent again.
     pub(super) fn take_resend(&mut self) -> VecDeque<Request> {
         mem::take(&mut self.resend)
     }
 
-    /// Removes the next message that may be sent.
+    /// Removes and returns the next message whose kind is allowed. Returns `None` if there is none.
     pub(super) fn next(&mut self, allowed: Allowed) -> Option<Outgoing> {
         if allowed >= Allowed::Initialized
             && let Some(message) = self.initialized.take()
@@ -172,7 +173,9 @@ impl SendQueue {
         Some(request)
     }
 
-    /// Returns the number of bytes that wait to be sent, without unsorted messages and requests that are sent again.
+    /// Returns the total length of the queued messages, in bytes.
+    ///
+    /// Messages that are not sorted yet do not count, nor do requests that are sent again.
     pub(super) fn bytes(&self) -> usize {
         self.request_bytes + self.notification_bytes + self.answer_bytes()
     }
@@ -191,7 +194,7 @@ impl SendQueue {
         *self = SendQueue::default();
     }
 
-    /// Frees the buffers if the queue is empty.
+    /// Frees the buffers if the queue is empty. Otherwise does nothing.
     pub(super) fn release_buffers(&mut self) {
         if self.is_empty() {
             self.clear();

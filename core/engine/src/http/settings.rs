@@ -1,4 +1,4 @@
-//! [`Settings`]: the URL of the server, headers and limits.
+//! [`Settings`]: the URL of the server, HTTP headers and limits.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,58 +8,65 @@ use super::header_values::is_value;
 use crate::header_params::is_token;
 use crate::url::{is_address, without_fragment, without_query};
 
-/// The two HTTP transports of the protocol.
+/// One of the two HTTP transports of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flavour {
-    /// Streamable HTTP: one URL for all messages (2025-03-26 and later).
+    /// Streamable HTTP: one URL for all messages (from protocol revision 2025-03-26).
     Streamable,
-    /// HTTP+SSE: one URL for the event stream, and another for messages of the client (2024-11-05).
+    /// HTTP+SSE: one URL for the event stream, and another to which the client posts messages (protocol revision
+    /// 2024-11-05).
     Sse,
 }
 
-/// The URL of a server, and how the engine uses HTTP.
+/// The URL of an MCP server, and how the engine uses HTTP.
 ///
-/// [`Settings::new`] sets the defaults; change the fields before creating an [`Engine`](super::Engine).
+/// [`Settings::new`] sets the defaults. Change the fields before creating an [`Engine`](super::Engine).
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Settings {
     pub(super) uri: String,
     pub(super) headers: Vec<(String, String)>,
 
-    /// The transport that the server uses. `None`, the default, detects it.
+    /// The HTTP transport that the server uses. `None`, the default, detects the transport.
     ///
-    /// Set it to the value that [`Engine::flavour`](super::Engine::flavour) returned for an earlier connection, to save requests.
+    /// To save the requests for the detection, set the value that [`Engine::flavour`](super::Engine::flavour) returned
+    /// for an earlier connection.
     pub flavour: Option<Flavour>,
-    /// Whether to open an event stream for messages of legacy servers that belong to no request, such as list changes. Default:
-    /// `true`.
+    /// Whether to open an event stream for server messages that belong to no client request, such as list changes.
+    /// Default: `true`.
     ///
-    /// If the client supports roots, sampling or elicitation, the first request waits up to 1 s for the stream: a server's request
-    /// before that would be lost. Servers need not offer the stream.
+    /// This setting applies to legacy servers (up to revision 2025-11-25), which need not offer the stream. If the
+    /// client supports roots, sampling or elicitation, the first request waits up to 1 s for the stream to open. A
+    /// request that the server sends before that would be lost.
     pub listen: bool,
-    /// Seed of the random part of delays. Default: 0. Different seeds keep clients from reconnecting at the same time.
+    /// Seed for the random part of delays. Default: 0. Different seeds prevent clients from reconnecting at the same
+    /// time.
     pub seed: u64,
-    /// Maximum number of attempts to resume a broken stream without progress, before its request fails. Default: 5.
+    /// Maximum number of consecutive attempts to resume a broken event stream. After them, the request of the stream
+    /// fails. Default: 5.
     ///
-    /// With doubling delays, 5 attempts take half a minute, in which a busy server recovers. If the server is unreachable, the
-    /// request fails after some 3 s.
+    /// A new message or event id on the stream resets the count. Since the delays double, 5 attempts take about half a
+    /// minute, in which a busy server recovers. If the server is unreachable, the request fails after about 3 s.
     pub max_attempts: u32,
     /// Maximum number of bytes to read from an error response. Default: 64 KiB.
     ///
-    /// JSON-RPC errors with their data fit; of HTML pages only the beginning is shown.
+    /// JSON-RPC errors with their data are rarely longer. Of an HTML page, error messages quote only the beginning.
     pub max_refusal: usize,
-    /// Maximum number of concurrent exchanges for notifications and answers. Default: 4; 0 counts as 1.
+    /// Maximum number of concurrent HTTP exchanges for notifications and answers to server requests. Default: 4; 0
+    /// counts as 1.
     ///
-    /// These exchanges do not count against the connection pool, and servers accept them quickly. Further messages wait in order,
-    /// and requests overtake them.
+    /// These exchanges do not count against the connection pool, and servers accept them quickly. Further notifications
+    /// and answers wait in order, and requests are sent before them.
     pub max_posted_messages: usize,
-    /// Maximum number of bytes of answers that wait to be sent. Default: 4 MiB. Above it, the server's requests get no answer.
+    /// Maximum number of bytes of answers to server requests that wait to be sent. Default: 4 MiB.
     ///
-    /// 4 MiB hold a hundred thousand answers to pings. Only a server that does not accept answers lets so many wait.
+    /// Above this limit, the client does not answer further server requests. 4 MiB are enough for about a hundred
+    /// thousand answers to pings. Only a server that does not accept answers causes so many to wait.
     pub max_queued_answers: usize,
 }
 
-/// The headers that the engine or the HTTP client sets.
+/// Names of the headers that embedders cannot add, because the engine or the HTTP client sets them.
 const RESERVED: [&str; 13] = [
     "accept",
     "connection",
@@ -77,10 +84,11 @@ const RESERVED: [&str; 13] = [
 ];
 
 impl Settings {
-    /// Creates the default settings for a server at an absolute `http` or `https` URL.
+    /// Creates the default settings for the server at `uri`, an absolute `http` or `https` URL.
     ///
     /// # Errors
-    /// If the URL is not absolute, has another scheme, or contains a user or a password. Use a header for credentials.
+    /// Returns an error if the URL is invalid or not absolute, has another scheme, or contains a user or a password.
+    /// Use a header for credentials.
     pub fn new(uri: impl Into<String>) -> Result<Self, SettingsError> {
         let uri: String = uri.into();
         let uri = without_fragment(&uri);
@@ -100,10 +108,11 @@ impl Settings {
         })
     }
 
-    /// Adds a header to all requests. Replaces an added header of the same name.
+    /// Adds a header to all HTTP requests. Replaces a header of the same name that was added before.
     ///
     /// # Errors
-    /// If the name or the value is invalid, or if the engine or the HTTP client sets the header.
+    /// Returns an error if the name or the value is invalid, or if the engine or the HTTP client sets a header of this
+    /// name.
     pub fn header(&mut self, name: impl Into<String>, value: impl Into<String>) -> Result<(), SettingsError> {
         let (name, value) = (name.into(), value.into());
         let lower = name.to_ascii_lowercase();
@@ -125,7 +134,7 @@ impl Settings {
 }
 
 impl fmt::Debug for Settings {
-    /// Omits header values and the query of the URL, which may be secrets.
+    /// Formats the settings without header values and without the query of the URL, because they may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("Settings")
@@ -137,25 +146,25 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// What is wrong with an address or a header.
+/// The reason why a server URL or a header is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// The address is not absolute, not `http` or `https`, or has user and password in it.
+    /// The URL is invalid or not absolute, has a scheme other than `http` or `https`, or contains a user or a password.
     #[error(
         "invalid server address: it must begin with http:// or https://, name a host, and contain no user or password"
     )]
     Address,
-    /// The name is no header's, or one that the engine sets.
+    /// The name is not valid for a header, or the engine or the HTTP client sets the header.
     #[error("the header `{name}` cannot be added: its name is invalid, or the protocol sets it")]
     HeaderName {
-        /// The name, printable.
+        /// The name of the header, without control characters.
         name: String,
     },
-    /// The value has characters that a header cannot have.
+    /// The value contains characters that are invalid in a header, or white space at its start or end.
     #[error("the value of the header `{name}` has characters that headers cannot have")]
     HeaderValue {
-        /// The header's name.
+        /// The name of the header.
         name: String,
     },
 }

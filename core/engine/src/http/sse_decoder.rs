@@ -9,13 +9,16 @@ use memchr::memchr2;
 
 use crate::text::BOM;
 
-/// Maximum length of a line other than `data`. 4 KiB: ids of known servers are below 100 bytes. Longer lines are ignored.
+/// Maximum length in bytes of an SSE line whose field is not `data`. Longer lines are ignored. 4 KiB: the event ids of
+/// known servers are shorter than 100 bytes.
 const MAX_FIELD: usize = 4 * 1024;
 
-/// Number of bytes that are kept of data that exceeds the limit. 1 KiB: enough to find the id of a message.
+/// Number of bytes that are stored of event data that exceeds the limit. 1 KiB, enough to find the JSON-RPC id of a
+/// message.
 const CUT_LENGTH: usize = 1024;
 
-/// Maximum length of data that is copied out of the buffer. Larger data takes the buffer along, which keeps idle decoders small.
+/// Maximum length in bytes of event data that is copied out of the decoder's buffer. Longer data is moved together with
+/// the buffer, so that an idle decoder uses little memory.
 const MAX_COPIED: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
@@ -23,22 +26,23 @@ const DATA: &[u8] = b"data:";
 /// A server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The `event` field. Empty if the field is missing, which means `message`.
+    /// The value of the `event` field. Empty if the field is missing, which means `message`.
     pub name: String,
-    /// The `data` lines, joined with newlines. The decoder does not check that they are UTF-8.
+    /// The values of the `data` fields, joined with newlines. The decoder does not check that they are UTF-8.
     pub data: Vec<u8>,
-    /// Whether the data exceeded the decoder's limit. Then `data` is only its beginning.
+    /// Whether the event data exceeds the decoder's limit. If so, `data` contains only the beginning.
     pub is_truncated: bool,
 }
 
 impl SseEvent {
-    /// Returns whether the data is empty or white space. Servers send such events only for their id.
+    /// Returns whether the event data is empty or white space. Servers use such events to send an event id without a
+    /// message.
     pub fn is_blank(&self) -> bool {
         self.data.trim_ascii().is_empty()
     }
 }
 
-/// Decodes one event stream. The events do not depend on how the bytes are split.
+/// Decodes one event stream, which may arrive in pieces that are split anywhere.
 ///
 /// ```
 /// use mcpwire_core::internal::SseDecoder;
@@ -52,49 +56,50 @@ impl SseEvent {
 /// ```
 #[derive(Clone, Debug)]
 pub struct SseDecoder {
-    /// Maximum length of the data of an event, in bytes.
+    /// Maximum length of the data of one event, in bytes.
     limit: usize,
-    /// The beginning of a line whose field is not known yet.
+    /// The received part of the current line, unless the line is a `data` field.
     line: Vec<u8>,
     state: LineState,
-    /// Whether the last byte was a CR. An LF right after it belongs to the same line end.
+    /// Whether the last byte was a carriage return. A line feed directly after it belongs to the same line end.
     is_after_cr: bool,
-    /// Whether the first line has not ended. It may begin with a byte order mark.
+    /// Whether the first line of the stream has not ended. That line may start with a byte order mark.
     is_first_line: bool,
     data: Vec<u8>,
     fill: DataState,
     name: String,
-    /// The `id` field of the current event. It becomes `last_id` when the event ends.
+    /// The `id` field of the current event. When the event ends, it becomes `last_id`. `None` if the event has no `id`
+    /// so far.
     id: Option<String>,
-    /// The id of the last event that had one, or an empty string.
+    /// The id of the last event that had an id. Empty if no event had one.
     last_id: String,
     retry: Option<Duration>,
 }
 
-/// What the current line is.
+/// The kind of the current line, as far as the decoder knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineState {
-    /// A line whose field is not known yet.
+    /// The field of the line is not known yet, or is not `data`.
     Line,
-    /// The value of a `data` field.
+    /// The line is a `data` field. Further bytes are added to the event data.
     Data,
-    /// A comment, or a line that is too long.
+    /// The line is a comment, or longer than [`MAX_FIELD`]. The decoder ignores it.
     Skip,
 }
 
-/// How much of the data of the current event is stored.
+/// How much of the current event's data is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DataState {
-    /// The event has no `data` line so far.
+    /// The event has no `data` field so far.
     None,
-    /// All data so far.
+    /// All data that has arrived is stored.
     Some,
-    /// Only the beginning of the data, which exceeds the limit.
+    /// Only the beginning of the data is stored, because the data exceeds the limit.
     Cut,
 }
 
 impl SseDecoder {
-    /// Creates a decoder for a new stream. Data of events beyond `limit` bytes is cut.
+    /// Creates a decoder for a new stream. Event data longer than `limit` bytes is truncated.
     pub fn new(limit: usize) -> Self {
         SseDecoder {
             limit,
@@ -111,7 +116,9 @@ impl SseDecoder {
         }
     }
 
-    /// Returns the next event, and removes the bytes read from the front of `bytes`. Returns `None` once `bytes` is empty.
+    /// Returns the next event, and removes the bytes that were read from the front of `bytes`.
+    ///
+    /// Returns `None` once `bytes` is empty.
     pub fn next(&mut self, bytes: &mut &[u8]) -> Option<SseEvent> {
         if self.is_after_cr && !bytes.is_empty() {
             self.is_after_cr = false;
@@ -139,9 +146,10 @@ impl SseDecoder {
         None
     }
 
-    /// Returns the incomplete event at the end of the stream.
+    /// Returns the incomplete event at the end of the stream, or `None` if there is none.
     ///
-    /// The rules of event streams discard such an event. Some servers leave out only the blank line after a complete message.
+    /// The HTML standard requires clients to discard this event. However, some servers omit only the blank line after a
+    /// complete message.
     pub fn rest(&mut self) -> Option<SseEvent> {
         if self.state == LineState::Data || !self.line.is_empty() {
             let _ = self.line_end();
@@ -149,17 +157,20 @@ impl SseDecoder {
         self.take_event()
     }
 
-    /// Returns the id of the last event that had one, for the `Last-Event-ID` header.
+    /// Returns the id of the last event that had an id, for the `Last-Event-ID` header. Returns `None` if no event had
+    /// one.
     pub fn last_event_id(&self) -> Option<&str> {
         Some(self.last_id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the delay that the server asks for before the stream is reopened.
+    /// Returns the delay that the server requested with a `retry` field, to wait before reopening the stream.
+    ///
+    /// Returns `None` if the server requested no delay.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Reads a part of a line, without its end.
+    /// Reads `part`, which is a part of one line without the line end.
     fn read_part(&mut self, part: &[u8]) {
         match self.state {
             LineState::Data => self.push_data(part),
@@ -178,7 +189,7 @@ impl SseDecoder {
         }
     }
 
-    /// Detects comments and `data` lines by their beginning, so that long data is copied only once.
+    /// Detects comments and `data` fields by the start of the line, so that long data is copied only once.
     fn classify(&mut self) {
         if self.is_first_line && self.line.starts_with(BOM) {
             self.line.drain(..BOM.len());
@@ -197,7 +208,7 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the beginning of a `data` line.
+    /// Handles the start of a `data` field. From the second field of an event on, adds a newline to the event data.
     fn begin_data(&mut self) {
         match self.fill {
             DataState::None => self.fill = DataState::Some,
@@ -215,7 +226,7 @@ impl SseDecoder {
         self.data.extend_from_slice(&bytes[..room.min(bytes.len())]);
     }
 
-    /// Handles the end of a line. Returns the event that an empty line completes.
+    /// Handles the end of a line. Returns the event if the line is empty and completes an event.
     fn line_end(&mut self) -> Option<SseEvent> {
         let state = core::mem::replace(&mut self.state, LineState::Line);
         self.is_first_line = false;
@@ -253,7 +264,7 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the end of an event.
+    /// Handles the end of an event. Returns the event if it has data.
     fn dispatch(&mut self) -> Option<SseEvent> {
         if let Some(id) = self.id.take() {
             self.last_id = id;
@@ -261,7 +272,7 @@ impl SseDecoder {
         self.take_event()
     }
 
-    /// Returns the current event if it has data, and begins the next one.
+    /// Returns the current event if it has data, and starts the next event.
     fn take_event(&mut self) -> Option<SseEvent> {
         let name = core::mem::take(&mut self.name);
         let fill = core::mem::replace(&mut self.fill, DataState::None);

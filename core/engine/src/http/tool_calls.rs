@@ -1,5 +1,7 @@
-//! [`ToolCalls`]: keeps the custom headers of tool calls in step with the server's tools (2026-07-28,
-//! basic/transports/streamable-http, "Custom Headers from Tool Parameters" and "Client Behavior").
+//! [`ToolCalls`]: updates the custom headers of tool calls when the server's tools change.
+//!
+//! Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters"
+//! and "Client Behavior".
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,14 +20,14 @@ use crate::rpc::decode::{self, DecodedResponse};
 use crate::rpc::peek::{usual_end, usual_start};
 use crate::session::RequestFault;
 
-/// Sets the headers of tool calls, and lists the tools again when a server rejects them.
+/// Sets the custom headers of tool calls, and fetches the tool list again when a server rejects the headers of a call.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,
 }
 
 impl ToolCalls {
-    /// Sets what the tools decide about a request that is about to be sent: its custom headers, and whether it is repeatable.
+    /// Sets the custom headers of a request, and whether the request is repeatable. Both depend on the known tools.
     pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
         let Some(message) = &request.message else { return };
         if context.endpoint.is_modern() && request.is_tool_call() {
@@ -34,7 +36,10 @@ impl ToolCalls {
         request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(&request.method, message);
     }
 
-    /// Reads tool lists, and takes over calls whose headers the server rejects. Returns whether it has handled the message.
+    /// Reads tool lists, and reacts to responses that reject the headers of a tool call by fetching the tool list
+    /// again.
+    ///
+    /// Returns whether the message was handled. If not, the session must handle it.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {
@@ -50,7 +55,7 @@ impl ToolCalls {
                 true
             }
             Purpose::RefreshTools(refresh) if refresh.is_response(message) => {
-                // Other messages of the same exchange are not needed.
+                // Further messages of the same exchange are not needed.
                 if let Some(OpenExchange { purpose: Purpose::RefreshTools(mut refresh), .. }) = context.abort(from) {
                     refresh.read_page(message, &mut self.headers);
                     self.continue_refresh(*refresh, context);
@@ -61,7 +66,7 @@ impl ToolCalls {
         }
     }
 
-    /// Requests the next page of the tool list, or ends the refresh.
+    /// Requests the next page of the tool list. If no page is needed, sends the tool call again or fails it.
     pub(super) fn continue_refresh(&self, refresh: ToolRefresh, context: &mut Context) {
         let is_awaited = context.session.waits_for(refresh.call().id);
         match refresh.after_page(&self.headers, is_awaited) {
@@ -72,7 +77,9 @@ impl ToolCalls {
     }
 }
 
-/// Lists the tools again, because the server rejected the headers of a call. A call without its message fails.
+/// Fetches the tool list again, because the server rejected the headers of `call` with `error`.
+///
+/// If the message of the call is no longer stored, the call fails instead.
 pub(super) fn refresh_tools(call: Request, error: RpcError, context: &mut Context) {
     if call.message.is_none() {
         return context.fail(call.id, RequestFault::Server(error));
@@ -86,9 +93,10 @@ fn request_page(mut refresh: ToolRefresh, context: &mut Context) {
     context.post(Purpose::RefreshTools(Box::new(refresh)), "tools/list", message);
 }
 
-/// Returns the error of a response that rejects the headers of the request with this id.
+/// Returns the error in `message` if it rejects the headers of the request with this JSON-RPC id. Otherwise returns
+/// `None`.
 fn header_mismatch(message: &[u8], id: u64) -> Option<RpcError> {
-    // Most responses are results, and most results show that at their beginning or end.
+    // Fast path: most responses are results, which their beginning or end shows.
     if usual_start(message).is_some() || usual_end(message).is_some() {
         return None;
     }

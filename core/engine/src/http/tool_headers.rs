@@ -1,4 +1,4 @@
-//! [`ToolHeaders`]: the tools whose arguments are also sent in headers, and the tools that may be called twice.
+//! [`ToolHeaders`]: the tools whose arguments are also sent in headers, and the tools that are idempotent.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::header_params::{self, HeaderParam, header_params};
 use crate::json::scan::{self, key_text, last_member, member, text};
 use crate::json::string::unescape_lossy;
 
-/// Maximum number of tools to remember. 10,000: ten times what the largest servers have.
+/// Maximum number of tools that are stored. 10,000, ten times the number of tools of the largest servers.
 const MAX_TOOLS: usize = 10_000;
 
 /// The tools that have header parameters or are idempotent, by name.
@@ -28,14 +28,15 @@ struct KnownTool {
 }
 
 impl ToolHeaders {
-    /// Reads a page of the tool list.
+    /// Reads a page of the tool list, and updates the stored tools.
     pub(super) fn read_page(&mut self, message: &[u8]) {
         if !self.tools.is_empty() || may_matter(message) {
             for_each_tool(message, |name, tool| self.read_tool(name, tool));
         }
     }
 
-    /// Reads a page of the tool list. Returns whether the page contains the tool `wanted`.
+    /// Reads a page of the tool list, and updates the stored tools. Returns whether the page contains the tool
+    /// `wanted`.
     pub(super) fn read_page_with(&mut self, message: &[u8], wanted: Option<&str>) -> bool {
         let mut is_found = false;
         for_each_tool(message, |name, tool| {
@@ -54,7 +55,7 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns the headers that a `tools/call` message needs for its arguments.
+    /// Returns the names and values of the custom headers for the arguments in the `tools/call` message `call`.
     pub(super) fn headers_of(&self, call: &[u8]) -> Vec<(String, String)> {
         if self.tools.is_empty() {
             return Vec::new();
@@ -67,7 +68,9 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns whether a request only reads, or calls a tool that the server declares idempotent.
+    /// Returns whether a request is harmless if the server carries it out twice.
+    ///
+    /// A request is harmless if it only reads, or if it calls a tool that the server declares idempotent.
     pub(super) fn is_repeatable(&self, method: &str, message: &[u8]) -> bool {
         match method {
             "tools/call" if self.tools.is_empty() => false,
@@ -81,7 +84,8 @@ impl ToolHeaders {
     }
 }
 
-/// Returns whether a page may contain a tool to remember. Most pages contain none, and are not parsed.
+/// Returns whether a page of the tool list may contain a tool to store. Most pages contain none, and need not be
+/// parsed.
 fn may_matter(message: &[u8]) -> bool {
     header_params::may_have_annotations(message) || memmem::find(message, b"idempotentHint").is_some()
 }
@@ -101,13 +105,14 @@ fn read_tool(tool: &[u8]) -> KnownTool {
     let schema = member(tool, "inputSchema").unwrap_or_default();
     let annotations = member(tool, "annotations").unwrap_or_default();
     KnownTool {
-        // Tool lists leave out tools with invalid annotations. A call of such a tool has no headers.
+        // The client removes tools with invalid annotations from tool lists. A call of such a tool has no custom
+        // headers.
         params: header_params(schema).unwrap_or_default(),
         is_idempotent: member(annotations, "idempotentHint") == Some(b"true"),
     }
 }
 
-/// Returns the headers of those parameters whose argument is neither absent nor `null`.
+/// Returns the headers for the parameters whose value in `arguments` is a string, a number or a boolean.
 fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
     let header = |param: &HeaderParam| {
         let value = param.path.iter().try_fold(arguments, |object, name| last_member(object, name))?;
@@ -116,8 +121,9 @@ fn headers(params: &[HeaderParam], arguments: &[u8]) -> Vec<(String, String)> {
     params.iter().filter_map(header).collect()
 }
 
-/// Converts a JSON value to the text of a header, before encoding ("Value Encoding"). Returns `None` for arrays, objects and
-/// `null`.
+/// Converts a JSON value to the text of a header, before encoding. Returns `None` for arrays, objects and `null`.
+///
+/// Specification: basic/transports/streamable-http, "Value Encoding".
 fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
     let text = core::str::from_utf8(json).ok()?;
     match json.first()? {
@@ -128,8 +134,9 @@ fn header_text(json: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Converts whole numbers such as `1e3` and `42.0` to decimal digits. Numbers that JavaScript cannot represent exactly stay as they
-/// are.
+/// Converts a whole number such as `1e3` or `42.0` to decimal digits.
+///
+/// Other numbers, and whole numbers that JavaScript cannot represent exactly, do not change.
 fn decimal(text: &str) -> Cow<'_, str> {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     if !text.contains(['.', 'e', 'E']) {

@@ -1,5 +1,6 @@
-//! [`ToolRefresh`]: the tool list that is read again for a call whose headers the server rejected (2026-07-28,
-//! basic/transports/streamable-http, "Client Behavior").
+//! [`ToolRefresh`]: fetches the tool list again for a call whose headers the server rejected.
+//!
+//! Specification: protocol revision 2026-07-28, basic/transports/streamable-http, "Client Behavior".
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,39 +12,40 @@ use crate::rpc::write::{self, ParamsError};
 use crate::rpc::{RpcError, WireId};
 use crate::types::ListParams;
 
-/// Maximum number of pages to request. 100: many more than any tool list has.
+/// Maximum number of pages of the tool list to request. 100, many more than any tool list has.
 const MAX_PAGES: u32 = 100;
 
-/// A tool call that waits for a fresh tool list.
+/// A tool call that waits until the tool list has been fetched again.
 #[derive(Debug)]
 pub(super) struct ToolRefresh {
     call: Request,
-    /// The server's error for the call.
+    /// The error with which the server rejected the headers of the call.
     error: RpcError,
     next: NextPage,
-    /// The id of the latest `tools/list` request.
+    /// The JSON-RPC id of the latest `tools/list` request. 0 before the first request.
     list_request: u64,
-    /// The number of requested pages.
+    /// Number of pages of the tool list that were requested.
     pages: u32,
 }
 
 #[derive(Debug)]
 enum NextPage {
     First,
-    /// The page after this cursor.
+    /// The page that the server's cursor refers to.
     After(String),
-    /// The list has been read as far as needed, or the requested page has not arrived.
+    /// No page. The list has been read as far as needed, or the requested page has not arrived.
     None,
 }
 
-/// What follows for a call after a page has arrived, or was not sent.
+/// What to do with a tool call after a page of the tool list has arrived, or after its request failed.
 #[derive(Debug)]
 pub(super) enum AfterPage {
-    /// Request the next page.
+    /// Request the next page of the tool list.
     RequestPage(ToolRefresh),
-    /// Send the call again.
+    /// Send the tool call again with new headers.
     Resend(Request),
-    /// Fail the call of this id: its headers are still the same, so the server would reject them again.
+    /// Fail the call with this JSON-RPC id and error. Its headers have not changed, so the server would reject them
+    /// again.
     Fail(u64, RpcError),
 }
 
@@ -57,12 +59,12 @@ impl ToolRefresh {
         &self.call
     }
 
-    /// Returns the id of the latest `tools/list` request.
+    /// Returns the JSON-RPC id of the latest `tools/list` request.
     pub(super) fn list_request(&self) -> u64 {
         self.list_request
     }
 
-    /// Writes the parameters of the next `tools/list` request.
+    /// Appends the parameters of the next `tools/list` request to `out`.
     pub(super) fn push_params(&self, out: &mut Vec<u8>) -> Result<(), ParamsError> {
         let cursor = match &self.next {
             NextPage::After(cursor) => Some(cursor.as_str()),
@@ -71,19 +73,20 @@ impl ToolRefresh {
         write::push_object(out, &ListParams { cursor })
     }
 
-    /// Records the id of the `tools/list` request for the next page.
+    /// Records that a `tools/list` request with this JSON-RPC id was sent for the next page.
     pub(super) fn page_requested(&mut self, id: u64) {
         self.list_request = id;
         self.pages += 1;
         self.next = NextPage::None;
     }
 
-    /// Returns whether a message is the response to the latest `tools/list` request.
+    /// Returns whether `message` is the response to the latest `tools/list` request.
     pub(super) fn is_response(&self, message: &[u8]) -> bool {
         member(message, "id").and_then(|id| WireId(id).number()) == Some(self.list_request)
     }
 
-    /// Reads a page into `tools`. Another page is needed unless the page contains the tool of the call.
+    /// Reads a page of the tool list into `tools`, and selects the next page if this page does not contain the called
+    /// tool.
     pub(super) fn read_page(&mut self, message: &[u8], tools: &mut ToolHeaders) {
         let call = self.call.message.as_deref();
         let tool = call.and_then(|call| member(member(call, "params")?, "name").and_then(text));
@@ -95,7 +98,8 @@ impl ToolRefresh {
         };
     }
 
-    /// Returns what follows. `is_awaited` says whether a caller still waits for the call.
+    /// Returns what to do next with the tool call. `is_awaited` says whether a caller still waits for the result of the
+    /// call.
     pub(super) fn after_page(self, tools: &ToolHeaders, is_awaited: bool) -> AfterPage {
         if is_awaited && matches!(self.next, NextPage::After(_)) {
             return AfterPage::RequestPage(self);
