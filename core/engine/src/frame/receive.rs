@@ -1,4 +1,4 @@
-//! The buffer of received bytes, which splits them into lines.
+//! The buffer of received bytes, which splits the bytes into lines.
 //!
 //! ```text
 //!          start        scanned            end              data.len()      capacity
@@ -13,53 +13,59 @@ use memchr::memchr;
 
 use crate::text::BOM;
 
-/// Initial buffer size of an idle connection, in bytes: cheap to allocate, and enough for most responses.
+/// Initial size of the receive buffer in bytes: 1 KiB, which saves memory on idle connections and is enough for most
+/// responses.
 const INITIAL_SIZE: usize = 1024;
 
-/// Buffer size of an active connection, in bytes. A typical response fits.
+/// Size of the receive buffer after a read has filled the initial buffer, in bytes: 8 KiB, enough for a typical
+/// response.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Minimum space offered to a read once a message exceeds the small buffer, in bytes: the capacity of a Linux pipe.
+/// Minimum space for a read while a line longer than the small buffer arrives, in bytes: 64 KiB, the capacity of a
+/// Linux pipe.
 const MIN_READ: usize = 64 * 1024;
 
-/// Maximum size of a buffer that is kept for the next large message, in bytes.
+/// Maximum size of a buffer that is reused for the next large message, in bytes: 2 MiB. Larger buffers are freed.
 const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// Size from which a line is passed on together with its buffer instead of being copied, in bytes.
+/// Minimum length of a line that is returned together with its buffer, in bytes. Shorter lines are copied out of the
+/// buffer.
 const LARGE_LINE: usize = 64 * 1024;
 
-/// Number of bytes kept from the start and the end of an overlong line, to find its id.
+/// Number of bytes kept from the start (`HEAD_LEN`) and from the end (`TAIL_LEN`) of an overlong line, to find its
+/// JSON-RPC id.
 const HEAD_LEN: usize = 512;
 const TAIL_LEN: usize = 128;
 
-/// The next item in the buffer.
+/// What [`ReceiveBuffer::next`] has found in the received bytes: a line, or an end of an overlong line.
 pub(crate) enum FrameInput<'a> {
     Line(Line<'a>),
-    /// A line exceeds the size limit and is being discarded. `head` holds its first bytes.
+    /// A line exceeds the size limit and is being discarded. `head` contains its first bytes.
     Overlong {
         head: Vec<u8>,
     },
-    /// The overlong line has ended. `tail` holds its last bytes.
+    /// An overlong line has been discarded completely. `tail` contains its last bytes.
     OverlongEnd {
         tail: Vec<u8>,
     },
 }
 
-/// One line without its line break. Its bytes are still in the buffer.
+/// One received line without its line break. The bytes are still in the receive buffer.
 pub(crate) struct Line<'a> {
     buffer: &'a mut ReceiveBuffer,
     range: Range<usize>,
 }
 
 impl Line<'_> {
-    /// Returns the bytes of the line.
+    /// Returns the bytes of the line, without copying them.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer.data[self.range.clone()]
     }
 
-    /// Returns the line as an owned vector.
+    /// Converts the line to an owned vector.
     ///
-    /// The bytes of a small line are copied. A large line takes the whole buffer, and the bytes after it are copied to a new buffer.
+    /// A line shorter than 64 KiB is copied. A longer line becomes the owner of the receive buffer, and the bytes
+    /// that follow the line are copied to a new buffer.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
         if range.len() < LARGE_LINE {
@@ -79,25 +85,28 @@ impl Line<'_> {
     }
 }
 
-/// Splits received bytes into lines, and limits their length. The positions are shown at the top of this file.
+/// Collects received bytes, splits them into lines, and discards lines that exceed `max_message`.
+///
+/// All positions are indexes into `data`; the drawing at the top of this file shows them.
 #[derive(Debug)]
 pub(crate) struct ReceiveBuffer {
     data: Vec<u8>,
-    /// Start of the first line that has not been taken.
+    /// Index of the first byte of the first line that [`ReceiveBuffer::next`] has not returned.
     start: usize,
-    /// No line break is between `start` and this position.
+    /// Index up to which a line break has been searched for: there is none from `start` to here.
     scanned: usize,
-    /// End of the received bytes.
+    /// Index after the last received byte.
     end: usize,
-    /// Maximum length of a line, in bytes.
+    /// Maximum length of a line in bytes. A longer line is discarded.
     max_message: usize,
-    /// Last bytes of the overlong line that is being discarded; `None` otherwise.
+    /// The last received bytes of the overlong line that is being discarded; `None` if no line is being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether a read has filled the initial buffer, so that the next one starts larger.
+    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. Then the next buffer has [`SMALL_SIZE`].
     has_filled_initial: bool,
-    /// Whether a large buffer is kept because the last message was large too.
+    /// Whether a large buffer is stored for reuse because the last message was large.
     expects_large: bool,
-    /// Whether the buffer holds no complete line, only the start of one.
+    /// Whether the buffer is known to contain no complete line. `false` after new bytes, until they are searched for
+    /// a line break.
     has_no_line: bool,
 }
 
@@ -116,23 +125,25 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the space for the next read, which is never empty, or `None` if the buffer is full of waiting lines.
+    /// Returns the buffer for the next read, which is never empty. Returns `None` if the buffer is full of lines that
+    /// were not yet returned.
     ///
-    /// After [`ReceiveBuffer::next`] has returned `None`, there is space.
+    /// After [`ReceiveBuffer::next`] has returned `None`, there is always space.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
         let space = &mut self.data[self.end..];
         (!space.is_empty()).then_some(space)
     }
 
-    /// Frees the small buffer if it is empty.
+    /// Frees the buffer if it contains no bytes and is not larger than 8 KiB.
     pub(crate) fn release_if_empty(&mut self) {
         if self.is_empty() && self.data.len() <= SMALL_SIZE {
             self.release();
         }
     }
 
-    /// Ensures that there is space for the next read, unless the buffer is full of complete lines.
+    /// Moves the received bytes or enlarges the buffer, so that there is space for the next read. Does neither if the
+    /// buffer is full of complete lines.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -167,7 +178,7 @@ impl ReceiveBuffer {
         self.data.resize(len, 0);
     }
 
-    /// Marks the first `n` bytes of [`ReceiveBuffer::space`] as received.
+    /// Reports that `n` bytes were read into the buffer of [`ReceiveBuffer::space`].
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.has_no_line = false;
@@ -178,10 +189,10 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Reuses the buffer of a large message for later reads.
+    /// Uses the memory of a large processed message as the receive buffer for later reads.
     ///
-    /// Large messages often follow one another, and allocating a buffer for each of them costs more than reading it. The next small
-    /// message frees the buffer.
+    /// Large messages often follow one another, and allocating a buffer for each costs more than reading the message.
+    /// The next small message frees the buffer.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
@@ -195,7 +206,7 @@ impl ReceiveBuffer {
         self.data = bytes;
     }
 
-    /// Frees a large buffer if it is empty, unless another large message is expected.
+    /// Frees a large buffer that contains no bytes, except if another large message is expected.
     fn shrink(&mut self) {
         if self.start == self.end && self.data.len() > SMALL_SIZE && !self.expects_large {
             self.release();
@@ -214,7 +225,8 @@ impl ReceiveBuffer {
         self.start == self.end && self.discarding.is_none()
     }
 
-    /// Returns the next complete line, or the start or the end of an overlong line.
+    /// Returns the next complete line, or the first or last bytes of an overlong line. Returns `None` if more bytes
+    /// must be received first.
     pub(crate) fn next(&mut self) -> Option<FrameInput<'_>> {
         loop {
             let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
@@ -251,7 +263,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the unterminated last line at the end of the stream.
+    /// Returns the unterminated last line after the end of the stream, or `None` if there is none or it is overlong.
     pub(crate) fn take_last(&mut self) -> Option<Line<'_>> {
         if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;
@@ -262,7 +274,8 @@ impl ReceiveBuffer {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Trims a byte order mark at the start of a line, and white space and a carriage return at its end.
+    /// Returns the range of a line without a byte order mark at its start and without spaces, tabs and carriage
+    /// returns at its end.
     fn trim(&self, mut range: Range<usize>) -> Range<usize> {
         if self.data[range.clone()].starts_with(BOM) {
             range.start += BOM.len();
@@ -273,7 +286,7 @@ impl ReceiveBuffer {
         range
     }
 
-    /// Discards the received part of an overlong line whose end has not been received.
+    /// Starts to discard an overlong line: discards the bytes received so far, and stores the last of them.
     fn begin_discarding(&mut self) -> FrameInput<'static> {
         let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
@@ -282,7 +295,10 @@ impl ReceiveBuffer {
         FrameInput::Overlong { head }
     }
 
-    /// Discards more bytes of an overlong line, up to `newline` if that is known. Returns the end of the line.
+    /// Discards the received bytes of an overlong line. `newline` is the index of its line break, or `None` if that
+    /// has not been received.
+    ///
+    /// Returns the last bytes of the line once its line break has been received, and otherwise `None`.
     fn discard(&mut self, newline: Option<usize>) -> Option<FrameInput<'_>> {
         let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;
@@ -297,7 +313,7 @@ impl ReceiveBuffer {
     }
 }
 
-/// Returns the first bytes of an overlong line, without a byte order mark.
+/// Returns at most the first 512 bytes of an overlong line, without a byte order mark.
 fn head(line: &[u8]) -> Vec<u8> {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     line[..HEAD_LEN.min(line.len())].to_vec()
@@ -309,7 +325,7 @@ mod tests {
 
     use super::*;
 
-    /// Feeds `bytes` in pieces of `size` and writes down what comes out.
+    /// Passes `bytes` to a buffer in pieces of `size` bytes, and returns the lines that the buffer returns.
     fn run(bytes: &[u8], size: usize, max: usize) -> Vec<String> {
         let mut receive = ReceiveBuffer::new(max);
         let mut seen = Vec::new();
