@@ -1,8 +1,8 @@
 //! The client side of the [Model Context Protocol](https://modelcontextprotocol.io), as a pure engine.
 //!
 //! The engine does no I/O. An adapter passes received bytes and the time to the engine, and obtains bytes to send, events,
-//! and the next deadline. The engine does not block, spawn threads, read a clock, or open files. No message of a server can
-//! make it panic. So the same engine serves blocking programs, any async runtime, and tests that simulate a day of traffic
+//! and the next deadline. The engine does not block, spawn threads, read a clock, open files, or call code of the adapter.
+//! No message of a server can make it panic. So the same engine serves blocking programs, any async runtime, and tests that simulate a day of traffic
 //! in a millisecond.
 //!
 //! # The loop
