@@ -17,7 +17,7 @@ const EXIT_GRACE: Duration = Duration::from_millis(500);
 const DRAIN: Duration = Duration::from_millis(500);
 
 /// Tracks the ends of stdout, stderr and the server process. Decides when the connection has ended, and how long to
-/// wait for the rest.
+/// wait for the last output.
 ///
 /// ```
 /// use core::time::Duration;

@@ -128,7 +128,7 @@ pub enum PeerErrorKind {
     },
 }
 
-/// Number of bytes before the invalid part that an error quotes.
+/// Maximum number of bytes before the invalid part that an error quotes: 40.
 const BEFORE: usize = 40;
 
 impl PeerError {

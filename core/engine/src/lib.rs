@@ -1,9 +1,9 @@
 //! The client side of the [Model Context Protocol](https://modelcontextprotocol.io), as a pure engine.
 //!
-//! The engine does no I/O. An adapter passes received bytes and the time to the engine, and obtains bytes to send, events,
-//! and the next deadline. The engine does not block, spawn threads, read a clock, open files, or call code of the adapter.
-//! No message of a server can make it panic. So the same engine serves blocking programs, any async runtime, and tests that simulate a day of traffic
-//! in a millisecond.
+//! The engine does no I/O. An adapter passes received bytes and the time to the engine, and obtains bytes to send,
+//! events, and the next deadline. The engine does not block, spawn threads, read a clock, open files, or call code of
+//! the adapter. No message of a server can make it panic. So the same engine serves blocking programs, any async
+//! runtime, and tests that simulate a day of traffic in a millisecond.
 //!
 //! # The loop
 //!
@@ -79,7 +79,7 @@
 //! | `revisions` | the methods and definitions that each revision of the protocol has |
 //! | `extract` | [`ToolText`] and [`ToolOutput`]: the text of a tool result |
 //! | [`shutdown`] | the steps that end a server process |
-//! | `client` | state machines that every client needs: they request all pages of a list, list the tools, and call a tool |
+//! | `client` | state machines that request all pages of a list, list the tools, and call a tool |
 //! | `cache` | a cache of the server's results |
 //! | `end_of_stream` | detects the end of a connection to a server process |
 

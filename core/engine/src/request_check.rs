@@ -54,7 +54,7 @@ fn allow_elicitation(declared: &Json, params: Option<&Json>) -> Result<(), RpcEr
 ///
 /// `declared` is the client's `sampling` capability.
 fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
-    // Parameters without messages are refused by the part that answers the request, which knows what is wrong.
+    // Parameters without `messages` pass here. The code that answers the request rejects them with a better error.
     let Some(params) = params.filter(|params| has_member(params, "messages")) else { return Ok(()) };
     let has_choice = last_member(params, "toolChoice").is_some_and(|choice| choice.starts_with(b"{"));
     if (has_member(params, "tools") || has_choice) && !has_member(declared, "tools") {

@@ -118,7 +118,7 @@ impl ShutdownSequence {
         }
         let due = self.deadline.is_none_or(|at| at <= now);
         match self.progress {
-            // The process exited and left children behind, which do not read its stdin.
+            // The server has exited, but its child processes remain. They do not read its stdin.
             Stage::Start | Stage::Closed if self.has_exited => self.terminate(now),
             Stage::Start => {
                 self.progress = Stage::Closed;
@@ -132,7 +132,7 @@ impl ShutdownSequence {
                 Step::Kill
             }
             Stage::Closed | Stage::Terminated => Step::Wait,
-            // No process survives a kill. A process that is still listed is a zombie or stuck in the kernel.
+            // No process survives a kill. A process that still exists is a zombie or blocked in the kernel.
             Stage::Killed if self.has_exited || due => {
                 self.progress = Stage::Done;
                 Step::Done

@@ -120,7 +120,7 @@ impl Engine {
                 Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&head, now, out),
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
-                    // An unterminated last line counts only if it is complete JSON.
+                    // An unterminated last line is processed only if it is complete JSON.
                     match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
                         Some(line) => self.session.receive(line, now, out),
                         None => self.session.close(CloseReason::ByServer),

@@ -80,7 +80,7 @@ impl StructuredError {
         StructuredError { tool: String::new(), kind }
     }
 
-    /// Sets the name of the tool that the error message shows.
+    /// Sets the name of the tool, which the error message then shows.
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = tool.into();
         self
@@ -121,7 +121,7 @@ pub enum ValidationError {
         /// The JSON pointer (RFC 6901) of the part of the value that does not match. Empty if the value as a whole
         /// does not match.
         at: String,
-        /// Why the part does not match the schema.
+        /// Why the part at this pointer does not match the schema.
         reason: String,
     },
 }

@@ -41,7 +41,8 @@ impl fmt::Display for Printable<'_> {
             match chars.next() {
                 Some('\u{1b}') => rest = after_escape(chars.as_str()),
                 Some('\u{9b}') => rest = after_csi(chars.as_str()),
-                // Before a newline it is part of the line break; alone it would overwrite the line.
+                // A carriage return before a newline is part of the line break. Without a newline it would overwrite
+                // the line.
                 Some('\r') => rest = chars.as_str(),
                 Some(_) => {
                     f.write_char('\u{fffd}')?;
@@ -58,7 +59,8 @@ fn is_unprintable(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Characters that reorder, hide or split text. Joiners stay: Persian, Hindi and emoji need them.
+        // Characters that reorder, hide or split text. Joiners are kept, because Persian, Hindi and emoji require
+        // them.
         '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
@@ -113,7 +115,7 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(MAX_EXCERPT)];
     let mut out = String::with_capacity(shown.len() + 3);
     let lossy = String::from_utf8_lossy(shown);
-    // Drop the character that the cut split.
+    // Remove the replacement character of a character that was cut in two.
     let lossy = if cut { lossy.trim_end_matches('\u{fffd}') } else { &lossy };
     for c in lossy.chars() {
         match c {

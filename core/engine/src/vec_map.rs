@@ -79,7 +79,7 @@ impl<K: Ord, V> VecMap<K, V> {
 
     /// Returns the index of the entry with this key, or as `Err` the index at which to insert an entry.
     ///
-    /// Not inlined, because many functions of each map call it.
+    /// Not inlined, because each type of map calls this function in several places.
     #[inline(never)]
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where

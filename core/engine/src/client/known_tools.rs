@@ -15,7 +15,8 @@ use crate::vec_map::VecMap;
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
-    /// The tools that searches found or did not find since the list was last replaced or invalidated, by name.
+    /// The results of searches since the list was last replaced or invalidated: for each tool name whether the tool
+    /// exists and allows tasks.
     ///
     /// Contains at most [`MAX_FOUND`] entries.
     found: VecMap<String, ToolPresence>,
@@ -60,13 +61,14 @@ impl KnownTools {
         if search.lacks && !changed {
             self.found.insert(search.tool.into(), ToolPresence::Absent);
         }
-        // Of two tools with the same name the first counts, as in a list.
+        // If two tools have the same name, the first is used, as in a list.
         for (tool, support) in search.seen.into_iter().rev() {
             self.found.insert(tool, support);
         }
     }
 
-    /// Returns whether the server has a tool of this name, or `None` if neither the list nor a search tells.
+    /// Returns whether the server has a tool of this name, or `None` if this is known neither from the list nor from
+    /// a search.
     pub fn knows(&self, tool: &str) -> Option<bool> {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
@@ -121,8 +123,8 @@ impl KnownTools {
         Ok(())
     }
 
-    /// Returns whether the client must search the server's list to tell if a failed call named a tool that does not
-    /// exist.
+    /// Returns whether the client must search the server's list to find out if a failed call named a tool that does
+    /// not exist.
     ///
     /// `error` is the error of the call.
     pub fn needs_search_after_error(&self, tool: &str, error: &CallError) -> bool {

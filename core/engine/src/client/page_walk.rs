@@ -83,7 +83,7 @@ where
     /// list.
     pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<ItemList<Item<M>>, RequestError>> {
         match &mut self.state {
-            // A change that the server has reported may not be read yet. It makes cached pages stale.
+            // The adapter may not have read the notification of a change, which makes cached pages stale.
             PageWalkState::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
                 self.has_drained = true;
                 Step::Drain

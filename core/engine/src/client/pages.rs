@@ -12,8 +12,8 @@ use crate::types::{ItemList, MAX_ENTRIES, PagedList};
 /// cursor with every page.
 const MAX_PAGES: usize = 1_000;
 
-/// Maximum total size of all pages after the first, in bytes of JSON including cursors: 64 MiB. The first page may
-/// have the same size by default.
+/// Maximum total size of all pages after the first, in bytes of JSON including cursors: 64 MiB, the default maximum
+/// size of one message.
 const MAX_BYTES: usize = 64 << 20;
 
 /// Joins the pages of a list to one list.
@@ -24,7 +24,7 @@ const MAX_BYTES: usize = 64 << 20;
 pub struct Pages<T> {
     list: ItemList<T>,
     cursors: Vec<String>,
-    /// Total size of all pages after the first and of all cursors, in bytes of JSON.
+    /// Total size of all pages after the first, and of all cursors, in bytes of JSON.
     bytes: usize,
 }
 

@@ -31,8 +31,7 @@ enum ToolCallState<'t, M: Method> {
     New {
         /// Whether a search for the tool has already ended.
         has_searched: bool,
-        /// Whether [`Step::Drain`] was returned, so that the adapter has read all changes of the tool list reported
-        /// so far.
+        /// Whether [`Step::Drain`] was returned, so that the adapter has read the server's pending notifications.
         has_drained: bool,
     },
     /// The client is searching for the tool; the call has not been sent.
@@ -51,8 +50,8 @@ enum ToolCallState<'t, M: Method> {
 struct PagedSearch<'t> {
     tool: ToolSearch<'t>,
     time: PagesTime,
-    /// The value of [`KnownTools::changes`] before the first request. A later value that differs makes the search
-    /// stale.
+    /// The value of [`KnownTools::changes`] before the first request. If it has changed after the search, the result
+    /// is stale.
     changes: u64,
     /// The pending request for a page; `None` if the next page has not been requested.
     key: Option<RequestKey>,
@@ -87,7 +86,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                         continue;
                     }
                     if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
-                        // A change that the server has reported may not be read yet.
+                        // The adapter may not have read the notification of a change that adds the tool.
                         if !has_drained {
                             self.state = ToolCallState::New { has_searched, has_drained: true };
                             return Step::Drain;

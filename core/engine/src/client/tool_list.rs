@@ -25,7 +25,7 @@ pub struct ToolList {
 /// How long and for whom a server allows its list of tools to be cached (protocol revision 2026-07-28,
 /// server/utilities/caching, "Cacheable Model").
 ///
-/// The default is for a server that declares nothing.
+/// `CacheHints::default()` is for a server that declares nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheHints {
@@ -55,8 +55,8 @@ impl CacheHints {
     ///
     /// Returns `None` if the list is fresh until the server reports a change. `tells` is whether the server reports
     /// changes.
-    /// A declared lifetime of zero allows the client to request the list "every time the result is needed". The
-    /// client ignores it if the server reports changes, and otherwise requests the list at most once per minute.
+    /// A declared lifetime of zero allows a request "every time the result is needed". The client does not need that
+    /// if the server reports changes. Otherwise the client requests the list at most once per minute.
     pub fn stale_after(self, tells: bool) -> Option<Duration> {
         match self.ttl {
             Some(Duration::ZERO) => (!tells).then_some(MIN_LIFETIME),
@@ -87,7 +87,8 @@ impl ToolList {
             names = by_name(&tools.items);
         }
         self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
-        // The list lives as long as the connection, and a program may have many connections.
+        // The list exists as long as the connection, and a program may have many connections. So unused capacity is
+        // freed.
         tools.items.shrink_to_fit();
         self.tools = tools;
         self.hints = CacheHints::default();
@@ -124,7 +125,7 @@ impl ToolList {
     pub fn get(&self, tool: &str) -> Option<&Tool> {
         let wanted = hash(tool);
         let found = self.by_name.binary_search_by(|(hash, place)| {
-            // Equal hashes are rare, unless a server chooses the names for that.
+            // Equal hashes are rare, except if a server chooses its names to cause them.
             hash.cmp(&wanted).then_with(|| name(&self.tools, *place).cmp(tool))
         });
         self.tools.items.get(self.by_name[found.ok()?].1 as usize)
@@ -161,7 +162,7 @@ struct NamedTool<'a> {
 fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
     let names =
         tools.iter().zip(0..).map(|(tool, place)| NamedTool { hash: hash(&tool.name), name: &tool.name, place });
-    // A heap needs a tenth of the code size of a slice sort.
+    // Sorting with a heap has a tenth of the code size of sorting a slice.
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 

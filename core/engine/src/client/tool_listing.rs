@@ -37,7 +37,8 @@ impl ToolListing {
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<Arc<ToolList>, RequestError>> {
-        // A change that the server reported before the request is already in the list.
+        // Let the adapter read pending notifications first: a change reported before the request does not make the
+        // new list stale.
         if !core::mem::replace(&mut self.has_drained, true) {
             return Step::Drain;
         }

@@ -21,30 +21,32 @@ const INITIAL_SIZE: usize = 1024;
 /// response.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Minimum space for a read while a line longer than the small buffer arrives, in bytes: 64 KiB, the capacity of a
-/// Linux pipe.
-const MIN_READ: usize = 64 * 1024;
+/// Maximum step by which the receive buffer grows, in bytes: 64 KiB, the capacity of a Linux pipe. A buffer of this
+/// size or more grows only for a line that fills it.
+const MAX_GROWTH: usize = 64 * 1024;
 
-/// Maximum size of a buffer that is reused for the next large message, in bytes: 2 MiB. Larger buffers are freed.
+/// Maximum size of a processed message whose memory is reused as receive buffer, in bytes: 2 MiB. The memory of
+/// longer messages is freed.
 const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// Minimum length of a line that is returned together with its buffer, in bytes. Shorter lines are copied out of the
-/// buffer.
+/// Minimum length of a line that is returned together with its buffer, in bytes: 64 KiB. Shorter lines are copied out
+/// of the buffer.
 const LARGE_LINE: usize = 64 * 1024;
 
-/// Number of bytes kept from the start (`HEAD_LEN`) and from the end (`TAIL_LEN`) of an overlong line, to find its
-/// JSON-RPC id.
+/// Number of bytes stored from the start of an overlong line: 512, to find a JSON-RPC id before a long `result`.
 const HEAD_LEN: usize = 512;
+
+/// Number of bytes stored from the end of an overlong line: 128, to find a JSON-RPC id after a long `result`.
 const TAIL_LEN: usize = 128;
 
-/// What [`ReceiveBuffer::next`] has found in the received bytes: a line, or an end of an overlong line.
+/// What [`ReceiveBuffer::next`] has found in the received bytes: a line, or the start or the end of an overlong line.
 pub(crate) enum FrameInput<'a> {
     Line(Line<'a>),
-    /// A line exceeds the size limit and is being discarded. `head` contains its first bytes.
+    /// The start of a line that exceeds the size limit and is being discarded. `head` contains its first bytes.
     Overlong {
         head: Vec<u8>,
     },
-    /// An overlong line has been discarded completely. `tail` contains its last bytes.
+    /// The end of an overlong line, all of which has been discarded. `tail` contains its last bytes.
     OverlongEnd {
         tail: Vec<u8>,
     },
@@ -93,7 +95,7 @@ pub(crate) struct ReceiveBuffer {
     data: Vec<u8>,
     /// Index of the first byte of the first line that [`ReceiveBuffer::next`] has not returned.
     start: usize,
-    /// Index up to which a line break has been searched for: there is none from `start` to here.
+    /// Index up to which the bytes were searched for a line break. `data[start..scanned]` contains none.
     scanned: usize,
     /// Index after the last received byte.
     end: usize,
@@ -105,8 +107,8 @@ pub(crate) struct ReceiveBuffer {
     has_filled_initial: bool,
     /// Whether a large buffer is stored for reuse because the last message was large.
     expects_large: bool,
-    /// Whether the buffer is known to contain no complete line. `false` after new bytes, until they are searched for
-    /// a line break.
+    /// Whether the buffer is known to contain no complete line. Set to `false` when bytes arrive, until they are
+    /// searched for a line break.
     has_no_line: bool,
 }
 
@@ -142,8 +144,9 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Moves the received bytes or enlarges the buffer, so that there is space for the next read. Does neither if the
-    /// buffer is full of complete lines.
+    /// Makes space for the next read: moves the received bytes to the start of the buffer, or enlarges the buffer.
+    ///
+    /// Makes no space if the buffer has at least 64 KiB and is full of lines that were not yet returned.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -154,24 +157,25 @@ impl ReceiveBuffer {
             return;
         }
         if self.start > 0 && self.start >= self.data.len() / 2 {
-            // At least half of the buffer is consumed, so each byte moves at most once per fill.
+            // At least half of the buffer is free, so each byte is moved at most once before the buffer is full
+            // again.
             self.data.copy_within(self.start..self.end, 0);
             self.scanned -= self.start;
             self.end -= self.start;
             self.start = 0;
             return;
         }
-        // The buffer grows only to hold a single long line, never because complete lines have not been taken.
-        if !self.has_no_line && self.data.len() >= MIN_READ {
+        // A large buffer grows only if a single line fills it, not because complete lines have not been read.
+        if !self.has_no_line && self.data.len() >= MAX_GROWTH {
             return;
         }
         let len = match self.data.len() {
             0 if !self.has_filled_initial => INITIAL_SIZE,
             len if len < SMALL_SIZE => SMALL_SIZE,
-            len => len + len.min(MIN_READ),
+            len => len + len.min(MAX_GROWTH),
         };
         if len > self.data.capacity() {
-            // Reserve address space in proportion to the size, but touch memory one step at a time.
+            // Reserve address space in proportion to the size of the buffer, but touch the memory in small steps.
             let ahead = (self.data.len() / 2).min(self.max_message).max(len - self.data.len());
             self.data.reserve_exact(ahead);
         }
@@ -286,7 +290,8 @@ impl ReceiveBuffer {
         range
     }
 
-    /// Starts to discard an overlong line: discards the bytes received so far, and stores the last of them.
+    /// Discards the received part of an overlong line, and stores its last bytes in `discarding`. Returns its first
+    /// bytes.
     fn begin_discarding(&mut self) -> FrameInput<'static> {
         let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
@@ -411,7 +416,7 @@ mod tests {
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
         let Some(FrameInput::Line(line)) = receive.next() else { panic!() };
         assert_eq!(line.into_bytes().len(), 4 << 20);
-        assert!(receive.data.capacity() <= MIN_READ);
+        assert!(receive.data.capacity() <= MAX_GROWTH);
         assert_eq!(&receive.data[..receive.end], b"next");
     }
 

@@ -26,7 +26,7 @@ impl TransmitBuffer {
         if self.sent == self.data.len() {
             self.clear();
         } else if self.sent > self.data.len() / 2 {
-            // The move copies fewer bytes than were sent since the last move.
+            // This moves fewer bytes than were sent since the last move.
             self.data.drain(..self.sent);
             self.sent = 0;
         }

@@ -135,7 +135,7 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the next key of an object, or returns `None` at the end of the object. `first` must be `true` in the
+    /// Reads the next key of an object, or returns `None` at the end of the object. Set `first` to `true` before the
     /// first call for an object.
     pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
         if !self.has_next(first, b'}')? {

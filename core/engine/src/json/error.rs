@@ -62,12 +62,12 @@ impl From<TokenError> for ReadError {
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        // `to_string` would be compiled for each type of message.
+        // `to_string` would be compiled once for each type of message.
         ReadError::new(alloc::format!("{message}"))
     }
 
-    /// Describes the mismatch as serde does by default, but without the value of a float: the code that formats
-    /// floats is large.
+    /// Creates the error for a value of the wrong type. The text is that of serde without the value of a float,
+    /// because the code that formats floats is large.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
@@ -79,7 +79,7 @@ impl de::Error for ReadError {
     }
 }
 
-/// Displays the value that serde did not expect, except the value of a float.
+/// Displays a value that serde did not expect, in serde's format. Leaves out the value of a float.
 struct FoundValue<'a>(de::Unexpected<'a>);
 
 impl fmt::Display for FoundValue<'_> {

@@ -54,7 +54,7 @@ pub(crate) trait FromJson: Sized {
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
 }
 
-/// Reads a value of the type `T`. A value of another type is an error too.
+/// Reads a value of the type `T`, and returns an error for a value of any other type.
 pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
     let start = reader.position();
     T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))

@@ -8,7 +8,8 @@ use super::string::{self, plain_end};
 /// Returns the offset of the first byte at or after `at` that is not white space.
 #[inline]
 pub(crate) fn skip_space(bytes: &[u8], at: usize) -> usize {
-    // Most tokens have no space before them. The loop is not inlined: it would be compiled in 75 places.
+    // Most tokens have no space before them. The loop is a function that is not inlined, because it would be compiled
+    // in 75 places.
     if bytes.get(at).is_some_and(|byte| *byte <= b' ') { skip_run_of_space(bytes, at) } else { at }
 }
 
@@ -103,7 +104,7 @@ pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
 #[cold]
 fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
     loop {
-        // A backslash and the byte after it belong together, also in an invalid escape.
+        // A backslash and the byte after it belong together, even in an invalid escape.
         let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
         match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
             Ok(end) => return Some(end),

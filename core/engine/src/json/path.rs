@@ -10,8 +10,8 @@ use super::scan::key_text;
 /// Maximum depth of nested values that a path describes: 32. Values are nested deeper only in malicious messages.
 const MAX_DEPTH: usize = 32;
 
-/// Length in bytes after which an ellipsis replaces the rest of a path. The server chooses the keys, so they may be
-/// long.
+/// Length after which an ellipsis replaces the rest of a path, in bytes: 200. The server chooses the keys, so they
+/// may be long.
 const MAX_LENGTH: usize = 200;
 
 /// One segment of a path: the key of an object member, or the index of an array element.
@@ -20,7 +20,7 @@ enum PathSegment<'a> {
     Index(usize),
 }
 
-/// Returns the path of the value at byte `offset`, such as `result.content[2].text`.
+/// Returns the path of the value at the byte offset `offset` of a JSON text, such as `result.content[2].text`.
 ///
 /// The path is empty for the outermost value and for text that is not JSON.
 pub(crate) fn path_at(text: &[u8], offset: usize) -> String {

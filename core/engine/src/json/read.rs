@@ -81,7 +81,7 @@ impl<'de> Reader<'de> {
         self.next_byte().is_none()
     }
 
-    /// Fails if anything but white space follows.
+    /// Returns an error if anything but white space follows in the text.
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.next_byte() {
             None => Ok(()),
@@ -160,7 +160,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads a string whose contents begin at `start`. The byte at `special` is the first escape or an error.
+    /// Reads a string whose contents begin at `start`. The byte at `special` is the first escape, or is not allowed
+    /// in a string.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
         let (text, after) = string::read_escaped(self.bytes(), start, special)?;
@@ -279,7 +280,7 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
     }
 }
 
-/// A closure that reads one element of an array. Used instead of `dyn FnMut`, as [`ReadMember`].
+/// A closure that reads one element of an array. Used as `dyn ReadElement` for the same reason as [`ReadMember`].
 trait ReadElement<'de> {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }

@@ -47,7 +47,8 @@ pub(crate) struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// Returns the text between the quotes of the next key, with escapes. Call [`Members::value`] next.
-    // Not inlined, because many functions walk over an object: one copy instead of many saves 4 KiB.
+    // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
+    // KiB.
     #[inline(never)]
     pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
         let start = after(self.bytes, self.at, b'"')?;

@@ -26,7 +26,8 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
-/// Calls [`plain_run`]. Not inlined, because few strings need it.
+/// Returns the same offset as [`plain_run`]. Not inlined, because few strings are longer than eight bytes and need
+/// this.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
@@ -34,7 +35,7 @@ fn long_run(bytes: &[u8], at: usize) -> usize {
 
 /// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
 ///
-/// The contents begin at `start`; the byte at `special` is the first escape or an error.
+/// The contents begin at `start`. The byte at `special` is the first escape, or is not allowed in a string.
 #[inline(never)]
 pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
@@ -78,8 +79,8 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// Length of a string in bytes above which its buffer is enlarged at once by the length of the remaining input: 64
-/// KiB.
+/// Length of a string above which its buffer is enlarged only once, by the length of the remaining input, in bytes:
+/// 64 KiB. Repeated enlarging would copy the string each time.
 const LONG: usize = 64 * 1024;
 
 /// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
@@ -92,8 +93,8 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
     loop {
         let run = &bytes[from..at];
         if out.capacity() - out.len() < run.len() && out.len() > LONG {
-            // Growing a long text step by step would copy it and hold it in memory twice. Reserved memory that is not used is
-            // never touched.
+            // Enlarging a long text step by step would copy it and store it in memory twice. Reserved memory that is
+            // not used is never touched.
             out.reserve_exact(bytes.len() - from);
         }
         out.extend_from_slice(run);
@@ -117,7 +118,8 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
     if out.capacity() - out.len() > out.len() / 4 {
         out.shrink_to_fit();
     }
-    // Runs end at ASCII bytes and escapes give whole characters, so the result is UTF-8 if the input was.
+    // Each copied range ends at an ASCII byte, and each escape becomes a whole character. So the result is UTF-8 if
+    // the input was.
     String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
 }
 
@@ -159,7 +161,8 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// Number of bytes to examine eight at a time, before blocks of 64 bytes are examined: 64. Most strings are shorter.
+/// Number of bytes to examine in words of eight bytes, before the search continues in blocks of 64 bytes: 64. Most
+/// strings are shorter.
 const NEAR: usize = 64;
 
 /// Returns the offset of the first quote, backslash or control character at or after `at`, or the end of the text.
@@ -178,10 +181,10 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     block_run(bytes, at)
 }
 
-/// Does the same as [`plain_run`], but examines blocks of 64 bytes.
+/// Returns the offset of the first quote, backslash or control character at or after `start`, or the end of the text.
 ///
-/// Examines only the blocks up to the first special byte (a quote, backslash or control character), because a text
-/// may have many of them.
+/// Examines blocks of 64 bytes, but only up to the first block that contains one of them, because a text may contain
+/// many.
 #[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
@@ -222,17 +225,17 @@ fn is_plain_block(block: &[u8]) -> bool {
 /// than `!`, so one comparison finds both.
 const QUOTE_IS_SPACE: u8 = 0x02;
 
-/// Returns whether a byte is a quote, a backslash or a control character. The flipped bit makes a quote less than
-/// `!`, but not a space.
+/// Returns whether a byte is a quote, a backslash or a control character. With one bit flipped, a single comparison
+/// finds quotes and control characters.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
 }
 
-/// Returns a mask with the high bit of each byte set that is a quote, backslash or control character (Mycroft's
+/// Returns a mask for eight bytes: the high bit of each quote, backslash and control character is set (Mycroft's
 /// method).
 ///
-/// The lowest set bit is exact. Higher bits may be set for other bytes.
+/// Only the lowest set bit is exact. Higher bits may also be set for other bytes.
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

@@ -102,9 +102,9 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Accepts raw JSON text, which serde passes as an object with one member of a private name.
+    /// Returns raw JSON text, which serde passes as an object whose only key is a private name of `serde_json`.
     ///
-    /// Also writes any other object, from a deserializer that does not distinguish newtype structs.
+    /// Writes any other object as JSON text. Deserializers that do not distinguish newtype structs pass such objects.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {

@@ -22,17 +22,17 @@ pub(crate) enum DecodedResponse<R> {
 /// type.
 type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
-/// Decodes the server's response to the request with this id. A result is decoded into an `R`.
+/// Decodes the server's response to the request `id`. Returns the result as an `R`, or the server's error.
 pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<DecodedResponse<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
-/// Checks the server's response to the request with this id. A result is skipped.
+/// Checks the server's response to the request `id`. Skips the result, or returns the server's error.
 pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<DecodedResponse<()>, PeerError> {
     answer_with(message, id, Reader::skip)
 }
 
-/// Decodes the server's response to the request with this id. A result is decoded with the function `read`.
+/// Decodes the server's response to the request `id`. Returns the result as read by `read`, or the server's error.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
@@ -61,14 +61,13 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-/// Reads the response to the request with this id. Returns the error if the response contains one, and otherwise
-/// `None`.
+/// Reads the response to the request `id`. Returns the error if the response contains one, and otherwise `None`.
 ///
 /// `result` is called to read the value of the member `result`.
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
     let text = utf8(message)?;
-    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole message is read
-    // again, which finds the error.
+    // Most responses have one of two orders of keys. Then only the result is read. If that fails, the whole message
+    // is read again to locate the error.
     let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, start);
@@ -84,7 +83,8 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
     unusual_response(text, Some(id), result)
 }
 
-/// Reads a response whose keys may be in any order. Otherwise as [`response`].
+/// Reads a response whose keys may be in any order. Returns the error if the response contains one, and otherwise
+/// `None`.
 #[cold]
 fn unusual_response<'de>(
     text: &'de str,
@@ -127,7 +127,7 @@ fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'
     }
 }
 
-/// The members of a response that decide its outcome, as far as they have been read.
+/// The members `id`, `result` and `error` of a response, as far as they have been read.
 #[derive(Default)]
 struct Envelope<'de> {
     id: Option<WireId<'de>>,

@@ -24,7 +24,7 @@ impl<'a> WireId<'a> {
         let text = core::str::from_utf8(self.0).ok()?;
         let good = match text.as_bytes().first()? {
             b'"' => is_json(self.0),
-            // A server could not parse its own id again if the number is out of range.
+            // A server might be unable to parse its own id in the response if the number is out of range.
             b'-' | b'0'..=b'9' => is_json(self.0) && is_in_range(text),
             _ => false,
         };
@@ -36,14 +36,15 @@ impl<'a> WireId<'a> {
     }
 }
 
-/// Returns whether a number is small enough for any JSON parser: at most 300 digits before the decimal point,
-/// including the exponent.
+/// Returns whether a number is small enough for any JSON parser: with its exponent applied, it has at most 300 digits
+/// before the decimal point.
 fn is_in_range(number: &str) -> bool {
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let digits = digits.split('.').next().map_or(0, str::len);
     match exponent.trim_start_matches('+').parse::<i32>() {
         Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
-        // The exponent does not fit an integer: a negative one makes the number zero, a positive one puts it out of range.
+        // The exponent does not fit an integer. If it is negative, the number is zero; if positive, the number is out
+        // of range.
         Err(_) => exponent.starts_with('-'),
     }
 }

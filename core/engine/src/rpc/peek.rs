@@ -11,7 +11,7 @@ use crate::json::scan::{key_text, members, skip_space};
 pub(crate) enum MessageClass<'a> {
     /// A response to the request with this id, or another object with an `id` but without a `method`.
     Response { id: WireId<'a> },
-    /// An error response without an id. The server sends it if it could not parse a message of the client.
+    /// An error response without an id. A server sends this response if it could not parse a message of the client.
     OrphanError,
     /// A request from the server.
     Request { id: WireId<'a>, method: Cow<'a, str> },
@@ -38,7 +38,7 @@ pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     peek_slowly(bytes)
 }
 
-/// Does the same as [`peek`], for a message whose keys are in an unusual order.
+/// Returns the kind of a JSON-RPC message with its keys in any order. [`peek`] handles the usual orders faster.
 fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
@@ -108,7 +108,7 @@ pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     (digits > 0).then_some((id, BEFORE.len()..BEFORE.len() + result.len()))
 }
 
-/// The members of a message that [`peek_slowly`] has found so far.
+/// The members of a message that determine its kind, as far as they have been found.
 #[derive(Default)]
 struct SeenMembers<'a> {
     id: Option<WireId<'a>>,
@@ -125,7 +125,8 @@ impl<'a> SeenMembers<'a> {
             SeenMembers { id: None, method: Some(method), .. } => {
                 MessageClass::Notification { method: key_text(method) }
             }
-            // An object with an id alone counts as a response, so that the request with this id fails now, not by its timeout.
+            // An object with only an id is treated as a response, so that the request with this id fails now instead
+            // of timing out.
             SeenMembers { id: Some(id), .. } => response(id),
             SeenMembers { has_outcome: true, .. } => MessageClass::OrphanError,
             _ => MessageClass::InvalidMessage,
@@ -133,7 +134,8 @@ impl<'a> SeenMembers<'a> {
     }
 }
 
-/// Returns the kind of a response with this id: an orphan error if the id is `null`.
+/// Returns the kind of a response with this id: [`MessageClass::OrphanError`] if the id is `null`, and otherwise
+/// `Response`.
 fn response(id: WireId<'_>) -> MessageClass<'_> {
     if id.is_null() { MessageClass::OrphanError } else { MessageClass::Response { id } }
 }
@@ -166,8 +168,8 @@ fn classify_key(key: &[u8]) -> Key {
 /// Returns the value of the member `id`, if it is one of the last two members of the message. Reads backwards from
 /// the end.
 ///
-/// The result is exact if the message is valid JSON. The last `}` closes the message, so the member before it belongs
-/// to the message. And a quote before a `:` that is outside of strings ends a key.
+/// The result is exact if the message is valid JSON. Then the last `}` closes the message, so the members right
+/// before it belong to the message itself. Outside of strings, a quote before a `:` always ends a key.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
@@ -184,7 +186,10 @@ fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     None
 }
 
-/// Splits off the number, literal or string at the end of `bytes`. Returns the text before it, and its JSON text.
+/// Splits off the number, literal or string at the end of `bytes`. Returns the text before the value, and the JSON
+/// text of the value.
+///
+/// Returns `None` if `bytes` do not end with such a value.
 fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if bytes.last() == Some(&b'"') {
         let (before, inner) = split_last_string(bytes)?;

@@ -13,15 +13,14 @@ pub(crate) enum ResultType {
     Complete,
     /// The server requires input from the client before it can return the requested result.
     InputRequired,
-    /// The server has created a task, which will have the requested result.
+    /// The server has created a task. The requested result will be the result of the task.
     Task,
 }
 
-/// Maximum length of a message whose members are all scanned to find `resultType`, in bytes: 256. A longer message is
-/// searched for the text of the key.
+/// Maximum length of a message whose members are scanned for `resultType` at once, in bytes: 256.
 ///
-/// The same number of bytes at the end of a longer message is searched first, because the type may follow a long
-/// member.
+/// A longer message is first searched for the text of the key, starting with the last 256 bytes, because the type may
+/// follow a long member.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
@@ -29,8 +28,8 @@ const COMPLETE: &[u8] = br#""resultType":"complete""#;
 /// The key `resultType` with its quotes.
 const KEY: &[u8] = br#""resultType""#;
 
-/// Index of the letter `T` in [`KEY`]. The search looks for this letter, because it is rarer in most texts than the
-/// others.
+/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter, because it is rarer in most
+/// texts than the others.
 const RARE: usize = 7;
 
 /// Returns the `resultType` of a response.
@@ -52,7 +51,7 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
     if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// Returns a result without its last closing brace. Removes a second one, which closes the whole message, if present.
+/// Returns `result` without the closing braces at its end: its own and, if included, that of the message.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)

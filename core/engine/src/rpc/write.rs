@@ -144,9 +144,10 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
     push(out, b"}}\n");
 }
 
-/// Appends the rest of a message after its id: the method, the parameters, the closing brace and a newline.
+/// Appends the rest of a message: the method, the parameters with `_meta`, the closing brace and a newline.
 ///
-/// Returns the range of the parameters in `out`, as [`request`] does.
+/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before
+/// `_meta`.
 fn push_rest(
     out: &mut Vec<u8>,
     method: &str,
