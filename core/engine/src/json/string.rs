@@ -26,8 +26,7 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
-/// Returns the same offset as [`plain_run`]. Not inlined, because few strings are longer than eight bytes and need
-/// this.
+/// Returns the same offset as [`plain_run`]. Not inlined, because most keys are short and need no call of this function.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
