@@ -57,7 +57,7 @@ impl EndOfStream {
         EndOfStream { exited: true, errors_over: true, ..EndOfStream::of_process() }
     }
 
-    /// Reports the end of stdout. This report, like all others, may be repeated.
+    /// Reports that the server's stdout has ended. Repeated calls have no effect.
     pub fn output_ended(&mut self, now: Timestamp) {
         self.output_over = true;
         self.end_by(now + if self.exited { Self::LAST_WORDS } else { EXIT_GRACE });

@@ -8,8 +8,8 @@ use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
 use crate::types::{ItemList, MAX_ENTRIES, PagedList};
 
-/// Maximum number of pages of one list to request: 1,000. Bounds the number of requests if the server sends a new
-/// cursor with every page.
+/// Maximum number of pages to request for one list: 1,000. Bounds the requests to a server that sends a new cursor with
+/// every page.
 const MAX_PAGES: usize = 1_000;
 
 /// Maximum total size of all pages after the first, in bytes of JSON including cursors: 64 MiB, the default maximum

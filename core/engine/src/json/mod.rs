@@ -75,7 +75,7 @@ impl Json {
         if self.0.is_empty() { "null" } else { &self.0 }
     }
 
-    /// Checks that a text is exactly one JSON value. White space around the value is removed.
+    /// Checks that a text is exactly one JSON value, and stores the text without white space around the value.
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);

@@ -26,7 +26,7 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
-/// Returns the same offset as [`plain_run`]. Not inlined, because most keys are short and need no call of this function.
+/// Returns the same offset as [`plain_run`]. Not inlined, because most strings are short and do not need it.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)

@@ -112,7 +112,7 @@ pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
 #[derive(Default)]
 struct SeenMembers<'a> {
     id: Option<WireId<'a>>,
-    /// The text between the quotes of the method, with escapes.
+    /// The contents of the JSON string `method`, with escapes.
     method: Option<&'a [u8]>,
     /// Whether a member `result` or `error` was found.
     has_outcome: bool,
