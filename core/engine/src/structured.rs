@@ -121,7 +121,7 @@ pub enum ValidationError {
         /// The JSON pointer (RFC 6901) of the part of the value that does not match. Empty if the value as a whole
         /// does not match.
         at: String,
-        /// Why the part at this pointer does not match the schema.
+        /// Why the part at the pointer `at` does not match the schema.
         reason: String,
     },
 }

@@ -65,8 +65,8 @@ impl CacheHints {
     }
 }
 
-/// Lifetime used instead of a declared lifetime of zero: 60 s. Applies only if the server does not report changes,
-/// and avoids a request before every use.
+/// Lifetime of a list of tools whose declared lifetime is zero: 60 s, which avoids a request before every use.
+/// Applies only if the server does not report changes.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {

@@ -32,7 +32,7 @@ impl TransmitBuffer {
         }
     }
 
-    /// Returns the buffer for messages to send. Messages are appended to its end.
+    /// Returns the buffer to whose end new messages are appended.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.data
     }

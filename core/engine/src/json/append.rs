@@ -6,15 +6,15 @@ use super::string::{is_plain, plain_run};
 
 /// A message that is being appended to a buffer of outgoing messages.
 ///
-/// Dropping a draft removes the unfinished message from the buffer, also if a value panics while it is serialized.
+/// Dropping a draft removes the unfinished message from the buffer, even if a value panics while it is serialized.
 /// Half a message would corrupt the next one. [`Draft::finish`] leaves the message in the buffer.
 pub(crate) struct Draft<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-/// Maximum capacity of the buffer after an unfinished message was removed, in bytes: 8 KiB. Memory beyond that is
-/// freed.
+/// Maximum capacity of the message buffer after an unfinished message was removed, in bytes: 8 KiB. Memory beyond
+/// that is freed.
 const SMALL: usize = 8 * 1024;
 
 impl<'a> Draft<'a> {

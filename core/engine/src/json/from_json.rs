@@ -127,7 +127,8 @@ pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
 }
 
-/// Returns the JSON type of a value with an article, such as "an array". `raw` is the JSON text of the value.
+/// Returns the name of a value's JSON type for error messages, such as "an array". `raw` is the JSON text of the
+/// value.
 pub(crate) fn type_name(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "an object",

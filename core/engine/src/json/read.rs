@@ -49,7 +49,7 @@ impl From<Text<'_>> for String {
 
 /// Reads values from JSON text, from front to back.
 ///
-/// Before each value is read, the position is at the value's first byte or in the white space before it.
+/// Before each value is read, the reader is at the value's first byte or in the white space before it.
 pub struct Reader<'de> {
     pub(super) text: &'de str,
     pub(super) at: usize,

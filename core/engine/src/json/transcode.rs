@@ -102,9 +102,11 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Returns raw JSON text, which serde passes as an object whose only key is a private name of `serde_json`.
+    /// Returns raw JSON text unchanged. serde passes raw text as an object whose only key is a private name of
+    /// `serde_json`.
     ///
-    /// Writes any other object as JSON text. Deserializers that do not distinguish newtype structs pass such objects.
+    /// Any other object is written as JSON text: some deserializers call this method because they do not distinguish
+    /// newtype structs.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
@@ -194,7 +196,8 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Replaces an object that represents a number by the number itself. Returns whether the object does so.
+    /// Replaces an object that represents a number by that number. Returns `false` if the object does not represent a
+    /// number.
     ///
     /// The object starts at `start`, and its closing brace has not been written.
     ///

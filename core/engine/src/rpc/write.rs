@@ -11,7 +11,7 @@ use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_
 use crate::json::scan::{members, skip_space};
 use crate::json::serialize::append;
 
-/// The sources of the `_meta` member of a request. They are merged while the parameters are written.
+/// The members of the `_meta` object of a request, by origin. The writer merges them into one object.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
     /// The members that the protocol revision requires, as JSON text without the braces of an object. Empty if none
