@@ -1,4 +1,4 @@
-//! [`AnyEngine`]: the engine of a byte stream or of HTTP, behind one interface.
+//! [`AnyEngine`]: the engine of a connection over a byte stream or over HTTP, behind one interface.
 
 use core::fmt;
 use core::time::Duration;
@@ -11,10 +11,10 @@ use alloc::sync::Arc;
 use crate::http;
 use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 
-/// An engine for either transport.
+/// The engine of one connection, over a byte stream or over HTTP.
 ///
-/// Adapter code above the transport uses this type for both. Without the feature `http` there is only one variant and
-/// no dispatch.
+/// Adapter code that does not depend on the transport uses this type. Without the feature `http` there is only one
+/// variant, so a method call costs no branch.
 #[cfg_attr(
     feature = "http",
     expect(
@@ -24,14 +24,14 @@ use crate::{Calls, Config, Event, Reply, Session, Timestamp, stdio};
 )]
 #[non_exhaustive]
 pub enum AnyEngine {
-    /// A connection over a byte stream.
+    /// The engine of a connection over a byte stream, such as the pipes of a server process.
     Stream(stdio::Engine),
-    /// A connection over HTTP.
+    /// The engine of a connection over HTTP.
     #[cfg(feature = "http")]
     Http(Box<http::Engine>),
 }
 
-/// Evaluates an expression with the inner engine of either variant.
+/// Binds the engine inside an [`AnyEngine`] to a name, and evaluates an expression with that engine.
 macro_rules! either {
     ($engine:expr, $inner:ident => $do:expr) => {
         match $engine {
@@ -42,7 +42,7 @@ macro_rules! either {
     };
 }
 
-/// Evaluates an expression with the stream engine, or a default for HTTP.
+/// Evaluates `$do` with the engine of a byte stream, or `$none` if the engine is for HTTP.
 macro_rules! stream {
     ($engine:expr, $inner:ident => $do:expr, $none:expr) => {
         match $engine {
@@ -53,46 +53,50 @@ macro_rules! stream {
     };
 }
 
-/// Methods of byte streams. For HTTP they do nothing, and there is nothing to read or write.
+/// Methods for byte streams. On an HTTP engine these methods have no effect, and accept and return no data.
 impl AnyEngine {
-    /// See [`stdio::Engine::space`].
+    /// Returns the buffer for the next read, or `None` if the buffer is full or the engine is for HTTP. See
+    /// [`stdio::Engine::space`].
     #[inline]
     pub fn space(&mut self) -> Option<&mut [u8]> {
         stream!(self, engine => engine.space(), None)
     }
 
-    /// See [`stdio::Engine::receive`].
+    /// Copies received bytes into the engine, and returns the number of accepted bytes. See
+    /// [`stdio::Engine::receive`].
     #[inline]
     pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
         stream!(self, engine => engine.receive(bytes, now), 0)
     }
 
-    /// See [`stdio::Engine::filled`].
+    /// Reports that `n` bytes were read into the buffer of [`Self::space`]. See [`stdio::Engine::filled`].
     #[inline]
     pub fn filled(&mut self, n: usize, now: Timestamp) {
         stream!(self, engine => engine.filled(n, now), ());
     }
 
-    /// See [`stdio::Engine::receive_eof`].
+    /// Reports that the server closed the byte stream. See [`stdio::Engine::receive_eof`].
     #[inline]
     pub fn receive_eof(&mut self, now: Timestamp) {
         stream!(self, engine => engine.receive_eof(now), ());
     }
 
-    /// See [`stdio::Engine::transmit`].
+    /// Returns the bytes to write to the byte stream next. See [`stdio::Engine::transmit`].
     #[inline]
     pub fn transmit(&self) -> &[u8] {
         stream!(self, engine => engine.transmit(), &[])
     }
 
-    /// See [`stdio::Engine::transmitted`].
+    /// Reports that `n` bytes of [`Self::transmit`] were written. See [`stdio::Engine::transmitted`].
     #[inline]
     pub fn transmitted(&mut self, n: usize) {
         stream!(self, engine => engine.transmitted(n), ());
     }
 
-    /// Creates the engine for a restarted server; `None` for HTTP, which has no process to restart. See
+    /// Creates the engine for a restarted server process, with the configuration of this engine. See
     /// [`stdio::Engine::restarted`].
+    ///
+    /// Returns `None` if this engine is for HTTP, which has no process to restart.
     #[inline]
     pub fn restarted(&mut self, spent: Duration) -> Option<AnyEngine> {
         stream!(self, engine => Some(AnyEngine::Stream(engine.restarted(spent))), None)
@@ -100,13 +104,13 @@ impl AnyEngine {
 }
 
 impl AnyEngine {
-    /// Creates an engine over a byte stream that has not sent anything yet.
+    /// Creates an engine for a byte stream. The engine sends nothing until its first request.
     pub fn stream(config: Config) -> Self {
         AnyEngine::Stream(stdio::Engine::new(config))
     }
 }
 
-/// Methods of HTTP connections.
+/// Methods for HTTP connections.
 impl AnyEngine {
     /// Returns the HTTP engine, or `None` for a byte stream.
     #[cfg(feature = "http")]
@@ -117,7 +121,8 @@ impl AnyEngine {
         }
     }
 
-    /// Returns whether this is an HTTP connection, which carries exchanges instead of bytes.
+    /// Returns whether this engine is for HTTP. Then use [`http::Engine`](crate::http) instead of the byte stream
+    /// methods.
     #[inline]
     pub fn is_http(&self) -> bool {
         stream!(self, _engine => false, true)
@@ -125,61 +130,63 @@ impl AnyEngine {
 }
 
 impl AnyEngine {
-    /// Returns the handle to send requests, notifications and responses.
+    /// Returns a handle that sends requests, notifications and responses through this engine.
     #[inline]
     pub fn calls(&mut self) -> Calls<'_> {
         either!(self, engine => engine.calls())
     }
 
-    /// Returns the state of the connection.
+    /// Returns the session of this engine: the negotiated version, the server's capabilities and the pending
+    /// requests.
     #[inline]
     pub fn session(&self) -> &Session {
         either!(self, engine => engine.session())
     }
 
-    /// See [`stdio::Engine::handle_timeout`].
+    /// Handles all timeouts that have expired by `now`. See [`stdio::Engine::handle_timeout`].
     #[inline]
     pub fn handle_timeout(&mut self, now: Timestamp) {
         either!(self, engine => engine.handle_timeout(now));
     }
 
-    /// See [`stdio::Engine::poll_event`].
+    /// Returns the next event, or `None` if no event is ready. See [`stdio::Engine::poll_event`].
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         either!(self, engine => engine.poll_event())
     }
 
-    /// See [`stdio::Engine::recycle`].
+    /// Lets the engine reuse the memory of a processed reply. See [`stdio::Engine::recycle`].
     #[inline]
     pub fn recycle(&mut self, reply: Reply) {
         either!(self, engine => engine.recycle(reply));
     }
 
-    /// See [`stdio::Engine::shrink`].
+    /// Frees the engine's buffers if the connection is idle. See [`stdio::Engine::shrink`].
     #[inline]
     pub fn shrink(&mut self) {
         either!(self, engine => engine.shrink());
     }
 
-    /// See [`stdio::Engine::poll_timeout`].
+    /// Returns when to call [`Self::handle_timeout`] next, or `None` if no timeout is running. See
+    /// [`stdio::Engine::poll_timeout`].
     #[inline]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         either!(self, engine => engine.poll_timeout())
     }
 
-    /// See [`stdio::Engine::close`].
+    /// Closes the connection, and fails all pending requests. See [`stdio::Engine::close`].
     #[inline]
     pub fn close(&mut self) {
         either!(self, engine => engine.close());
     }
 
-    /// See [`stdio::Engine::close_failed`].
+    /// Closes the connection because of the local failure `why`. See [`stdio::Engine::close_failed`].
     #[inline]
     pub fn close_failed(&mut self, why: Arc<str>) {
         either!(self, engine => engine.close_failed(why));
     }
 
-    /// See [`stdio::Engine::is_idle`].
+    /// Returns whether no request is pending and no bytes are buffered. See [`stdio::Engine::is_idle`].
     #[inline]
     pub fn is_idle(&self) -> bool {
         either!(self, engine => engine.is_idle())

@@ -1,22 +1,23 @@
 //! Detects the end of a connection to a server process.
 //!
-//! A server's stdout, stdin and process end at different times, and some may never end. A grandchild may hold stdout
-//! open, and a server may close stdout and keep running. Last messages and the exit status are worth a short wait, but
-//! not an unbounded one.
+//! A server's stdout, stdin and process end at different times, and some may never end. A child process of the server
+//! may keep stdout open, and a server may close stdout and keep running. The last messages and the exit status are
+//! worth a short wait, but not an unbounded one.
 
 use core::time::Duration;
 
 use crate::time::Timestamp;
 
-/// How long to wait for the exit after the server closed a stream. 500 ms: an exiting process needs a few milliseconds,
-/// even on a busy machine.
+/// How long to wait for the server process to exit after its stdout or stdin has closed: 500 ms. An exiting process
+/// needs only milliseconds, even on a busy machine.
 const EXIT_GRACE: Duration = Duration::from_millis(500);
 
-/// How long to read stdout after the exit. 500 ms: the server's output is in the pipe already, and other writers are
-/// not awaited.
+/// How long to read stdout after the server process has exited: 500 ms. All output of the process is in the pipe by
+/// then. Only another process can keep the pipe open longer.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// Tracks whether a connection has ended and when to stop waiting for the rest.
+/// Tracks the ends of stdout, stderr and the server process. Decides when the connection has ended, and how long to
+/// wait for the last output.
 ///
 /// ```
 /// use core::time::Duration;
@@ -40,54 +41,59 @@ pub struct EndOfStream {
 }
 
 impl EndOfStream {
-    /// How long to read stderr after everything else has ended. 100 ms: the output is in the pipe already, unless other
-    /// processes hold the pipe open.
+    /// How long to read stderr after stdout has ended and the server process has exited: 100 ms. All output of the
+    /// process is in the pipe by then. Only another process can keep the pipe open longer.
     pub const LAST_WORDS: Duration = Duration::from_millis(100);
 
-    /// Creates a tracker for a server whose process is watched.
+    /// Creates a tracker for a server process. The adapter reports the process's exit and the ends of stdout and
+    /// stderr.
     pub fn of_process() -> Self {
         EndOfStream { output_over: false, errors_over: false, exited: false, by: None }
     }
 
-    /// Creates a tracker for a pair of streams, which end with the input stream.
+    /// Creates a tracker for a pair of byte streams without a process. The connection ends with the stream that the
+    /// client reads.
     pub fn of_streams() -> Self {
         EndOfStream { exited: true, errors_over: true, ..EndOfStream::of_process() }
     }
 
-    /// Reports the end of stdout. Like all reports, it may be repeated.
+    /// Reports that the server's stdout has ended. Repeated calls have no effect.
     pub fn output_ended(&mut self, now: Timestamp) {
         self.output_over = true;
         self.end_by(now + if self.exited { Self::LAST_WORDS } else { EXIT_GRACE });
     }
 
-    /// Reports the end of stderr. It does not indicate the end of the connection, because some servers close stderr
-    /// early.
+    /// Reports the end of stderr. Alone it does not indicate the end of the connection, because some servers close
+    /// stderr early.
     pub fn errors_ended(&mut self) {
         self.errors_over = true;
     }
 
-    /// Reports that stdin is broken. The server gets a moment to close stdout and exit.
+    /// Reports that writing to stdin failed. The server may still close stdout and exit within 500 ms.
     pub fn input_broke(&mut self, now: Timestamp) {
         self.end_by(now + EXIT_GRACE);
     }
 
-    /// Reports that the process has exited.
+    /// Reports that the server process has exited.
     pub fn exited(&mut self, now: Timestamp) {
         self.exited = true;
         self.end_by(now + if self.output_over { Self::LAST_WORDS } else { DRAIN });
     }
 
-    /// Returns whether any report indicates the end of the connection.
+    /// Returns whether the connection is about to end: stdout has ended, stdin has failed, or the process has exited.
     pub fn is_near(&self) -> bool {
         self.by.is_some()
     }
 
-    /// Returns the time at which the connection counts as ended in any case.
+    /// Returns the time at which the connection counts as ended, even if stdout, stderr or the process has not ended.
+    ///
+    /// Returns `None` if no report indicates the end of the connection.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.by
     }
 
-    /// Returns whether the connection has ended and nothing more is awaited.
+    /// Returns whether the connection has ended: stdout, stderr and the process have ended, or the deadline has
+    /// passed.
     pub fn is_over(&self, now: Timestamp) -> bool {
         (self.output_over && self.exited && self.errors_over) || self.by.is_some_and(|at| at <= now)
     }

@@ -1,4 +1,5 @@
-//! [`RpcError`]: an error that the server reported. [`PeerError`]: a mistake in a message of the server.
+//! [`RpcError`]: an error that the server reported. [`PeerError`]: a violation of the protocol in a message of the
+//! server.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,56 +11,63 @@ use crate::printable;
 use crate::text::excerpt;
 use crate::types::ElicitUrl;
 
-/// A JSON-RPC error object (JSON-RPC 2.0, section 5.1), which one side answers a request with.
+/// A JSON-RPC error object (JSON-RPC 2.0, section 5.1): the error response of the server or of the client to a
+/// request.
 ///
-/// The associated constants are the codes that JSON-RPC and MCP define. A server may use other codes.
-/// `Display` shows up to 4 KiB of the message and the start of the data, without control characters; the fields hold all.
+/// The associated constants are the error codes of JSON-RPC and MCP. A server may use other codes.
+/// `Display` shows at most 4 KiB of the message and 200 bytes of the data, without control characters. The fields
+/// contain the full text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{}", shown_message(message, *code), shown_data(data.as_ref()))]
 #[non_exhaustive]
 pub struct RpcError {
-    /// The code; 0 if the server sent no integer.
+    /// The error code; 0 if the server sent no integer.
     pub code: i64,
-    /// The description of the error; may be empty.
+    /// A description of the error; empty if the server sent none.
     pub message: String,
-    /// Additional information, in a format of the server's choice.
+    /// Additional information about the error, in a format that its sender chooses. `None` if absent or `null`.
     pub data: Option<Json>,
 }
 
 impl RpcError {
-    /// The message is not valid JSON.
+    /// JSON-RPC error code: the message is not valid JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// The message is not a valid request.
+    /// JSON-RPC error code: the message is not a valid request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// The method does not exist.
+    /// JSON-RPC error code: the method does not exist or is not available.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters are invalid, or the tool does not exist.
+    /// JSON-RPC error code: the parameters are invalid, or the named tool, prompt or resource does not exist.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// An internal error.
+    /// JSON-RPC error code: an internal error of the side that handles the request.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// The resource does not exist. Revisions after 2025-11-25 use [`RpcError::INVALID_PARAMS`].
+    /// Error code of `resources/read`: the resource does not exist. Protocol revisions after 2025-11-25 use
+    /// [`RpcError::INVALID_PARAMS`] instead.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// An HTTP header contradicts the body (2026-07-28).
+    /// Error code: an HTTP header contradicts the request body (from protocol revision 2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32020;
-    /// The request needs a capability that the client did not declare (2026-07-28).
+    /// Error code: the request requires a capability that the client did not declare (from protocol revision
+    /// 2026-07-28).
     pub const MISSING_REQUIRED_CLIENT_CAPABILITY: i64 = -32021;
-    /// The server does not support the protocol version of the request (2026-07-28).
+    /// Error code: the server does not support the protocol version of the request (from protocol revision
+    /// 2026-07-28).
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
-    /// The user has to visit a URL first (2025-11-25); see [`RpcError::required_elicitations`].
+    /// Error code: the user must visit a URL before the request can succeed (protocol revision 2025-11-25). See
+    /// [`RpcError::required_elicitations`].
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
-    /// The user rejected the request. Clients answer `sampling/createMessage` with it.
+    /// Error code: the user rejected the request. A client answers `sampling/createMessage` with this code.
     pub const USER_REJECTED: i64 = -1;
 
-    /// Creates an error without data.
+    /// Creates an error with a code and a message, but without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         RpcError { code, message: message.into(), data: None }
     }
 
-    /// Returns the URLs that the user has to visit before the request can succeed (2025-11-25, client/elicitation, "URL
-    /// Elicitation Required Error").
+    /// Returns the URLs that the user must visit before the request can succeed (protocol revision 2025-11-25,
+    /// client/elicitation, "URL Elicitation Required Error").
     ///
-    /// Empty unless the code is [`RpcError::URL_ELICITATION_REQUIRED`].
+    /// The list is empty if the code is not [`RpcError::URL_ELICITATION_REQUIRED`], or if the data contains no valid
+    /// list.
     pub fn required_elicitations(&self) -> Vec<ElicitUrl> {
         if self.code != RpcError::URL_ELICITATION_REQUIRED {
             return Vec::new();
@@ -69,7 +77,8 @@ impl RpcError {
     }
 }
 
-/// Maximum length of a server's message in an error, in bytes. A stack trace fits; a message that fills a terminal does not.
+/// Maximum number of bytes of a server's message that `Display` shows: 4 KiB, enough for a stack trace, but not for a
+/// flood of text.
 const MAX_SHOWN: usize = 4 * 1024;
 
 fn shown_message(message: &str, code: i64) -> String {
@@ -85,38 +94,41 @@ fn shown_data(data: Option<&Json>) -> String {
     data.map(|data| alloc::format!(": {}", excerpt(data.get().as_bytes()))).unwrap_or_default()
 }
 
-/// The error of a message from the server that does not follow the specification.
+/// The error for a message from the server that violates the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}{}, in: {excerpt}", shown_place(at))]
 #[non_exhaustive]
 pub struct PeerError {
-    /// What is wrong with the message.
+    /// How the message violates the protocol.
     pub kind: PeerErrorKind,
-    /// The path of the invalid part, such as `result.tools`; empty if the message as a whole is invalid.
+    /// The path of the invalid part in the message, such as `result.tools`; empty if the message as a whole is
+    /// invalid.
     pub at: String,
-    /// The text around the invalid part, or the start of the message: at most 200 bytes, without control characters.
+    /// At most 200 bytes of the message, without control characters: the text around the invalid part, or the start
+    /// of a message that is too long.
     pub excerpt: String,
 }
 
-/// What can be wrong with a message.
+/// How a message from the server violates the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerErrorKind {
-    /// The bytes are not UTF-8.
+    /// The message contains bytes that are not UTF-8.
     #[error("not UTF-8")]
     NotUtf8,
-    /// The text is not JSON, or a value has the wrong type. The text says what was expected and what was found.
+    /// The message is not JSON, or a value in the message has the wrong type. The text says what was expected and
+    /// found.
     #[error("{}", printable(.0))]
     Malformed(String),
-    /// The message is too long.
+    /// The message is longer than the client's limit.
     #[error("longer than the limit of {limit} bytes")]
     TooLong {
-        /// The limit in bytes, [`Config::max_message`](crate::Config::max_message).
+        /// The maximum length of a message in bytes: [`Config::max_message`](crate::Config::max_message).
         limit: usize,
     },
 }
 
-/// Number of bytes quoted before the invalid part.
+/// Maximum number of bytes before the invalid part that an error quotes: 40.
 const BEFORE: usize = 40;
 
 impl PeerError {
@@ -128,7 +140,7 @@ impl PeerError {
         PeerError { kind: PeerErrorKind::NotUtf8, at: path_at(message, offset), excerpt: around(message, offset) }
     }
 
-    /// Converts an error of the reader, and names its place in the message.
+    /// Converts an error of the JSON reader, and adds the path and the text of the invalid part of `message`.
     pub(crate) fn from_read(error: &ReadError, message: &[u8]) -> Self {
         PeerError {
             kind: PeerErrorKind::Malformed(error.reason().into()),
@@ -138,7 +150,7 @@ impl PeerError {
     }
 }
 
-/// Quotes the message from shortly before an offset on.
+/// Returns an extract of the message that starts at most 40 bytes before `offset`.
 fn around(message: &[u8], offset: usize) -> String {
     let start = offset.min(message.len()).saturating_sub(BEFORE);
     let quoted = excerpt(&message[start..]);

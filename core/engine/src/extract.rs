@@ -9,17 +9,17 @@ use serde::Serialize;
 use crate::printable;
 use crate::types::{CallToolResult, ContentBlock};
 
-/// The text of a tool result, with its origin.
+/// The text of a tool result, from its text blocks or from its raw JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolText<'a> {
-    /// The text blocks, joined by newlines. Other blocks are skipped; the text may be empty.
+    /// The text blocks of the result, joined by newlines. Blocks of other types are left out; the text may be empty.
     Text(Cow<'a, str>),
-    /// The raw JSON of a result without a `content` array.
+    /// The raw JSON of a result that has no `content` array.
     RawJson(&'a str),
 }
 
 impl ToolText<'_> {
-    /// Returns the text.
+    /// Returns the text of either variant.
     pub fn as_str(&self) -> &str {
         match self {
             ToolText::Text(text) => text,
@@ -27,7 +27,7 @@ impl ToolText<'_> {
         }
     }
 
-    /// Returns the text as an owned string. Allocates only if the text is borrowed.
+    /// Converts the text to a `String`. Allocates only if the text is borrowed.
     pub fn into_string(self) -> String {
         match self {
             ToolText::Text(text) => text.into_owned(),
@@ -37,15 +37,16 @@ impl ToolText<'_> {
 }
 
 impl fmt::Display for ToolText<'_> {
-    /// Writes the text as the server sent it. Wrap it in [`printable`](crate::printable) before showing it in a
-    /// terminal.
+    /// Writes the text unchanged, including any control characters. Wrap the text in [`printable`](crate::printable)
+    /// before showing it in a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
 impl CallToolResult {
-    /// Returns the text of the result.
+    /// Returns the text blocks of the result joined by newlines, or the raw JSON of a result without a `content`
+    /// array.
     ///
     /// ```
     /// use mcpwire_core::{CallToolResult, ToolText, Json};
@@ -72,7 +73,8 @@ impl CallToolResult {
         ToolText::Text(Cow::Owned(joined))
     }
 
-    /// Converts the result to [`ToolOutput`], or to [`ToolFailure`] if the tool reported an error.
+    /// Converts the result to [`ToolOutput`], or to a [`ToolFailure`] error if the tool reported a failure (`isError:
+    /// true`).
     pub fn into_output(self) -> Result<ToolOutput, ToolFailure> {
         let text = self.text().into_string();
         if self.is_error { Err(ToolFailure { text }) } else { Ok(ToolOutput { output: text }) }
@@ -91,7 +93,7 @@ impl CallToolResult {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ToolOutput {
-    /// The text of the result.
+    /// The text of the tool result.
     pub output: String,
 }
 
@@ -99,7 +101,7 @@ pub struct ToolOutput {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the tool failed: {}", printable(text))]
 pub struct ToolFailure {
-    /// The text of the result; may be empty.
+    /// The text of the tool result; may be empty.
     pub text: String,
 }
 

@@ -1,9 +1,9 @@
 //! The client side of the [Model Context Protocol](https://modelcontextprotocol.io), as a pure engine.
 //!
-//! The engine does no I/O. An embedder passes bytes and the time to the engine, and gets bytes to send, events, and the next
-//! deadline. The engine does not block, spawn threads, read a clock, open files, or call code of the embedder. It does not
-//! panic, whatever a server sends. So the same engine serves blocking programs, any async runtime, and tests that simulate a
-//! day of traffic in a millisecond.
+//! The engine does no I/O. An adapter passes received bytes and the time to the engine, and obtains bytes to send,
+//! events, and the next deadline. The engine does not block, spawn threads, read a clock, open files, or call code of
+//! the adapter. No message of a server can make it panic. So the same engine serves blocking programs, any async
+//! runtime, and tests that simulate a day of traffic in a millisecond.
 //!
 //! # The loop
 //!
@@ -13,12 +13,12 @@
 //!    [`transmitted`](stdio::Engine::transmitted).
 //! 2. Read into the buffer of [`space`](stdio::Engine::space), and report the number of bytes with
 //!    [`filled`](stdio::Engine::filled). `None` means that the buffer is full: poll events first.
-//! 3. Report the end of the stream with [`receive_eof`](stdio::Engine::receive_eof).
+//! 3. If the stream has ended, report this with [`receive_eof`](stdio::Engine::receive_eof).
 //! 4. Call [`poll_event`](stdio::Engine::poll_event) until it returns `None`.
-//! 5. Wait for the stream, but not longer than until [`poll_timeout`](stdio::Engine::poll_timeout).
-//! 6. When that time has come, call [`handle_timeout`](stdio::Engine::handle_timeout).
+//! 5. Wait until the stream is ready, but at most until [`poll_timeout`](stdio::Engine::poll_timeout).
+//! 6. When that time has passed, call [`handle_timeout`](stdio::Engine::handle_timeout).
 //!
-//! In this example, a function takes the place of the server:
+//! In this example, a function plays the role of the server:
 //!
 //! ```
 //! use mcpwire_core::stdio::Engine;
@@ -36,7 +36,7 @@
 //! }
 //!
 //! let mut engine = Engine::new(Config::new("example", "1.0"));
-//! let now = Timestamp::ORIGIN; // an adapter takes the time since it started
+//! let now = Timestamp::ORIGIN; // an adapter passes the time since its start
 //! engine.calls().initialize(now)?;
 //! let mut ticket = None;
 //! let text = loop {
@@ -79,9 +79,9 @@
 //! | `revisions` | the methods and definitions that each revision of the protocol has |
 //! | `extract` | [`ToolText`] and [`ToolOutput`]: the text of a tool result |
 //! | [`shutdown`] | the steps that end a server process |
-//! | `client` | state machines that every client needs: they walk the pages of a list, list tools, and call a tool |
-//! | `cache` | a cache of results |
-//! | `end_of_stream` | the end of a byte stream |
+//! | `client` | state machines that request all pages of a list, list the tools, and call a tool |
+//! | `cache` | a cache of the server's results |
+//! | `end_of_stream` | detects the end of a connection to a server process |
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -118,12 +118,13 @@ mod types;
 mod url;
 mod vec_map;
 
-/// Parts of the engine that the crates of this workspace and their tests use. Not part of the public API: they change in any release.
+/// Parts of the engine for the other crates of this workspace and their tests. They are not part of the public API
+/// and change in any release.
 ///
-/// * `AnyEngine`, `EndOfStream` and the client machines: what the adapters share.
-/// * `Prepared`: requests that an adapter serialises before it takes the lock of its engine.
-/// * Methods and data that the engine sends and reads itself: `Calls` has an operation for each of them.
-/// * Backoff, random numbers and the JSON reader: the supervisor uses them too.
+/// * `AnyEngine`, `EndOfStream` and the client state machines, which all adapters use.
+/// * `Prepared`: a request that an adapter serializes before it locks its engine.
+/// * Methods and data types that the engine uses itself. `Calls` has an operation for each method.
+/// * Backoff, random numbers and the JSON reader, which the supervisor uses too.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::any::AnyEngine;

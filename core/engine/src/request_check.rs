@@ -10,15 +10,16 @@ use crate::types::{
 };
 
 impl ClientCapabilities {
-    /// Checks whether a server may send this request to a client with these capabilities.
+    /// Checks whether a server may send the request `method` to a client with these capabilities.
     ///
-    /// Methods that the protocol does not define pass. Whether they are answered depends on
-    /// [`Config::answers`](crate::Config::answers).
+    /// Methods that the protocol does not define always pass. [`Config::answers`](crate::Config::answers) decides
+    /// whether the client answers them.
     ///
     /// # Errors
-    /// The error to answer the request with: [`RpcError::METHOD_NOT_FOUND`] for an undeclared capability,
-    /// [`RpcError::INVALID_PARAMS`] for an undeclared part of a declared capability, or for an invalid conversation
-    /// (2025-11-25, client/elicitation and client/sampling, "Error Handling").
+    /// Returns the error to answer the request with. It is [`RpcError::METHOD_NOT_FOUND`] for an undeclared
+    /// capability. It is [`RpcError::INVALID_PARAMS`] for an undeclared part of a declared capability, or for an
+    /// invalid sampling conversation (protocol revision 2025-11-25, client/elicitation and client/sampling, "Error
+    /// Handling").
     pub fn allow(&self, method: &str, params: Option<&Json>) -> Result<(), RpcError> {
         match (method, &self.elicitation, &self.sampling, &self.roots) {
             (ELICIT, None, ..) => Err(undeclared("elicitation")),
@@ -48,9 +49,12 @@ fn allow_elicitation(declared: &Json, params: Option<&Json>) -> Result<(), RpcEr
     Err(invalid(alloc::format!("this client has not declared elicitation of the mode `{}`", printable(&mode))))
 }
 
-/// Checks a request to a language model: its tools, and the rules for a conversation with tools.
+/// Checks a `sampling/createMessage` request: whether the client declared support for tools, and whether tool calls
+/// and tool results are in a valid order.
+///
+/// `declared` is the client's `sampling` capability.
 fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError> {
-    // Parameters without messages are refused by the part that answers the request, which knows what is wrong.
+    // Parameters without `messages` pass here. The code that answers the request rejects them with a better error.
     let Some(params) = params.filter(|params| has_member(params, "messages")) else { return Ok(()) };
     let has_choice = last_member(params, "toolChoice").is_some_and(|choice| choice.starts_with(b"{"));
     if (has_member(params, "tools") || has_choice) && !has_member(declared, "tools") {
@@ -59,7 +63,7 @@ fn allow_sampling(declared: &Json, params: Option<&Json>) -> Result<(), RpcError
     check_messages(last_member(params, "messages").unwrap_or_default()).map_err(invalid)
 }
 
-/// Returns whether an object has a member that is not `null`.
+/// Returns whether an object has a member with this name whose value is not `null`.
 fn has_member(object: &Json, name: &str) -> bool {
     last_member(object, name).is_some_and(|text| text != b"null")
 }

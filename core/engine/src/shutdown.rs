@@ -1,4 +1,4 @@
-//! The shutdown sequence of a server process (2026-07-28, basic/transports/stdio, "Shutdown").
+//! The shutdown sequence of a server process (specification: basic/transports/stdio, "Shutdown").
 //!
 //! ```text
 //! CloseInput ──3 s──▶ Terminate the group ──2 s──▶ Kill the group ──▶ Done
@@ -7,34 +7,37 @@
 //!   what is left of the group: Terminate ──2 s──▶ Kill ──▶ Done
 //! ```
 //!
-//! [`ShutdownSequence`] performs no I/O. It returns the next step and its deadline, and the adapter performs the step. A process
-//! that exits may leave other processes of its group behind, so the sequence continues until the group is empty.
+//! [`ShutdownSequence`] performs no I/O. It returns the next step and its deadline, and the adapter performs the
+//! step. An exited server may leave child processes behind, so the sequence continues until its process group is
+//! empty.
 
 use core::time::Duration;
 
 use crate::time::Timestamp;
 
-/// A step that the adapter has to perform.
+/// A step of the shutdown sequence that the adapter has to perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Close the server's stdin, which asks it to exit.
+    /// Close the server's stdin, which tells the server to exit.
     CloseInput,
-    /// Terminate the process group (`SIGTERM`).
+    /// Terminate the server's process group (`SIGTERM`).
     Terminate,
-    /// Kill the process group (`SIGKILL`).
+    /// Kill the server's process group (`SIGKILL`).
     Kill,
-    /// Wait for the deadline, an exit, or an empty process group.
+    /// Wait until the deadline, the exit of the server, or the end of its whole process group. Then call
+    /// [`ShutdownSequence::next`] again.
     Wait,
-    /// The shutdown is complete.
+    /// The shutdown is complete; there is nothing left to do.
     Done,
 }
 
-/// Grace periods of the shutdown steps.
+/// How long a server process may continue to run after each step of its shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GracePeriods {
-    /// Time from [`Step::CloseInput`] to [`Step::Terminate`]. 3 s by default, as in the official clients.
+    /// Time from [`Step::CloseInput`] to [`Step::Terminate`]. Default: 3 s, as in the official MCP clients.
     pub after_close: Duration,
-    /// Time from [`Step::Terminate`] to [`Step::Kill`]. 2 s by default, so that the sequence takes at most 5 s.
+    /// Time from [`Step::Terminate`] to [`Step::Kill`]. Default: 2 s, so that a server is killed at most 5 s after
+    /// the start of the shutdown.
     pub after_terminate: Duration,
 }
 
@@ -44,7 +47,8 @@ impl Default for GracePeriods {
     }
 }
 
-/// How long to wait for the exit after [`Step::Kill`]. 1 s: a kill takes milliseconds unless the kernel blocks it.
+/// How long to wait for the exit of the server process after [`Step::Kill`]: 1 s. A kill takes milliseconds, except
+/// if the kernel blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +60,7 @@ enum Stage {
     Done,
 }
 
-/// The state of one shutdown sequence: which step is next, and when.
+/// The shutdown of one server process: which step is next, and when it is due.
 ///
 /// ```
 /// use core::time::Duration;
@@ -64,14 +68,14 @@ enum Stage {
 /// use mcpwire_core::shutdown::{GracePeriods, ShutdownSequence, Step};
 ///
 /// let at = |s| Timestamp::from_origin(Duration::from_secs(s));
-/// let mut sequence = ShutdownSequence::new(GracePeriods::default());
-/// assert_eq!(sequence.next(at(0)), Step::CloseInput);
-/// assert_eq!(sequence.next(at(1)), Step::Wait);
-/// assert_eq!(sequence.deadline(), Some(at(3)));
-/// assert_eq!(sequence.next(at(3)), Step::Terminate);
-/// sequence.exited();
-/// sequence.group_is_empty();
-/// assert_eq!(sequence.next(at(4)), Step::Done);
+/// let mut shutdown = ShutdownSequence::new(GracePeriods::default());
+/// assert_eq!(shutdown.next(at(0)), Step::CloseInput);
+/// assert_eq!(shutdown.next(at(1)), Step::Wait);
+/// assert_eq!(shutdown.deadline(), Some(at(3)));
+/// assert_eq!(shutdown.next(at(3)), Step::Terminate);
+/// shutdown.exited();
+/// shutdown.group_is_empty();
+/// assert_eq!(shutdown.next(at(4)), Step::Done);
 /// ```
 #[derive(Clone, Debug)]
 pub struct ShutdownSequence {
@@ -83,7 +87,8 @@ pub struct ShutdownSequence {
 }
 
 impl ShutdownSequence {
-    /// Creates a sequence that starts with [`Step::CloseInput`].
+    /// Creates a shutdown sequence. Its first step is [`Step::CloseInput`], or [`Step::Terminate`] if the server has
+    /// already exited.
     pub fn new(grace_periods: GracePeriods) -> Self {
         ShutdownSequence {
             grace_periods,
@@ -94,17 +99,17 @@ impl ShutdownSequence {
         }
     }
 
-    /// Reports that the server process has exited. Other processes of its group may still run.
+    /// Reports that the server process has exited. Other processes of its group may still be running.
     pub fn exited(&mut self) {
         self.has_exited = true;
     }
 
-    /// Reports that no process of the group is left.
+    /// Reports that the server's process group contains no process anymore.
     pub fn group_is_empty(&mut self) {
         self.is_group_empty = true;
     }
 
-    /// Returns the next step. After every step except [`Step::Wait`], perform the step and call again.
+    /// Returns the next step. After performing any step except [`Step::Wait`], call this method again at once.
     pub fn next(&mut self, now: Timestamp) -> Step {
         if self.has_exited && self.is_group_empty {
             self.progress = Stage::Done;
@@ -113,7 +118,7 @@ impl ShutdownSequence {
         }
         let due = self.deadline.is_none_or(|at| at <= now);
         match self.progress {
-            // The process exited and left children behind, which do not read its stdin.
+            // The server has exited, but its child processes remain. They do not read its stdin.
             Stage::Start | Stage::Closed if self.has_exited => self.terminate(now),
             Stage::Start => {
                 self.progress = Stage::Closed;
@@ -127,7 +132,7 @@ impl ShutdownSequence {
                 Step::Kill
             }
             Stage::Closed | Stage::Terminated => Step::Wait,
-            // No process survives a kill. A process that is still listed is a zombie or stuck in the kernel.
+            // No process survives a kill. A process that still exists is a zombie or blocked in the kernel.
             Stage::Killed if self.has_exited || due => {
                 self.progress = Stage::Done;
                 Step::Done
@@ -137,7 +142,7 @@ impl ShutdownSequence {
         }
     }
 
-    /// Returns when the next step is due, if a step is pending.
+    /// Returns when the next step is due. Returns `None` before the first step, and after the process group is empty.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.deadline
     }

@@ -9,17 +9,19 @@ use crate::json;
 use crate::session::{Calls, CloseReason, Config, Event, Message, Phase, Reply, Session};
 use crate::time::Timestamp;
 
-/// The client side of a byte stream with one message per line, such as pipes or a socket.
+/// The engine of one connection over a byte stream with one message per line, such as the pipes of a server process
+/// or a socket.
 ///
-/// Bytes and the time go in; bytes, events and the next deadline come out. See the [crate documentation](crate) for the
-/// loop. No call blocks, and each call does a bounded amount of work.
+/// The adapter passes received bytes and the time to the engine, and obtains bytes to send, events and the next
+/// deadline. See the [crate documentation](crate) for the loop. No call blocks, and each call does a bounded amount
+/// of work.
 #[derive(Debug)]
 pub struct Engine {
     session: Session,
     receive: ReceiveBuffer,
     transmit: TransmitBuffer,
     now: Timestamp,
-    /// Whether the stream has ended. Received lines may still be pending.
+    /// Whether the server has closed the byte stream. Received lines may still be unprocessed.
     has_ended: bool,
 }
 
@@ -34,7 +36,7 @@ impl Message for Line<'_> {
 }
 
 impl Engine {
-    /// Creates an engine that has not sent anything yet.
+    /// Creates an engine with this configuration. The engine sends nothing until its first request.
     pub fn new(config: Config) -> Self {
         Engine::with_session(Session::new(config))
     }
@@ -49,10 +51,10 @@ impl Engine {
         }
     }
 
-    /// Returns the buffer for the next read, or `None` if it is full: poll events before reading on.
+    /// Returns the buffer for the next read, or `None` if the buffer is full. Then poll events before reading more.
     ///
-    /// The buffer is never empty, so a read of 0 bytes always means the end of the stream. Once
-    /// [`poll_event`](Engine::poll_event) has returned `None`, there is space again.
+    /// A returned buffer is never empty, so a read of 0 bytes always means the end of the stream. After
+    /// [`poll_event`](Engine::poll_event) has returned `None`, there is always space.
     pub fn space(&mut self) -> Option<&mut [u8]> {
         self.receive.space()
     }
@@ -63,8 +65,8 @@ impl Engine {
         self.receive.filled(n);
     }
 
-    /// Copies received bytes into the engine and returns the number of accepted bytes. If fewer than all were accepted,
-    /// poll events first.
+    /// Copies received bytes into the engine, and returns the number of accepted bytes. If some were not accepted,
+    /// poll events before passing the rest.
     pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
         self.now = self.now.max(now);
         let mut taken = 0;
@@ -78,7 +80,8 @@ impl Engine {
         taken
     }
 
-    /// Reports the end of the stream. Keep polling: earlier messages may still produce events.
+    /// Reports that the server closed the byte stream. Continue to poll events: messages received before may still
+    /// produce some.
     pub fn receive_eof(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
         self.has_ended = true;
@@ -95,12 +98,14 @@ impl Engine {
         self.transmit.pending()
     }
 
-    /// Reports that `n` bytes of [`Engine::transmit`] were written.
+    /// Reports that `n` bytes of [`Engine::transmit`] were written. The engine then discards these bytes.
     pub fn transmitted(&mut self, n: usize) {
         self.transmit.sent(n);
     }
 
-    /// Returns the next event. After each input, poll until `None`: this call parses the received lines, one by one.
+    /// Returns the next event, or `None` if no event is ready. Parses the received lines, one by one.
+    ///
+    /// After each input, call this method until it returns `None`.
     pub fn poll_event(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.session.poll_event() {
@@ -115,7 +120,7 @@ impl Engine {
                 Some(FrameInput::Overlong { head }) => self.session.receive_overlong(&head, now, out),
                 Some(FrameInput::OverlongEnd { tail }) => self.session.receive_overlong_end(&tail, now, out),
                 None if self.has_ended && self.session.phase() != Phase::Closed => {
-                    // An unterminated last line counts only if it is complete JSON.
+                    // An unterminated last line is processed only if it is complete JSON.
                     match self.receive.take_last().filter(|line| json::is_json(line.bytes())) {
                         Some(line) => self.session.receive(line, now, out),
                         None => self.session.close(CloseReason::ByServer),
@@ -126,18 +131,19 @@ impl Engine {
         }
     }
 
-    /// Returns the memory of a processed reply to the engine, for the next large message.
+    /// Lets the engine reuse the memory of a processed reply to receive the next large message.
     ///
-    /// Optional, and useful when large results follow one another. The engine keeps at most 2 MiB.
+    /// Optional; useful when large results follow one another. The engine reuses at most 2 MiB.
     pub fn recycle(&mut self, reply: Reply) {
         if let Some(bytes) = reply.into_message() {
             self.receive.recycle(bytes);
         }
     }
 
-    /// Frees the buffers if the connection is idle.
+    /// Frees the engine's buffers if the connection is idle.
     ///
-    /// The next read or request allocates them again. Use it for many connections that stay idle for long.
+    /// The next read or request allocates them again. Call this for connections that remain idle for long, if there
+    /// are many.
     pub fn shrink(&mut self) {
         if self.is_idle() {
             self.session.release_buffers();
@@ -146,43 +152,46 @@ impl Engine {
         }
     }
 
-    /// Returns the next deadline, at which to call [`Engine::handle_timeout`]. An earlier call has no effect.
+    /// Returns when to call [`Engine::handle_timeout`] next, or `None` if no timeout is running. Calling it
+    /// earlier has no effect.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.session.poll_timeout()
     }
 
-    /// Returns the handle to send requests, notifications and responses.
+    /// Returns a handle that sends requests, notifications and responses through this engine.
     pub fn calls(&mut self) -> Calls<'_> {
         Calls::new(&mut self.session, self.transmit.buffer(), &mut self.now, 0)
     }
 
-    /// Returns the state of the connection.
+    /// Returns the session of this engine: the negotiated version, the server's capabilities and the pending
+    /// requests.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Closes the connection and fails all pending requests. Unwritten bytes are dropped.
+    /// Closes the connection, fails all pending requests, and discards unwritten bytes.
     pub fn close(&mut self) {
         self.transmit.clear();
         self.session.close(CloseReason::ByClient);
     }
 
-    /// Closes the connection because of a local failure. All pending requests fail with the reason.
+    /// Closes the connection because of the local failure `why`. All pending requests fail with this reason, and
+    /// unwritten bytes are discarded.
     pub fn close_failed(&mut self, why: Arc<str>) {
         self.transmit.clear();
         self.session.close(CloseReason::Failed(why));
     }
 
-    /// Creates the engine for a restarted server, after [`Event::Restart`]. Takes over the configuration of this
-    /// engine.
+    /// Creates the engine for a restarted server process, after [`Event::Restart`]. The new engine has the
+    /// configuration of this engine.
     ///
-    /// `spent` is the time since the connection attempt began; it counts against the connect timeout.
+    /// `spent` is the time since the connection attempt began; the connect timeout includes this time.
     #[must_use]
     pub fn restarted(&mut self, spent: Duration) -> Engine {
         Engine::with_session(self.session.restarted(spent))
     }
 
-    /// Returns whether the connection is idle: no request is pending, and no bytes wait to be sent or parsed.
+    /// Returns whether the connection is idle: no request is pending, and no bytes are waiting to be sent or parsed.
     pub fn is_idle(&self) -> bool {
         self.session.in_flight() == 0
             && self.transmit().is_empty()

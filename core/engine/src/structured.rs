@@ -1,5 +1,5 @@
-//! Structured content of tool results (2026-07-28, server/tools, "Structured Content"): decoding it into a type of the program, and
-//! checking it against the tool's output schema ("Output Schema").
+//! Structured content of tool results (specification: server/tools, "Structured Content"). Decodes the content into a
+//! type of the program, and checks it against the tool's output schema ("Output Schema").
 
 use alloc::string::String;
 
@@ -12,7 +12,7 @@ use crate::text::excerpt;
 use crate::types::{CallToolResult, Tool};
 
 impl CallToolResult {
-    /// Decodes the structured content into a type of the program.
+    /// Decodes the structured content of the result into a type of the program.
     ///
     /// ```
     /// use mcpwire_core::{CallToolResult, Json};
@@ -27,8 +27,8 @@ impl CallToolResult {
     /// ```
     ///
     /// # Errors
-    /// [`StructuredErrorKind::Absent`] if the result has no structured content, as most results of failed tools;
-    /// [`StructuredErrorKind::Mismatch`] if the content does not fit the type.
+    /// [`StructuredErrorKind::Absent`] if the result has no structured content, which is usual for failed tools.
+    /// [`StructuredErrorKind::Mismatch`] if the content does not fit the type `T`.
     pub fn structured<'a, T: Deserialize<'a>>(&'a self) -> Result<T, StructuredError> {
         let Some(content) = &self.structured_content else { return Err(self.unstructured()) };
         json::from_str(content.get()).map_err(|error| {
@@ -43,33 +43,34 @@ impl CallToolResult {
     }
 }
 
-/// The error of structured content that cannot be used.
+/// The error for a tool result whose structured content is missing or invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{kind}", prefix(tool))]
 #[non_exhaustive]
 pub struct StructuredError {
-    /// The name of the tool; empty if it is unknown, as in errors of [`CallToolResult::structured`].
+    /// The name of the tool. Empty if unknown, as in errors of [`CallToolResult::structured`].
     pub tool: String,
-    /// What is wrong with the content.
+    /// Whether the structured content is missing, of the wrong type, or invalid for its schema.
     pub kind: StructuredErrorKind,
 }
 
-/// What can be wrong with structured content.
+/// Why the structured content of a tool result cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredErrorKind {
     /// The result has no structured content.
     #[error("{} has no structured content; it says: {said}", if *failed { "the tool failed, and" } else { "the result" })]
     Absent {
-        /// Whether the tool reported an error.
+        /// Whether the tool reported a failure (`isError: true`).
         failed: bool,
-        /// The start of the text of the result, without control characters.
+        /// The first 200 bytes of the text of the result, without control characters.
         said: String,
     },
-    /// The content does not fit the requested type. The error says where, what was expected, and what was found.
+    /// The structured content does not fit the type that the program requested. The error contains the position, the
+    /// expected and the found type.
     #[error("the structured content is not what was expected: {0}")]
     Mismatch(PeerError),
-    /// The content does not match the tool's output schema, or the schema is invalid.
+    /// The structured content does not match the tool's output schema, or the schema is invalid.
     #[error("{0}")]
     Invalid(ValidationError),
 }
@@ -79,7 +80,7 @@ impl StructuredError {
         StructuredError { tool: String::new(), kind }
     }
 
-    /// Adds the name of the tool to the error.
+    /// Sets the name of the tool, which the error message then shows.
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
         self.tool = tool.into();
         self
@@ -90,34 +91,37 @@ fn prefix(tool: &str) -> String {
     if tool.is_empty() { String::new() } else { alloc::format!("tool `{}`: ", printable(tool)) }
 }
 
-/// Checks JSON values against JSON Schemas. The crate `mcpwire-jsonschema` has an implementation.
+/// Checks JSON values against a JSON Schema. The crate `mcpwire-jsonschema` contains an implementation.
 ///
-/// A schema without `$schema` uses the dialect 2020-12 (2026-07-28, basic, "JSON Schema Usage"). Both the schema and the value
-/// come from the server, so an implementation must bound the cost of a check and must not fetch the targets of `$ref`.
+/// A schema without `$schema` uses JSON Schema 2020-12 (protocol revision 2026-07-28, basic, "JSON Schema Usage").
+/// Both the schema and the value are from the server. So an implementation must limit the cost of a check, and must
+/// not fetch the targets of `$ref`.
 pub trait Validator {
-    /// Checks `value` against `schema`.
+    /// Checks a JSON value against a JSON Schema.
     ///
     /// # Errors
-    /// [`ValidationError::Value`] if the value does not match, [`ValidationError::Schema`] if the schema cannot be used.
+    /// [`ValidationError::Value`] if the value does not match the schema, [`ValidationError::Schema`] if the schema
+    /// cannot be used.
     fn validate(&self, schema: &Json, value: &Json) -> Result<(), ValidationError>;
 }
 
-/// The reason why a [`Validator`] rejected a value.
+/// Why a [`Validator`] rejected a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValidationError {
-    /// The schema is invalid or too costly. The value was not checked.
+    /// The schema is invalid, or checking the value would cost too much. The value was not checked.
     #[error("the schema cannot be used: {}", bounded(reason))]
     Schema {
-        /// What is wrong with the schema.
+        /// Why the schema cannot be used.
         reason: String,
     },
     /// The value does not match the schema.
     #[error("the value does not fit its schema{}: {}", place(at), bounded(reason))]
     Value {
-        /// The JSON pointer (RFC 6901) of the part that does not match; empty if it is the whole value.
+        /// The JSON pointer (RFC 6901) of the part of the value that does not match. Empty if the value as a whole
+        /// does not match.
         at: String,
-        /// What is wrong with that part.
+        /// Why the part at the pointer `at` does not match the schema.
         reason: String,
     },
 }
@@ -126,19 +130,19 @@ fn place(at: &str) -> String {
     if at.is_empty() { String::new() } else { alloc::format!(" at `{}`", bounded(at)) }
 }
 
-/// Bounds and cleans the text of a validator, which may quote a value of the server.
+/// Limits a validator's text to one line of at most 200 bytes, because the text may quote a value from the server.
 fn bounded(text: &str) -> String {
     excerpt(text.as_bytes())
 }
 
 impl Tool {
-    /// Checks the structured content of a result against the tool's output schema.
+    /// Checks the structured content of a result of this tool against the tool's output schema.
     ///
-    /// A tool without an output schema, and a result of a failed call, always pass.
+    /// A result always passes if the tool has no output schema, or if the tool reported a failure.
     ///
     /// # Errors
-    /// [`StructuredErrorKind::Absent`] if there is no structured content; [`StructuredErrorKind::Invalid`] if it does not
-    /// match, or if the schema is invalid. The text of the result remains usable.
+    /// [`StructuredErrorKind::Absent`] if the result has no structured content. [`StructuredErrorKind::Invalid`] if
+    /// the content does not match the schema, or if the schema cannot be used. The text of the result remains usable.
     pub fn check_output(&self, result: &CallToolResult, validator: &dyn Validator) -> Result<(), StructuredError> {
         let Some(schema) = self.output_schema.as_ref().filter(|_| !result.is_error) else { return Ok(()) };
         let Some(content) = &result.structured_content else {

@@ -4,16 +4,17 @@ use alloc::string::String;
 use core::fmt::{self, Write};
 use core::time::Duration;
 
-/// Maximum length of a quoted message in an error, in bytes: recognizable, and short enough for one log line.
+/// Maximum number of bytes of a message that an error quotes: 200, enough to recognize the message, and short enough
+/// for one log line.
 const MAX_EXCERPT: usize = 200;
 
-/// The UTF-8 byte order mark. Some servers write one before each message.
+/// The UTF-8 byte order mark. Some servers write it before each message.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Wraps a text so that it displays without terminal control sequences.
+/// Wraps a text for display in a terminal: `Display` writes the text without terminal control sequences.
 ///
-/// Escape sequences, control characters other than newline and tab, and invisible characters that reorder text are
-/// dropped or replaced by `\u{FFFD}`.
+/// Escape sequences and carriage returns are removed. Other control characters, except newline and tab, are replaced
+/// by `\u{FFFD}`, and so are invisible characters that hide, split or reorder text.
 ///
 /// ```
 /// use mcpwire_core::printable;
@@ -25,7 +26,7 @@ pub fn printable(text: &str) -> impl fmt::Display + Copy {
     Printable { text }
 }
 
-/// Displays a text without control characters; created by [`printable`].
+/// The wrapper that [`printable`] returns. Its `Display` writes the text without control characters.
 #[derive(Clone, Copy, Debug)]
 struct Printable<'a> {
     text: &'a str,
@@ -40,7 +41,8 @@ impl fmt::Display for Printable<'_> {
             match chars.next() {
                 Some('\u{1b}') => rest = after_escape(chars.as_str()),
                 Some('\u{9b}') => rest = after_csi(chars.as_str()),
-                // Before a newline it is part of the line break; alone it would overwrite the line.
+                // A carriage return before a newline is part of the line break. Without a newline it would overwrite
+                // the line.
                 Some('\r') => rest = chars.as_str(),
                 Some(_) => {
                     f.write_char('\u{fffd}')?;
@@ -57,14 +59,15 @@ fn is_unprintable(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' => true,
-        // Characters that reorder, hide or split text. Joiners stay: Persian, Hindi and emoji need them.
+        // Characters that reorder, hide or split text. Joiners are kept, because Persian, Hindi and emoji require
+        // them.
         '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' => true,
         '\u{e0000}'..='\u{e007f}' => true,
         _ => false,
     }
 }
 
-/// Returns the text after an escape sequence whose ESC has been read.
+/// Returns the text after an escape sequence. `rest` is the text after its ESC character.
 fn after_escape(rest: &str) -> &str {
     let mut chars = rest.chars();
     match chars.next() {
@@ -96,7 +99,7 @@ fn after_escape(rest: &str) -> &str {
     }
 }
 
-/// Returns the text after a control sequence whose introducer has been read.
+/// Returns the text after a terminal control sequence. `rest` is the text after its introducer, `ESC [` or U+009B.
 fn after_csi(rest: &str) -> &str {
     match rest.find(|c: char| !(' '..='?').contains(&c)) {
         Some(at) if matches!(rest.as_bytes()[at], b'@'..=b'~') => &rest[at + 1..],
@@ -105,13 +108,14 @@ fn after_csi(rest: &str) -> &str {
     }
 }
 
-/// Returns the start of `bytes` as one printable line, with an ellipsis if it was cut.
+/// Returns the first 200 bytes of `bytes` as one printable line. If bytes were left out, the line ends with an
+/// ellipsis.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     let cut = bytes.len() > MAX_EXCERPT;
     let shown = &bytes[..bytes.len().min(MAX_EXCERPT)];
     let mut out = String::with_capacity(shown.len() + 3);
     let lossy = String::from_utf8_lossy(shown);
-    // Drop the character that the cut split.
+    // Remove the replacement character of a character that was cut in two.
     let lossy = if cut { lossy.trim_end_matches('\u{fffd}') } else { &lossy };
     for c in lossy.chars() {
         match c {
@@ -126,9 +130,9 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
     out
 }
 
-/// Displays a duration to the millisecond, such as `300 ms`, `1.5 s` or `30 s`.
+/// Displays a duration with a precision of one millisecond, such as `300 ms`, `1.5 s` or `30 s`.
 ///
-/// The `Debug` of [`Duration`] is similar, but needs several times the code.
+/// The `Debug` output of [`Duration`] is similar, but its code is several times larger.
 pub(crate) struct Seconds(pub(crate) Duration);
 
 impl fmt::Display for Seconds {

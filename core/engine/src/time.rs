@@ -4,10 +4,10 @@ use core::fmt;
 use core::ops::Add;
 use core::time::Duration;
 
-/// A point in time, relative to an origin that the adapter chooses.
+/// A point in time, as the time elapsed since an origin that the adapter chooses.
 ///
-/// The engine never reads a clock. An adapter records an `Instant` at its start and passes the time elapsed since then.
-/// Tests pass arbitrary times.
+/// The engine never reads a clock. An adapter stores an `Instant` at its start, and passes the time elapsed since
+/// then to the engine. Tests pass simulated times.
 ///
 /// ```
 /// use core::time::Duration;
@@ -22,10 +22,10 @@ use core::time::Duration;
 pub struct Timestamp(Duration);
 
 impl Timestamp {
-    /// The origin.
+    /// The origin of the adapter's clock, at which no time has elapsed.
     pub const ORIGIN: Timestamp = Timestamp(Duration::ZERO);
 
-    /// Creates the timestamp `elapsed` after the origin.
+    /// Creates the timestamp that is `elapsed` after the origin.
     pub const fn from_origin(elapsed: Duration) -> Self {
         Timestamp(elapsed)
     }
@@ -44,7 +44,7 @@ impl Timestamp {
 impl Add<Duration> for Timestamp {
     type Output = Timestamp;
 
-    /// Adds a duration, saturating at the latest timestamp.
+    /// Returns the timestamp that is `by` later, or the latest possible timestamp on overflow.
     fn add(self, by: Duration) -> Timestamp {
         Timestamp(self.0.saturating_add(by))
     }

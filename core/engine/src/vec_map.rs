@@ -1,12 +1,12 @@
-//! [`VecMap`]: a small map with a small code size.
+//! [`VecMap`]: a map with a small code size.
 
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 
-/// A map backed by a sorted vector.
+/// A map that stores its entries in a vector, sorted by key.
 ///
-/// Inserting moves all entries behind the new one, so the map suits a few hundred entries or ascending keys. A
-/// `BTreeMap` needs 20 times the code for each key and value type.
+/// Inserting an entry moves all entries with greater keys. So the map suits up to a few hundred entries, or keys that
+/// are inserted in ascending order. A `BTreeMap` adds 20 times the code for each key and value type.
 #[derive(Debug)]
 pub(crate) struct VecMap<K, V>(Vec<(K, V)>);
 
@@ -46,7 +46,7 @@ impl<K: Ord, V> VecMap<K, V> {
         self.place(key).ok().map(|at| &mut self.0[at].1)
     }
 
-    /// Inserts an entry, replacing the value of an equal key.
+    /// Inserts an entry. If the map already contains the key, replaces its value.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         match self.place(&key) {
             Ok(at) => self.0[at].1 = value,
@@ -77,7 +77,9 @@ impl<K: Ord, V> VecMap<K, V> {
         self.0
     }
 
-    /// Returns the position of a key, or where to insert it. Not inlined, because every map has several callers.
+    /// Returns the index of the entry with this key, or as `Err` the index at which to insert an entry.
+    ///
+    /// Not inlined, because each type of map calls this function in several places.
     #[inline(never)]
     fn place<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
     where

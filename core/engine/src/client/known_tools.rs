@@ -1,4 +1,4 @@
-//! [`KnownTools`]: the tools of a server, as far as a client knows them.
+//! [`KnownTools`]: what a client has learned about the tools of its server.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -10,44 +10,50 @@ use crate::session::{CallError, Config, RequestOptions, SendError, ServerInfo, T
 use crate::types::{TaskSupport, Tool};
 use crate::vec_map::VecMap;
 
-/// The tools of a server, as far as a client knows them: the last list, and the results of searches ([`ToolSearch`]).
+/// What a client has learned about the tools of its server: the last loaded list, and the results of searches
+/// ([`ToolSearch`]).
 #[derive(Debug, Default)]
 pub struct KnownTools {
     list: Arc<ToolList>,
-    /// The results of the searches since the list was last replaced or invalidated. At most [`MAX_FOUND`].
+    /// The results of searches since the list was last replaced or invalidated: for each tool name whether the tool
+    /// exists and allows tasks.
+    ///
+    /// Contains at most [`MAX_FOUND`] entries.
     found: VecMap<String, ToolPresence>,
-    /// The number of `notifications/tools/list_changed`.
+    /// Number of `notifications/tools/list_changed` received from the server.
     changes: u64,
 }
 
 impl KnownTools {
-    /// Returns how many times the server has reported a change of its tools.
+    /// Returns how many times the server has reported a change of its list of tools.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// Returns the last list, or an empty list before the first one.
+    /// Returns the last loaded list of tools, or an empty list if none has been loaded.
     pub fn list(&self) -> &Arc<ToolList> {
         &self.list
     }
 
-    /// Replaces the list, and discards the results of searches.
+    /// Replaces the list of tools, and discards the results of earlier searches.
     pub fn replace(&mut self, list: Arc<ToolList>) {
         self.list = list;
         self.found = VecMap::default();
     }
 
-    /// Handles that the server has reported a change of its tools.
+    /// Marks the list of tools as stale, and discards the results of searches. Call this when the server reports a
+    /// change of its tools.
     pub fn invalidate(&mut self) {
         self.changes += 1;
         self.list.invalidate();
         self.found = VecMap::default();
     }
 
-    /// Stores the results of a search.
+    /// Stores the results of a search: the tools on the searched pages, and whether the tool that was searched for is
+    /// absent.
     ///
-    /// `changed` says whether the server has reported a change during the search. Then a tool that was not in the list may
-    /// exist now, so its absence is not stored.
+    /// `changed` is `true` if the server reported a change of its tools during the search. Then an absent tool may
+    /// have been added since, so its absence is not stored.
     pub fn note(&mut self, search: ToolSearch<'_>, changed: bool) {
         if self.found.len() + search.seen.len() >= MAX_FOUND {
             self.found = VecMap::default();
@@ -55,20 +61,24 @@ impl KnownTools {
         if search.lacks && !changed {
             self.found.insert(search.tool.into(), ToolPresence::Absent);
         }
-        // Of two tools with the same name the first counts, as in a list.
+        // If two tools have the same name, the first is used, as in a list.
         for (tool, support) in search.seen.into_iter().rev() {
             self.found.insert(tool, support);
         }
     }
 
-    /// Returns whether the server has a tool of this name, or `None` if the client does not know.
+    /// Returns whether the server has a tool of this name, or `None` if this is known neither from the list nor from
+    /// a search.
     pub fn knows(&self, tool: &str) -> Option<bool> {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
 
-    /// Returns whether the client must search for a tool before it calls the tool in the mode `wanted`.
+    /// Returns whether the client must search the server's list for a tool before it calls the tool in the mode
+    /// `wanted`.
     ///
-    /// The server's list says whether the tool allows or requires a task. For [`TaskMode::Session`], a stale list suffices.
+    /// The search finds out whether the tool allows or requires a task, so it is necessary only if the server
+    /// supports tasks. A fresh list, or an earlier search that found the tool, makes it unnecessary. In
+    /// [`TaskMode::Session`], a stale list suffices.
     pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -77,14 +87,14 @@ impl KnownTools {
         !is_there && !self.found.contains_key(tool)
     }
 
-    /// Sets the task mode of a call in `options` to one that the tool allows (2025-11-25, basic/utilities/tasks, "Tool-Level
-    /// Negotiation").
+    /// Changes the task mode in `options` to a mode that the tool allows (protocol revision 2025-11-25,
+    /// basic/utilities/tasks, "Tool-Level Negotiation").
     ///
-    /// A tool that requires a task is called as a task if [`Config::follow_tasks`] was called. A tool that does not allow tasks
-    /// is called without one, whatever the mode was.
+    /// If [`Config::follow_tasks`] was called, a tool that requires a task is called as a task. A tool that does not
+    /// allow tasks is called without a task, regardless of the requested mode.
     ///
     /// # Errors
-    /// [`SendError::TaskRequired`] if the tool requires a task, and neither `options` nor `config` allow one.
+    /// [`SendError::TaskRequired`] if the tool requires a task, and neither `options` nor `config` allows one.
     pub fn resolve_task_mode(
         &self,
         tool: &str,
@@ -113,13 +123,17 @@ impl KnownTools {
         Ok(())
     }
 
-    /// Returns whether the client must search for a tool to find out what the error of its call means.
+    /// Returns whether the client must search the server's list to find out if a failed call named a tool that does
+    /// not exist.
+    ///
+    /// `error` is the error of the call.
     pub fn needs_search_after_error(&self, tool: &str, error: &CallError) -> bool {
         let is_known = self.list.is_fresh() || self.found.contains_key(tool);
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
     }
 
-    /// Replaces the error of a call by [`CallError::ToolNotFound`], if the server does not have the tool.
+    /// Converts the error of a tool call to [`CallError::ToolNotFound`] if the server is known not to have the tool.
+    /// Returns any other error unchanged.
     #[inline]
     pub fn explain(&self, tool: &str, error: CallError) -> CallError {
         match error {
@@ -140,7 +154,8 @@ impl KnownTools {
     }
 }
 
-/// Returns whether an error may mean that the server does not have the tool. Wrong arguments lead to the same errors.
+/// Returns whether the code of an error may mean that the server does not have the tool. Invalid arguments cause the
+/// same codes.
 fn is_unknown_tool(error: &RpcError) -> bool {
     matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }

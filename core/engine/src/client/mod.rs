@@ -1,8 +1,9 @@
-//! State machines that every client needs: they walk the pages of a list, list tools, and call a tool.
+//! State machines that every client needs: they request all pages of a list, list the tools, and call a tool.
 //!
-//! A machine sends its requests through [`Calls`](crate::Calls). Each [`poll`](ToolCall::poll) returns what its adapter has to
-//! do next: wait for a reply, read what has arrived, or take the result. A blocking adapter polls in a loop. An async adapter
-//! polls under its lock, and passes the reply to the machine outside of the lock, where the machine decodes the reply.
+//! A state machine sends its requests through [`Calls`](crate::Calls). Each [`poll`](ToolCall::poll) returns what its
+//! adapter has to do next: wait for a reply, read the bytes that have arrived, or use the result. A blocking adapter
+//! polls in a loop. An async adapter polls under its lock. It releases the lock before it passes a reply to the state
+//! machine, which decodes the reply.
 //!
 //! | file | content |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! [`PageWalk`]: requests all pages of a list (2026-07-28, server/utilities/pagination).
+//! [`PageWalk`]: requests all pages of a list (specification: server/utilities/pagination).
 
 use alloc::string::String;
 use core::fmt;
@@ -10,13 +10,14 @@ use crate::session::{CallError, Calls, Config, Reply, RequestOptions, Ticket};
 use crate::time::Timestamp;
 use crate::types::{ItemList, ListParams, PagedList};
 
-/// The entries of a paged list.
+/// The type of the entries in the list that the method `M` requests.
 type Item<M> = <<M as Method>::Result as PagedList>::Item;
 
-/// Requests all pages of a list one after the other, and joins them.
+/// A state machine that requests all pages of a list one after the other, and joins the pages.
 ///
-/// If the server refuses the cursor of a cached page, the walk begins again without the cache (2026-07-28,
-/// server/utilities/caching, "Interaction with Pagination"). [`RequestOptions::total_timeout`] limits the whole walk.
+/// If the server rejects the cursor of a cached page, all pages are requested again without the cache (protocol
+/// revision 2026-07-28, server/utilities/caching, "Interaction with Pagination"). [`RequestOptions::total_timeout`]
+/// limits the time for all pages together.
 ///
 /// ```
 /// use mcpwire_core::internal::{PageWalk, RequestError, Step};
@@ -42,17 +43,20 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
     time: PagesTime,
     pages: Pages<Item<M>>,
-    /// Whether a page came from the cache.
+    /// Whether any page so far came from the client's response cache.
     has_cached: bool,
-    /// Whether the adapter has read what had arrived before the first request. Needed only if pages may come from the cache.
+    /// Whether [`Step::Drain`] was returned, so that the adapter has read the bytes that arrived before the first
+    /// request.
+    ///
+    /// Necessary only if pages may come from the response cache.
     has_drained: bool,
     state: PageWalkState<M>,
 }
 
 enum PageWalkState<M: Method<Result: PagedList>> {
-    /// The request for the page at this cursor is not sent yet.
+    /// The page at this cursor is to be requested next. `None` is the first page.
     Next(Option<String>),
-    /// The request for a page is pending.
+    /// A page was requested; its response has not arrived.
     Waiting(Ticket<M>),
     Ended(Result<(), RequestError>),
 }
@@ -62,7 +66,7 @@ where
     M: Method<Result: PagedList>,
     for<'a> ListParams<'a>: Params<M>,
 {
-    /// Prepares a walk. `options` apply to each request.
+    /// Creates the state machine; sends nothing. `options` apply to the request of each page.
     pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
         let time = PagesTime::begin(&options, config, now);
         PageWalk {
@@ -75,10 +79,11 @@ where
         }
     }
 
-    /// Takes the next step.
+    /// Sends the next request if none is pending. Returns what the adapter must do next, and at the end the complete
+    /// list.
     pub fn poll(&mut self, calls: &mut Calls<'_>, now: Timestamp) -> Step<Result<ItemList<Item<M>>, RequestError>> {
         match &mut self.state {
-            // A change that the server has reported may not be read yet. It makes cached pages stale.
+            // The adapter may not have read the notification of a change, which makes cached pages stale.
             PageWalkState::Next(None) if !self.has_drained && calls.session().keeps_answers_to::<M>() => {
                 self.has_drained = true;
                 Step::Drain
@@ -102,12 +107,13 @@ where
         }
     }
 
-    /// Decodes the reply that [`Self::poll`] waits for.
+    /// Decodes the reply to the request of the last [`Step::Wait`], and adds the page to the list.
     pub fn receive(&mut self, reply: &mut Reply) {
         self.receive_with(reply, |_| {});
     }
 
-    /// Decodes the reply, and calls `receive_page` with the page before the page is added to the list.
+    /// Does the same as [`Self::receive`], but calls `receive_page` with the decoded page before adding the page to
+    /// the list.
     pub(super) fn receive_with(&mut self, reply: &mut Reply, receive_page: impl FnOnce(&M::Result)) {
         let PageWalkState::Waiting(ticket) = &self.state else { return };
         self.has_cached |= reply.is_cached();

@@ -1,4 +1,4 @@
-//! [`Pages`]: joins the pages of a list (2026-07-28, server/utilities/pagination).
+//! [`Pages`]: joins the pages of a list (specification: server/utilities/pagination).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,21 +8,23 @@ use crate::session::{CallError, Config, Deadline, RequestOptions};
 use crate::time::Timestamp;
 use crate::types::{ItemList, MAX_ENTRIES, PagedList};
 
-/// Maximum number of pages to request. 1,000: with a single entry per page, that is still a long list.
+/// Maximum number of pages to request for one list: 1,000. Bounds the requests to a server that sends a new cursor with
+/// every page.
 const MAX_PAGES: usize = 1_000;
 
-/// Maximum size of all pages after the first, in bytes of JSON, including cursors. 64 MiB: the maximum size of the first page.
+/// Maximum total size of all pages after the first, in bytes of JSON including cursors: 64 MiB, the default maximum
+/// size of one message.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The pages of a list, joined one by one.
+/// Joins the pages of a list to one list.
 ///
-/// The list is truncated after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when a cursor repeats.
-/// [`ItemList::is_truncated`] tells that the list was truncated.
+/// The list is truncated after 1,000 pages, 100,000 entries, or 64 MiB beyond the first page, and when a cursor
+/// repeats. [`ItemList::is_truncated`] is set on a truncated list.
 #[derive(Clone, Debug)]
 pub struct Pages<T> {
     list: ItemList<T>,
     cursors: Vec<String>,
-    /// The size of all pages after the first.
+    /// Total size of all pages after the first, and of all cursors, in bytes of JSON.
     bytes: usize,
 }
 
@@ -54,15 +56,16 @@ impl<T> Pages<T> {
         self.cursors.last().map(String::as_str)
     }
 
-    /// Returns the list.
+    /// Returns the joined list of all pages that were added.
     pub fn into_list(self) -> ItemList<T> {
         self.list
     }
 }
 
-/// The time limit of a whole list: [`RequestOptions::total_timeout`], or else [`Config::total_timeout`].
+/// The time limit for all pages of a list together: [`RequestOptions::total_timeout`], or else
+/// [`Config::total_timeout`].
 ///
-/// Without it, a server that answers each page just in time could keep its client waiting for hours.
+/// Without this limit, a server that answers each page just before its timeout could delay the client for hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PagesTime {
     began: Timestamp,
@@ -70,23 +73,25 @@ pub(super) struct PagesTime {
 }
 
 impl PagesTime {
-    /// Creates the time limit of a list whose first page is requested now.
+    /// Starts the time limit at `now`, when the first page is requested.
     pub(super) fn begin(options: &RequestOptions, config: &Config, now: Timestamp) -> Self {
         let timeout = options.timeout.unwrap_or(config.request_timeout);
         PagesTime { began: now, total: options.total_timeout.unwrap_or(config.total_timeout.max(timeout)) }
     }
 
-    /// Returns the time that is left for the next page.
+    /// Returns the rest of the time limit at `now`; zero after the limit.
     pub(super) fn left(&self, now: Timestamp) -> Duration {
         self.total.saturating_sub(now.duration_since(self.began))
     }
 
-    /// Returns the options for the next page, whose total timeout is the time that is left.
+    /// Returns a copy of `options` for the request of the next page, with the rest of the time limit as its total
+    /// timeout.
     pub(super) fn options(&self, options: &RequestOptions, now: Timestamp) -> RequestOptions {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// If the error of a page is the total timeout, sets it to the time limit of the whole list.
+    /// Corrects the error of a page that exceeded its total timeout: sets the reported duration to the limit for the
+    /// whole list.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;

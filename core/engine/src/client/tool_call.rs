@@ -11,15 +11,15 @@ use crate::method::Method;
 use crate::session::{CallError, Calls, Phase, Reply, RequestKey, RequestOptions, SendError, Ticket};
 use crate::time::Timestamp;
 
-/// A call of a tool, as a state machine.
+/// A state machine that calls a tool, and searches the server's list for the tool if necessary.
 ///
 /// - If a fresh list of tools does not contain the tool, the call fails without a request.
-/// - If the tool may require a task and is not known (2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation"), the machine
-///   searches for the tool before the call.
-/// - If the error of the call may mean that the tool does not exist, the machine searches for the tool afterwards.
+/// - If the tool may require a task and is not known, the search precedes the call (protocol revision 2025-11-25,
+///   basic/utilities/tasks, "Tool-Level Negotiation").
+/// - If the error of the call may mean that the tool does not exist, the search follows the call.
 ///
-/// `M` determines the type of the result: [`CallTool`](crate::CallTool), [`CallToolRaw`](crate::CallToolRaw) or
-/// [`CallToolAsTask`](crate::CallToolAsTask).
+/// `M` is the method of the call and determines the type of the result: [`CallTool`](crate::CallTool),
+/// [`CallToolRaw`](crate::CallToolRaw) or [`CallToolAsTask`](crate::CallToolAsTask).
 pub struct ToolCall<'t, M: Method> {
     tool: &'t str,
     options: RequestOptions,
@@ -27,43 +27,47 @@ pub struct ToolCall<'t, M: Method> {
 }
 
 enum ToolCallState<'t, M: Method> {
-    /// The call is not sent yet.
+    /// The call has not been sent.
     New {
-        /// Whether a search before the call has ended.
+        /// Whether a search for the tool has already ended.
         has_searched: bool,
-        /// Whether the adapter has read its input since [`KnownTools`] was found not to contain the tool.
+        /// Whether [`Step::Drain`] was returned, so that the adapter has read the server's pending notifications.
         has_drained: bool,
     },
-    /// A search before the call.
+    /// The client is searching for the tool; the call has not been sent.
     SearchBefore(PagedSearch<'t>),
-    /// The call is pending.
+    /// The call was sent; its response has not arrived.
     Waiting(Ticket<M>),
-    /// The call has failed. A search may follow.
+    /// The call has failed with this error. The next poll decides whether to search for the tool.
     Failed(CallError),
-    /// A search for the meaning of the error.
+    /// The call has failed with this error, and the client is searching for the tool to explain the error.
     SearchAfter(PagedSearch<'t>, CallError),
-    /// The result is ready. `None` after it was taken.
+    /// The call has ended with this result. `None` after the result was returned.
     Ended(Option<Result<M::Result, RequestError>>),
 }
 
-/// A [`ToolSearch`] and its requests.
+/// A [`ToolSearch`] together with its pending request and its time limit.
 struct PagedSearch<'t> {
     tool: ToolSearch<'t>,
     time: PagesTime,
-    /// The value of [`KnownTools::changes`] before the first request.
+    /// The value of [`KnownTools::changes`] before the first request. If it has changed after the search, the result
+    /// is stale.
     changes: u64,
-    /// The pending request.
+    /// The pending request for a page; `None` if the next page has not been requested.
     key: Option<RequestKey>,
     has_ended: bool,
 }
 
 impl<'t, M: Method> ToolCall<'t, M> {
-    /// Prepares a call of the tool with this name.
+    /// Creates the state machine for a call of the tool with this name; sends nothing.
     pub fn new(tool: &'t str, options: RequestOptions) -> Self {
         ToolCall { tool, options, state: ToolCallState::New { has_searched: false, has_drained: false } }
     }
 
-    /// Takes the next step. Calls `send` at most once, to send the call with the final options.
+    /// Sends the next request if none is pending. Returns what the adapter must do next, and at the end the result of
+    /// the call.
+    ///
+    /// `send` sends the call itself, with the options passed to it. It is called at most once.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
@@ -82,7 +86,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                         continue;
                     }
                     if tools.knows(self.tool) == Some(false) && session.phase() != Phase::Closed {
-                        // A change that the server has reported may not be read yet.
+                        // The adapter may not have read the notification of a change that adds the tool.
                         if !has_drained {
                             self.state = ToolCallState::New { has_searched, has_drained: true };
                             return Step::Drain;
@@ -129,7 +133,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Decodes the reply that [`Self::poll`] waits for.
+    /// Decodes the reply to the request of the last [`Step::Wait`].
     pub fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
             ToolCallState::Waiting(ticket) => {
@@ -143,7 +147,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Takes the result without another step, if the call has succeeded.
+    /// Returns the result if the call has succeeded, which saves another [`Self::poll`]. Returns `None` in any other
+    /// state.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
             ToolCallState::Ended(result) if matches!(result, Some(Ok(_))) => result.take().and_then(Result::ok),
@@ -151,7 +156,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns whether the pending request is the call itself, and not a search. Then its progress concerns the caller.
+    /// Returns whether the pending request is the call itself, not a search for the tool. Only the progress of the
+    /// call is reported to the caller.
     pub fn is_sent(&self) -> bool {
         matches!(self.state, ToolCallState::Waiting(_))
     }
@@ -163,7 +169,9 @@ impl<'t> PagedSearch<'t> {
         PagedSearch { tool: ToolSearch::new(tool), time, changes: tools.changes(), key: None, has_ended: false }
     }
 
-    /// Returns the pending request, or `None` after the search has ended. A failed request ends the search.
+    /// Returns the pending request for a page, after sending it if necessary.
+    ///
+    /// Returns `None` after the last page or a failed request, once the results are stored in `tools`.
     fn poll(&mut self, tools: &mut KnownTools, calls: &mut Calls<'_>, now: Timestamp) -> Option<RequestKey> {
         if !self.has_ended {
             if self.key.is_none() {

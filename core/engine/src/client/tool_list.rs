@@ -1,4 +1,4 @@
-//! [`ToolList`]: the tools of a server, and whether the list is fresh.
+//! [`ToolList`]: the tools of a server, and whether the list of them is fresh.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
@@ -8,38 +8,43 @@ use core::time::Duration;
 
 use crate::types::{ItemList, ListToolsResult, Tool};
 
-/// The tools of a server, with an index by name. [`Pages`](crate::internal::Pages) joins the pages of the list.
+/// The tools of a server, with an index by name, and whether this list is still fresh.
 #[derive(Debug, Default)]
 pub struct ToolList {
     tools: ItemList<Tool>,
-    /// The hash of each name and the index of its tool, sorted by hash and then by name.
+    /// An index of the tools: (hash of the name, position of the tool in `tools`), sorted by hash. Entries with equal
+    /// hashes are sorted by the tool's name.
     by_name: Vec<(u32, u32)>,
     hints: CacheHints,
-    /// Whether the list was loaded, and the server has not reported a change since. Atomic, so that the owners of a shared list
-    /// can invalidate it.
+    /// Whether a list was loaded, and the server has not reported a change since then.
+    ///
+    /// Atomic, so that a list shared in an `Arc` can be invalidated.
     fresh: AtomicBool,
 }
 
-/// The lifetime and scope that a modern server declares for a list (2026-07-28, server/utilities/caching, "Cacheable Model").
+/// How long and for whom a server allows its list of tools to be cached (protocol revision 2026-07-28,
+/// server/utilities/caching, "Cacheable Model").
 ///
-/// The default applies if the server declares nothing.
+/// `CacheHints::default()` is for a server that declares nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheHints {
-    /// How long the list is fresh after it was received. The shortest lifetime of all pages; `None` if no page declares one.
+    /// How long the list is fresh after its receipt: the shortest lifetime of all pages. `None` if no page declares a
+    /// lifetime.
     pub ttl: Option<Duration>,
-    /// Whether clients with another authorization may get the list too. `true` if all pages declare so.
+    /// Whether the list may be shared with clients that use other credentials. `true` only if all pages declare so.
     pub is_public: bool,
 }
 
 impl CacheHints {
-    /// Returns the hints of one page of a list.
+    /// Reads the cache hints of one page of the list of tools.
     pub fn of(page: &ListToolsResult) -> Self {
         let is_public = page.cache_scope.as_deref() == Some("public");
         CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
     }
 
-    /// Combines the hints of a list with those of its next page.
+    /// Combines these hints with those of another page of the same list: the shorter lifetime, and public only if
+    /// both are.
     #[must_use]
     pub fn and(self, page: CacheHints) -> Self {
         let ttl = [self.ttl, page.ttl].into_iter().flatten().min();
@@ -48,9 +53,10 @@ impl CacheHints {
 
     /// Returns the age at which the list should be requested again when it is next used.
     ///
-    /// Returns `None` if the list stays fresh until the server reports a change. `tells` says whether the server reports
-    /// changes. A lifetime of zero lets clients request the list "every time the result is needed". That is not necessary if
-    /// the server reports changes, and otherwise once per minute is enough.
+    /// Returns `None` if the list is fresh until the server reports a change. `tells` is whether the server reports
+    /// changes.
+    /// A declared lifetime of zero allows a request "every time the result is needed". The client does not need that
+    /// if the server reports changes. Otherwise the client requests the list at most once per minute.
     pub fn stale_after(self, tells: bool) -> Option<Duration> {
         match self.ttl {
             Some(Duration::ZERO) => (!tells).then_some(MIN_LIFETIME),
@@ -59,7 +65,8 @@ impl CacheHints {
     }
 }
 
-/// Lifetime of a list with a declared lifetime of zero, if the server does not report changes.
+/// Lifetime of a list of tools whose declared lifetime is zero: 60 s, which avoids a request before every use.
+/// Applies only if the server does not report changes.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {
@@ -70,7 +77,8 @@ impl Clone for ToolList {
 }
 
 impl ToolList {
-    /// Replaces the list. Later tools with the name of an earlier one are removed and listed in [`ItemList::rejected`].
+    /// Replaces the list. If several tools have the same name, the first remains, and the others are reported in
+    /// [`ItemList::rejected`].
     pub fn replace(&mut self, mut tools: ItemList<Tool>) {
         let mut names = by_name(&tools.items);
         let duplicates = duplicates(&names);
@@ -79,51 +87,54 @@ impl ToolList {
             names = by_name(&tools.items);
         }
         self.by_name = names.into_iter().map(|entry| (entry.hash, entry.place)).collect();
-        // The list lives as long as the connection, and a program may have many connections.
+        // The list exists as long as the connection, and a program may have many connections. So unused capacity is
+        // freed.
         tools.items.shrink_to_fit();
         self.tools = tools;
         self.hints = CacheHints::default();
         self.fresh = AtomicBool::new(true);
     }
 
-    /// Sets the cache hints of the list. Call this after [`ToolList::replace`], which resets them.
+    /// Sets the cache hints of the list. Call this after [`ToolList::replace`], which resets the hints to the
+    /// default.
     pub fn set_hints(&mut self, hints: CacheHints) {
         self.hints = hints;
     }
 
-    /// Returns the cache hints of the list.
+    /// Returns the cache hints that the server declared for the list.
     pub fn hints(&self) -> CacheHints {
         self.hints
     }
 
-    /// Marks the list as stale, after the server has reported a change. The tools remain available.
+    /// Marks the list as stale, because the server has reported a change. The tools remain available.
     pub fn invalidate(&self) {
         self.fresh.store(false, Ordering::Relaxed);
     }
 
-    /// Returns whether the list was loaded, and the server has not reported a change since.
+    /// Returns whether a list was loaded and the server has not reported a change since then.
     pub fn is_fresh(&self) -> bool {
         self.fresh.load(Ordering::Relaxed)
     }
 
-    /// Returns the tools, and the rejected entries of the server's list.
+    /// Returns the tools, together with the entries of the server's list that were rejected as invalid.
     pub fn listed(&self) -> &ItemList<Tool> {
         &self.tools
     }
 
-    /// Returns the tool with this name.
+    /// Returns the tool with this name, or `None` if the list does not contain the tool.
     pub fn get(&self, tool: &str) -> Option<&Tool> {
         let wanted = hash(tool);
         let found = self.by_name.binary_search_by(|(hash, place)| {
-            // Equal hashes are rare, unless a server chooses the names for that.
+            // Equal hashes are rare, except if a server chooses its names to cause them.
             hash.cmp(&wanted).then_with(|| name(&self.tools, *place).cmp(tool))
         });
         self.tools.items.get(self.by_name[found.ok()?].1 as usize)
     }
 
-    /// Returns whether the server has a tool of this name.
+    /// Returns whether the server has a tool of this name, or `None` if this list cannot tell.
     ///
-    /// Returns `None` if the list is not loaded or stale, or if a truncated list ([`ItemList::is_truncated`]) does not contain the tool.
+    /// The list cannot tell if it is not loaded or stale, or if it is truncated ([`ItemList::is_truncated`]) and does
+    /// not contain the tool.
     pub fn knows(&self, name: &str) -> Option<bool> {
         if !self.is_fresh() {
             return None;
@@ -137,7 +148,9 @@ fn name(tools: &ItemList<Tool>, place: u32) -> &str {
     tools.items.get(place as usize).map_or("", |tool| &tool.name)
 }
 
-/// The name and index of a tool. Sorts by hash first, which costs a tenth of a comparison of names.
+/// The name of a tool, the name's hash, and the tool's position in the list.
+///
+/// Ordered by hash first, because comparing hashes costs a tenth of comparing names.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct NamedTool<'a> {
     hash: u32,
@@ -145,21 +158,22 @@ struct NamedTool<'a> {
     place: u32,
 }
 
-/// Returns the tools sorted by name. Tools with the same name stay in the order of the list.
+/// Returns an entry for each tool, sorted by hash, then by name, then by position in the list.
 fn by_name(tools: &[Tool]) -> Vec<NamedTool<'_>> {
     let names =
         tools.iter().zip(0..).map(|(tool, place)| NamedTool { hash: hash(&tool.name), name: &tool.name, place });
-    // A heap needs a tenth of the code size of a slice sort.
+    // Sorting with a heap has a tenth of the code size of sorting a slice.
     names.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Returns the indexes of the tools with the name of an earlier tool, in order.
+/// Returns the positions of all tools that have the name of an earlier tool, in ascending order. `names` must be
+/// sorted.
 fn duplicates(names: &[NamedTool<'_>]) -> Vec<u32> {
     let duplicates = names.windows(2).filter(|pair| pair[0].name == pair[1].name).map(|pair| pair[1].place);
     duplicates.collect::<BinaryHeap<_>>().into_sorted_vec()
 }
 
-/// Rejects the tools at these indexes.
+/// Moves the tools at these positions from the list to [`ItemList::rejected`].
 fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
     let mut places = places.iter().map(|place| *place as usize).peekable();
     let mut place = 0;
@@ -170,7 +184,7 @@ fn reject_at(tools: &mut ItemList<Tool>, places: &[u32]) {
     });
 }
 
-/// Returns the FNV-1a hash of a name.
+/// Returns the 32-bit FNV-1a hash of a tool's name.
 fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

@@ -1,4 +1,4 @@
-//! [`ToolListing`]: requests the list of tools, and stores it.
+//! [`ToolListing`]: requests the list of tools, and stores the list.
 
 use alloc::sync::Arc;
 
@@ -10,33 +10,35 @@ use crate::method::ListTools;
 use crate::session::{Calls, Config, Reply, RequestOptions};
 use crate::time::Timestamp;
 
-/// Requests all pages of the list of tools, and stores the list in [`KnownTools`].
+/// A state machine that requests all pages of the list of tools, and stores the list in [`KnownTools`].
 ///
-/// If the server reports a change in the meantime, the list is stored as stale.
+/// If the server reports a change before the last page has arrived, the list is stored as stale.
 #[derive(Debug)]
 pub struct ToolListing {
     walk: PageWalk<ListTools>,
     hints: Option<CacheHints>,
-    /// The value of [`KnownTools::changes`] before the first request.
+    /// The value of [`KnownTools::changes`] before the first request; `None` before the request is sent.
     changes: Option<u64>,
     has_drained: bool,
 }
 
 impl ToolListing {
-    /// Prepares to list the tools. The first request is sent by [`Self::poll`].
+    /// Creates the state machine; sends nothing. `options` apply to the request of each page.
     pub fn new(options: RequestOptions, config: &Config, now: Timestamp) -> Self {
         let walk = PageWalk::new(options, config, now);
         ToolListing { walk, hints: None, changes: None, has_drained: false }
     }
 
-    /// Takes the next step.
+    /// Sends the next request if none is pending. Returns what the adapter must do next, and at the end the list of
+    /// tools.
     pub fn poll(
         &mut self,
         tools: &mut KnownTools,
         calls: &mut Calls<'_>,
         now: Timestamp,
     ) -> Step<Result<Arc<ToolList>, RequestError>> {
-        // A change that the server reported before the request is already in the list.
+        // Let the adapter read pending notifications first: a change reported before the request does not make the
+        // new list stale.
         if !core::mem::replace(&mut self.has_drained, true) {
             return Step::Drain;
         }
@@ -59,7 +61,7 @@ impl ToolListing {
         }
     }
 
-    /// Decodes the reply that [`Self::poll`] waits for.
+    /// Decodes the reply to the request of the last [`Step::Wait`], and adds the page to the list.
     pub fn receive(&mut self, reply: &mut Reply) {
         let hints = &mut self.hints;
         self.walk.receive_with(reply, |page| {

@@ -6,71 +6,73 @@ use alloc::vec::Vec;
 use crate::json::scan;
 use crate::session::{PreparedRequest, Reply};
 
-/// Maximum number of search results that a client stores. 1,000: more tools than most servers have.
+/// Maximum number of tools whose search results a client stores: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;
 
-/// The result of a search for a tool.
+/// What a search has found out about a tool: whether it exists, and whether it can be called as a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolPresence {
-    /// The tool is not in the list.
+    /// The server's list does not contain the tool.
     Absent,
-    /// The tool does not allow tasks.
+    /// The tool exists and cannot be called as a task.
     Forbidden,
-    /// The tool allows tasks.
+    /// The tool exists and can be called with or without a task.
     Optional,
-    /// The tool requires a task.
+    /// The tool exists and must be called as a task.
     Required,
 }
 
-/// Maximum number of pages to search. 100: no known list of tools has as many pages.
+/// Maximum number of pages that one search requests: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;
 
-/// A search for one tool, page by page, until the tool is found.
+/// A search for one tool in the server's list, page by page, until the tool is found.
 ///
-/// If a client has no list of tools, a search finds out whether a tool exists, and whether the tool requires a task. A search
-/// is cheaper than a list: it reads names only, and ends at the page with the tool.
+/// A client without a list of tools uses a search to find out whether a tool exists, and whether the tool requires a
+/// task. A search costs less than loading the list: it decodes only the names and task modes, and ends at the page
+/// with the tool.
 #[derive(Clone, Debug)]
 pub struct ToolSearch<'t> {
     pub(super) tool: &'t str,
     cursor: Option<String>,
     pages: u32,
-    /// The tools on the pages so far.
+    /// The name and presence of each tool on the pages searched so far.
     pub(super) seen: Vec<(String, ToolPresence)>,
-    /// Whether the search has ended and the tool was on no page.
+    /// Whether all pages were searched and none contains the tool.
     pub(super) lacks: bool,
 }
 
-/// The state of a search after a page.
+/// Whether a search continues after a page, and otherwise its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SearchProgress {
-    /// Request the next page.
+    /// The tool is not on this page. Request the next page.
     NextPage,
-    /// The server has the tool.
+    /// The search has ended: the server has the tool.
     Found,
-    /// The server does not have the tool.
+    /// The search has ended: the server does not have the tool.
     NotFound,
-    /// A page is missing, or there are too many pages.
+    /// The search has ended without a result: a page is missing, or there are too many pages.
     Unknown,
 }
 
 impl<'t> ToolSearch<'t> {
-    /// Creates a search for a tool by name.
+    /// Creates a search for the tool with this name; sends nothing.
     pub fn new(tool: &'t str) -> Self {
         ToolSearch { tool, cursor: None, pages: 0, seen: Vec::new(), lacks: false }
     }
 
-    /// Returns the name of the tool.
+    /// Returns the name of the tool that is searched for.
     pub(super) fn tool(&self) -> &'t str {
         self.tool
     }
 
-    /// Returns the request for the next page.
+    /// Returns the request to send for the next page of the list.
     pub fn request(&self) -> PreparedRequest {
         PreparedRequest::tools(self.cursor.as_deref())
     }
 
-    /// Searches the page in the reply to [`Self::request`].
+    /// Searches the page in the reply to [`Self::request`]. Returns whether to request another page, or the result of
+    /// the search.
     pub fn receive_page(&mut self, reply: &Reply) -> SearchProgress {
         let page = reply.message().and_then(|message| scan::member(message, "result"));
         let Some(page) = page else { return SearchProgress::Unknown };
@@ -89,7 +91,9 @@ impl<'t> ToolSearch<'t> {
         SearchProgress::NextPage
     }
 
-    /// Searches the tools of a page. Also stores the other tools of the page, so that their calls need no search.
+    /// Returns whether a page contains the tool. `tools` is the JSON array of the page.
+    ///
+    /// Also stores the other tools of the page, so that calls of these tools need no search.
     fn find(&mut self, tools: &[u8]) -> bool {
         let (mut at, mut found) = (0, false);
         while let Some(range) = scan::next_element(tools, &mut at) {

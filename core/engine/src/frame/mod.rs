@@ -1,7 +1,7 @@
-//! Line framing of the stdio transport (2026-07-28, basic/transports/stdio).
+//! Line framing of the stdio transport (specification: basic/transports/stdio).
 //!
-//! Each message is one line. [`ReceiveBuffer`] splits incoming bytes into lines without copying them. [`TransmitBuffer`] queues
-//! outgoing bytes until they are written.
+//! Each message is one line. [`ReceiveBuffer`] splits received bytes into lines without copying the bytes.
+//! [`TransmitBuffer`] queues outgoing bytes until they are written.
 
 mod receive;
 mod transmit;

@@ -1,4 +1,4 @@
-//! The buffer of received bytes, which splits them into lines.
+//! The buffer of received bytes, which splits the bytes into lines.
 //!
 //! ```text
 //!          start        scanned            end              data.len()      capacity
@@ -13,53 +13,61 @@ use memchr::memchr;
 
 use crate::text::BOM;
 
-/// Initial buffer size of an idle connection, in bytes: cheap to allocate, and enough for most responses.
+/// Initial size of the receive buffer in bytes: 1 KiB, which saves memory on idle connections and is enough for most
+/// responses.
 const INITIAL_SIZE: usize = 1024;
 
-/// Buffer size of an active connection, in bytes. A typical response fits.
+/// Size of the receive buffer after a read has filled the initial buffer, in bytes: 8 KiB, enough for a typical
+/// response.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Minimum space offered to a read once a message exceeds the small buffer, in bytes: the capacity of a Linux pipe.
-const MIN_READ: usize = 64 * 1024;
+/// Maximum step by which the receive buffer grows, in bytes: 64 KiB, the capacity of a Linux pipe. A buffer of this
+/// size or more grows only for a line that fills it.
+const MAX_GROWTH: usize = 64 * 1024;
 
-/// Maximum size of a buffer that is kept for the next large message, in bytes.
+/// Maximum size of a processed message whose memory is reused as receive buffer, in bytes: 2 MiB. The memory of
+/// longer messages is freed.
 const MAX_RECYCLED: usize = 2 * 1024 * 1024;
 
-/// Size from which a line is passed on together with its buffer instead of being copied, in bytes.
+/// Minimum length of a line that is returned together with its buffer, in bytes: 64 KiB. Shorter lines are copied out
+/// of the buffer.
 const LARGE_LINE: usize = 64 * 1024;
 
-/// Number of bytes kept from the start and the end of an overlong line, to find its id.
+/// Number of bytes stored from the start of an overlong line: 512, to find a JSON-RPC id before a long `result`.
 const HEAD_LEN: usize = 512;
+
+/// Number of bytes stored from the end of an overlong line: 128, to find a JSON-RPC id after a long `result`.
 const TAIL_LEN: usize = 128;
 
-/// The next item in the buffer.
+/// What [`ReceiveBuffer::next`] has found in the received bytes: a line, or the start or the end of an overlong line.
 pub(crate) enum FrameInput<'a> {
     Line(Line<'a>),
-    /// A line exceeds the size limit and is being discarded. `head` holds its first bytes.
+    /// The start of a line that exceeds the size limit and is being discarded. `head` contains its first bytes.
     Overlong {
         head: Vec<u8>,
     },
-    /// The overlong line has ended. `tail` holds its last bytes.
+    /// The end of an overlong line, all of which has been discarded. `tail` contains its last bytes.
     OverlongEnd {
         tail: Vec<u8>,
     },
 }
 
-/// One line without its line break. Its bytes are still in the buffer.
+/// One received line without its line break. The bytes are still in the receive buffer.
 pub(crate) struct Line<'a> {
     buffer: &'a mut ReceiveBuffer,
     range: Range<usize>,
 }
 
 impl Line<'_> {
-    /// Returns the bytes of the line.
+    /// Returns the bytes of the line, without copying them.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer.data[self.range.clone()]
     }
 
-    /// Returns the line as an owned vector.
+    /// Converts the line to an owned vector.
     ///
-    /// The bytes of a small line are copied. A large line takes the whole buffer, and the bytes after it are copied to a new buffer.
+    /// A line shorter than 64 KiB is copied. A longer line becomes the owner of the receive buffer, and the bytes
+    /// that follow the line are copied to a new buffer.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         let Line { buffer, range } = self;
         if range.len() < LARGE_LINE {
@@ -79,25 +87,28 @@ impl Line<'_> {
     }
 }
 
-/// Splits received bytes into lines, and limits their length. The positions are shown at the top of this file.
+/// Collects received bytes, splits them into lines, and discards lines that exceed `max_message`.
+///
+/// All positions are indexes into `data`; the drawing at the top of this file shows them.
 #[derive(Debug)]
 pub(crate) struct ReceiveBuffer {
     data: Vec<u8>,
-    /// Start of the first line that has not been taken.
+    /// Index of the first byte of the first line that [`ReceiveBuffer::next`] has not returned.
     start: usize,
-    /// No line break is between `start` and this position.
+    /// Index up to which the bytes were searched for a line break. `data[start..scanned]` contains none.
     scanned: usize,
-    /// End of the received bytes.
+    /// Index after the last received byte.
     end: usize,
-    /// Maximum length of a line, in bytes.
+    /// Maximum length of a line in bytes. A longer line is discarded.
     max_message: usize,
-    /// Last bytes of the overlong line that is being discarded; `None` otherwise.
+    /// The last received bytes of the overlong line that is being discarded; `None` if no line is being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether a read has filled the initial buffer, so that the next one starts larger.
+    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. Then the next buffer has [`SMALL_SIZE`].
     has_filled_initial: bool,
-    /// Whether a large buffer is kept because the last message was large too.
+    /// Whether a large buffer is stored for reuse because the last message was large.
     expects_large: bool,
-    /// Whether the buffer holds no complete line, only the start of one.
+    /// Whether the buffer is known to contain no complete line. Set to `false` when bytes arrive, until they are
+    /// searched for a line break.
     has_no_line: bool,
 }
 
@@ -116,23 +127,26 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the space for the next read, which is never empty, or `None` if the buffer is full of waiting lines.
+    /// Returns the buffer for the next read, which is never empty. Returns `None` if the buffer is full of lines that
+    /// were not yet returned.
     ///
-    /// After [`ReceiveBuffer::next`] has returned `None`, there is space.
+    /// After [`ReceiveBuffer::next`] has returned `None`, there is always space.
     pub(crate) fn space(&mut self) -> Option<&mut [u8]> {
         self.make_space();
         let space = &mut self.data[self.end..];
         (!space.is_empty()).then_some(space)
     }
 
-    /// Frees the small buffer if it is empty.
+    /// Frees the buffer if it contains no bytes and is not larger than 8 KiB.
     pub(crate) fn release_if_empty(&mut self) {
         if self.is_empty() && self.data.len() <= SMALL_SIZE {
             self.release();
         }
     }
 
-    /// Ensures that there is space for the next read, unless the buffer is full of complete lines.
+    /// Makes space for the next read: moves the received bytes to the start of the buffer, or enlarges the buffer.
+    ///
+    /// Makes no space if the buffer has at least 64 KiB and is full of lines that were not yet returned.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;
@@ -143,31 +157,32 @@ impl ReceiveBuffer {
             return;
         }
         if self.start > 0 && self.start >= self.data.len() / 2 {
-            // At least half of the buffer is consumed, so each byte moves at most once per fill.
+            // At least half of the buffer is free, so each byte is moved at most once before the buffer is full
+            // again.
             self.data.copy_within(self.start..self.end, 0);
             self.scanned -= self.start;
             self.end -= self.start;
             self.start = 0;
             return;
         }
-        // The buffer grows only to hold a single long line, never because complete lines have not been taken.
-        if !self.has_no_line && self.data.len() >= MIN_READ {
+        // A large buffer grows only if a single line fills it, not because complete lines have not been read.
+        if !self.has_no_line && self.data.len() >= MAX_GROWTH {
             return;
         }
         let len = match self.data.len() {
             0 if !self.has_filled_initial => INITIAL_SIZE,
             len if len < SMALL_SIZE => SMALL_SIZE,
-            len => len + len.min(MIN_READ),
+            len => len + len.min(MAX_GROWTH),
         };
         if len > self.data.capacity() {
-            // Reserve address space in proportion to the size, but touch memory one step at a time.
+            // Reserve address space in proportion to the size of the buffer, but touch the memory in small steps.
             let ahead = (self.data.len() / 2).min(self.max_message).max(len - self.data.len());
             self.data.reserve_exact(ahead);
         }
         self.data.resize(len, 0);
     }
 
-    /// Marks the first `n` bytes of [`ReceiveBuffer::space`] as received.
+    /// Reports that `n` bytes were read into the buffer of [`ReceiveBuffer::space`].
     pub(crate) fn filled(&mut self, n: usize) {
         self.end = self.end.saturating_add(n).min(self.data.len());
         self.has_no_line = false;
@@ -178,10 +193,10 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Reuses the buffer of a large message for later reads.
+    /// Uses the memory of a large processed message as the receive buffer for later reads.
     ///
-    /// Large messages often follow one another, and allocating a buffer for each of them costs more than reading it. The next small
-    /// message frees the buffer.
+    /// Large messages often follow one another, and allocating a buffer for each costs more than reading the message.
+    /// The next small message frees the buffer.
     pub(crate) fn recycle(&mut self, bytes: Vec<u8>) {
         let fits = (LARGE_LINE..=MAX_RECYCLED).contains(&bytes.len()) && bytes.len() > self.data.len();
         if !fits || self.start < self.end {
@@ -195,7 +210,7 @@ impl ReceiveBuffer {
         self.data = bytes;
     }
 
-    /// Frees a large buffer if it is empty, unless another large message is expected.
+    /// Frees a large buffer that contains no bytes, except if another large message is expected.
     fn shrink(&mut self) {
         if self.start == self.end && self.data.len() > SMALL_SIZE && !self.expects_large {
             self.release();
@@ -214,7 +229,8 @@ impl ReceiveBuffer {
         self.start == self.end && self.discarding.is_none()
     }
 
-    /// Returns the next complete line, or the start or the end of an overlong line.
+    /// Returns the next complete line, or the first or last bytes of an overlong line. Returns `None` if more bytes
+    /// must be received first.
     pub(crate) fn next(&mut self) -> Option<FrameInput<'_>> {
         loop {
             let newline = memchr(b'\n', &self.data[self.scanned..self.end]).map(|at| self.scanned + at);
@@ -251,7 +267,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Returns the unterminated last line at the end of the stream.
+    /// Returns the unterminated last line after the end of the stream, or `None` if there is none or it is overlong.
     pub(crate) fn take_last(&mut self) -> Option<Line<'_>> {
         if self.discarding.take().is_some() || self.end - self.start > self.max_message {
             self.start = self.end;
@@ -262,7 +278,8 @@ impl ReceiveBuffer {
         (!range.is_empty()).then_some(Line { buffer: self, range })
     }
 
-    /// Trims a byte order mark at the start of a line, and white space and a carriage return at its end.
+    /// Returns the range of a line without a byte order mark at its start and without spaces, tabs and carriage
+    /// returns at its end.
     fn trim(&self, mut range: Range<usize>) -> Range<usize> {
         if self.data[range.clone()].starts_with(BOM) {
             range.start += BOM.len();
@@ -273,7 +290,8 @@ impl ReceiveBuffer {
         range
     }
 
-    /// Discards the received part of an overlong line whose end has not been received.
+    /// Discards the received part of an overlong line, and stores its last bytes in `discarding`. Returns its first
+    /// bytes.
     fn begin_discarding(&mut self) -> FrameInput<'static> {
         let head = head(&self.data[self.start..self.end]);
         let tail = self.data[self.end - TAIL_LEN..self.end].to_vec();
@@ -282,7 +300,10 @@ impl ReceiveBuffer {
         FrameInput::Overlong { head }
     }
 
-    /// Discards more bytes of an overlong line, up to `newline` if that is known. Returns the end of the line.
+    /// Discards the received bytes of an overlong line. `newline` is the index of its line break, or `None` if that
+    /// has not been received.
+    ///
+    /// Returns the last bytes of the line once its line break has been received, and otherwise `None`.
     fn discard(&mut self, newline: Option<usize>) -> Option<FrameInput<'_>> {
         let end = newline.unwrap_or(self.end);
         let tail = self.discarding.as_mut()?;
@@ -297,7 +318,7 @@ impl ReceiveBuffer {
     }
 }
 
-/// Returns the first bytes of an overlong line, without a byte order mark.
+/// Returns at most the first 512 bytes of an overlong line, without a byte order mark.
 fn head(line: &[u8]) -> Vec<u8> {
     let line = line.strip_prefix(BOM).unwrap_or(line);
     line[..HEAD_LEN.min(line.len())].to_vec()
@@ -309,7 +330,7 @@ mod tests {
 
     use super::*;
 
-    /// Feeds `bytes` in pieces of `size` and writes down what comes out.
+    /// Passes `bytes` to a buffer in pieces of `size` bytes, and returns the lines that the buffer returns.
     fn run(bytes: &[u8], size: usize, max: usize) -> Vec<String> {
         let mut receive = ReceiveBuffer::new(max);
         let mut seen = Vec::new();
@@ -395,7 +416,7 @@ mod tests {
         assert!(receive.data.capacity() < (4 << 20) * 8 / 5, "{}", receive.data.capacity());
         let Some(FrameInput::Line(line)) = receive.next() else { panic!() };
         assert_eq!(line.into_bytes().len(), 4 << 20);
-        assert!(receive.data.capacity() <= MIN_READ);
+        assert!(receive.data.capacity() <= MAX_GROWTH);
         assert_eq!(&receive.data[..receive.end], b"next");
     }
 

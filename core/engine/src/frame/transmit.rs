@@ -2,48 +2,49 @@
 
 use alloc::vec::Vec;
 
-/// Maximum buffer capacity that an idle connection keeps, in bytes.
+/// Maximum capacity of an empty transmit buffer, in bytes: 8 KiB. A larger buffer is freed when all its bytes are
+/// sent.
 const MAX_IDLE_CAPACITY: usize = 8 * 1024;
 
-/// A queue of bytes to send. All queued messages go out in one write if the pipe accepts it.
+/// A queue of bytes to send. All queued messages are sent in one write if the pipe accepts them.
 #[derive(Debug, Default)]
 pub(crate) struct TransmitBuffer {
     data: Vec<u8>,
-    /// Number of bytes at the start of `data` that have been sent.
+    /// Number of bytes at the start of `data` that have already been sent.
     sent: usize,
 }
 
 impl TransmitBuffer {
-    /// Returns the bytes to send next.
+    /// Returns all queued bytes that have not been sent.
     pub(crate) fn pending(&self) -> &[u8] {
         &self.data[self.sent..]
     }
 
-    /// Removes `n` sent bytes from the front of the queue.
+    /// Removes `n` bytes from the front of the queue after they were sent.
     pub(crate) fn sent(&mut self, n: usize) {
         self.sent = self.sent.saturating_add(n).min(self.data.len());
         if self.sent == self.data.len() {
             self.clear();
         } else if self.sent > self.data.len() / 2 {
-            // The move copies fewer bytes than were sent since the last move.
+            // This moves fewer bytes than were sent since the last move.
             self.data.drain(..self.sent);
             self.sent = 0;
         }
     }
 
-    /// Returns the buffer to append messages to.
+    /// Returns the buffer to whose end new messages are appended.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.data
     }
 
-    /// Frees the buffer if it is empty.
+    /// Frees the memory of the queue if it contains no bytes.
     pub(crate) fn release_if_empty(&mut self) {
         if self.data.is_empty() {
             self.data = Vec::new();
         }
     }
 
-    /// Removes all bytes.
+    /// Removes all bytes from the queue, and frees the memory if it is larger than 8 KiB.
     pub(crate) fn clear(&mut self) {
         self.sent = 0;
         self.data.clear();

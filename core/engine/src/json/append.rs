@@ -4,16 +4,17 @@ use alloc::vec::Vec;
 
 use super::string::{is_plain, plain_run};
 
-/// A message that is being appended to a buffer.
+/// A message that is being appended to a buffer of outgoing messages.
 ///
-/// Unless [`Draft::finish`] is called, dropping the draft removes the message from the buffer, also if a value panics while it is
-/// serialized. Half a message would corrupt the next one.
+/// Dropping a draft removes the unfinished message from the buffer, even if a value panics while it is serialized.
+/// Half a message would corrupt the next one. [`Draft::finish`] leaves the message in the buffer.
 pub(crate) struct Draft<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-/// Maximum capacity that the buffer keeps when a draft is removed, in bytes.
+/// Maximum capacity of the message buffer after an unfinished message was removed, in bytes: 8 KiB. Memory beyond
+/// that is freed.
 const SMALL: usize = 8 * 1024;
 
 impl<'a> Draft<'a> {
@@ -22,12 +23,12 @@ impl<'a> Draft<'a> {
         Draft { out, start }
     }
 
-    /// Returns the buffer to append to.
+    /// Returns the buffer to which the text of the message is appended.
     pub(crate) fn text(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
-    /// Keeps the message in the buffer.
+    /// Ends the message, so that it remains in the buffer.
     pub(crate) fn finish(self) {
         core::mem::forget(self);
     }
@@ -40,13 +41,14 @@ impl Drop for Draft<'_> {
     }
 }
 
-/// Appends bytes. Not inlined: callers of this function prefer small code to speed.
+/// Appends bytes to a buffer. Not inlined, because the callers of this function prefer small code to speed.
 #[inline(never)]
 pub(crate) fn push(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// Appends a decimal number. `core::fmt` would cost more instructions than the rest of an envelope.
+/// Appends a number in decimal digits. `core::fmt` would cost more instructions than writing the rest of a message's
+/// envelope.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -62,7 +64,7 @@ pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a decimal number that may be negative.
+/// Appends a number that may be negative, in decimal digits.
 pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');
@@ -70,7 +72,7 @@ pub(crate) fn push_signed(out: &mut Vec<u8>, number: i64) {
     push_number(out, number.unsigned_abs());
 }
 
-/// Appends a string with quotes and escapes.
+/// Appends a string as a JSON string: in quotes, with escapes where necessary.
 pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     out.reserve(bytes.len() + 2);
@@ -83,7 +85,7 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends the contents of a string. Copies the runs between escapes.
+/// Appends the contents of a JSON string with escapes. Copies the bytes between two escapes at once.
 #[inline(never)]
 fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut from = 0;
@@ -96,7 +98,7 @@ fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Appends the escape of one byte.
+/// Appends the JSON escape sequence of one byte, such as `\n` or `\u0001`.
 fn push_escape(out: &mut Vec<u8>, byte: u8) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let letter = match byte {
@@ -115,9 +117,9 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
-/// Appends JSON text, with each line break replaced by a space: a message must be one line.
+/// Appends JSON text, and replaces each line break by a space, because a message must be one line.
 ///
-/// The value stays the same, because JSON allows line breaks between tokens only.
+/// This does not change the value, because JSON allows line breaks between tokens only.
 pub(crate) fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
     let mut from = out.len();
     out.extend_from_slice(json.as_ref());

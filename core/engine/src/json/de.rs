@@ -7,7 +7,7 @@ use super::numeral;
 use super::read::{ReadError, Reader, Result, Text};
 use super::serde_names::SERDE_RAW;
 
-/// Deserializes a value from a complete text.
+/// Deserializes a value from JSON text. Fails if text other than white space follows the value.
 pub(crate) fn from_str<'de, T: de::Deserialize<'de>>(text: &'de str) -> Result<T> {
     let mut reader = Reader::new(text);
     let value = T::deserialize(&mut reader).map_err(|error| reader.locate(error))?;
@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// A scalar, or the start of an array or object.
+/// What [`Reader::token`] has read: a scalar value, or the opening bracket of an array or object.
 pub(super) enum Token<'de> {
     Null,
     Bool(bool),
@@ -103,7 +103,9 @@ pub(super) enum Token<'de> {
 }
 
 impl<'de> Reader<'de> {
-    /// Reads a scalar, or enters an array or object. Not generic, so it is compiled once, not once for each visitor.
+    /// Reads a scalar value, or the opening bracket of an array or object.
+    ///
+    /// Not generic, so its code is compiled once instead of once for each visitor.
     pub(super) fn token(&mut self) -> Result<Token<'de>> {
         match self.next_byte() {
             Some(b'"') => self.string().map(Token::Text),
@@ -133,7 +135,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the next key of an object. Returns `None` at the end of the object.
+    /// Reads the next key of an object, or returns `None` at the end of the object. Set `first` to `true` before the
+    /// first call for an object.
     pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
         if !self.has_next(first, b'}')? {
             return Ok(None);
@@ -143,7 +146,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Iterates over the elements of an array or the members of an object for a visitor.
+/// Passes the elements of an array or the members of an object to a serde visitor.
 struct Elements<'r, 'de> {
     reader: &'r mut Reader<'de>,
     first: bool,
@@ -177,7 +180,7 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// An enum variant with data, written `{"name": data}`.
+/// Reads an enum variant with data, written `{"name": data}`.
 struct Variant<'r, 'de> {
     reader: &'r mut Reader<'de>,
 }
@@ -213,7 +216,8 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Passes the text of a value to `serde_json::value::RawValue`, which expects an object with one member of a private name.
+/// Passes the JSON text of a value to `serde_json::value::RawValue`, which expects an object with one member of a
+/// private name.
 struct RawText<'de> {
     text: Option<&'de str>,
 }

@@ -6,10 +6,11 @@ use core::fmt;
 
 use serde::de;
 
-/// A syntax error: the reason and its byte offset.
+/// A syntax error in JSON text: the reason, and the byte offset of the error.
 pub(crate) type TokenError = (&'static str, usize);
 
-/// Why a text could not be read, and at which byte offset. The contents are boxed to keep results small.
+/// Why a JSON text could not be read, and at which byte offset. Boxed, so that each `Result` with this error is
+/// small.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.reason())]
 pub struct ReadError(Box<ReadErrorDetail>);
@@ -20,28 +21,28 @@ struct ReadErrorDetail {
     offset: Option<usize>,
 }
 
-/// The result of reading: a value or a [`ReadError`].
+/// The result of reading JSON text: a value or a [`ReadError`].
 pub type Result<T> = core::result::Result<T, ReadError>;
 
 impl ReadError {
-    /// Creates an error without an offset. [`ReadError::located`] adds one.
+    /// Creates an error without a byte offset. [`ReadError::located`] adds the offset.
     pub(crate) fn new(reason: impl Into<String>) -> Self {
         ReadError(Box::new(ReadErrorDetail { reason: reason.into(), offset: None }))
     }
 
-    /// Creates an error at byte `offset`.
+    /// Creates an error at the byte offset `offset`.
     #[cold]
     pub(super) fn at(reason: &str, offset: usize) -> Self {
         ReadError(Box::new(ReadErrorDetail { reason: reason.into(), offset: Some(offset) }))
     }
 
-    /// Sets the offset, unless the error has one.
+    /// Sets the byte offset of the error, if the error has none.
     pub(crate) fn located(mut self, offset: usize) -> Self {
         self.0.offset.get_or_insert(offset);
         self
     }
 
-    /// Returns the reason, without the offset.
+    /// Returns the reason of the error, without the byte offset.
     pub(crate) fn reason(&self) -> &str {
         &self.0.reason
     }
@@ -61,11 +62,12 @@ impl From<TokenError> for ReadError {
 
 impl de::Error for ReadError {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        // `to_string` would be compiled for each type of message.
+        // `to_string` would be compiled once for each type of message.
         ReadError::new(alloc::format!("{message}"))
     }
 
-    /// Writes the same text as serde does, except that the value of a float is left out: formatting floats takes much code.
+    /// Creates the error for a value of the wrong type. The text is that of serde without the value of a float,
+    /// because the code that formats floats is large.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
@@ -77,7 +79,7 @@ impl de::Error for ReadError {
     }
 }
 
-/// Displays the unexpected value.
+/// Displays a value that serde did not expect, in serde's format. Leaves out the value of a float.
 struct FoundValue<'a>(de::Unexpected<'a>);
 
 impl fmt::Display for FoundValue<'_> {

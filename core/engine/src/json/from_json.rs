@@ -1,7 +1,8 @@
 //! [`FromJson`]: reads the protocol's types, and tolerates values of the wrong type.
 //!
-//! The reader skips a value of the wrong type and reports a [`Mismatch`]; the rest of the message can still be read. Correct
-//! values cost nothing extra: no error is built, and nothing is read twice. A syntax error fails the whole message.
+//! The reader skips a value of the wrong type and reports a [`Mismatch`]; the rest of the message can still be read.
+//! Valid values cost nothing extra: no error is built, and no byte is read twice. A syntax error fails the whole
+//! message.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -13,29 +14,29 @@ use serde::de::{Deserializer, Error as _};
 use super::read::{ReadError, Reader, Result as ReadResult};
 use super::{Json, numeral, transcode};
 
-/// Why a value is not of the expected type.
+/// Why a JSON value is not of the expected type.
 #[derive(Debug)]
 pub(crate) enum Mismatch {
-    /// The value has another JSON type, which is named here.
+    /// The value has the wrong JSON type. The text names the type that was found, such as "an array".
     Type(&'static str),
-    /// The object violates a rule of its type.
+    /// The value is an object, but violates a rule of the expected type.
     Object {
-        /// What is wrong with the object.
+        /// How the object violates the rule.
         reason: Cow<'static, str>,
-        /// The name of the object, if it has one.
+        /// The name of the tool, resource or other item that the object describes; `None` if unknown.
         name: Option<String>,
     },
-    /// A member of the object has a value that is not allowed.
+    /// The value is an object with a member whose value is not allowed.
     Member {
-        /// What is wrong with the member.
+        /// Why the member's value is not allowed.
         reason: Cow<'static, str>,
-        /// The key of the member.
+        /// The key of that member.
         key: &'static str,
     },
 }
 
 impl Mismatch {
-    /// Describes the mismatch of a value that had to be `expected`.
+    /// Returns the mismatch as text. `expected` names the expected type, such as "a string".
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
@@ -46,26 +47,26 @@ impl Mismatch {
 
 /// A type that a [`Reader`] reads directly, without serde.
 pub(crate) trait FromJson: Sized {
-    /// The type in words for error messages, such as "a string".
+    /// The name of the expected JSON type in error messages, such as "a string".
     const EXPECTED: &'static str;
 
-    /// Reads one value. Fails on a syntax error only; a value of another type gives a [`Mismatch`].
+    /// Reads one value. Returns `Err` only for a syntax error, and `Ok(Err(mismatch))` for a value of another type.
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
 }
 
-/// Reads a value and fails if it is not a `T`.
+/// Reads a value of the type `T`, and returns an error for a value of any other type.
 pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
     let start = reader.position();
     T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
 }
 
-/// Reads a `T` from any deserializer of a self-describing format.
+/// Reads a `T` from any serde deserializer of a self-describing format, by way of JSON text.
 pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let text = transcode::text_of(deserializer)?;
     strict(&mut Reader::new(&text)).map_err(D::Error::custom)
 }
 
-/// Implements `serde::Deserialize` for types that implement [`FromJson`].
+/// Implements `serde::Deserialize` for a type that implements [`FromJson`].
 macro_rules! impl_deserialize {
     ($Type:ident) => {
         impl<'de> serde::Deserialize<'de> for $Type {
@@ -77,7 +78,8 @@ macro_rules! impl_deserialize {
 }
 pub(crate) use impl_deserialize;
 
-/// Converts a mismatch to an error. `text` is the value that was read, and `start` its byte offset.
+/// Converts a mismatch to a read error. `text` is the JSON text of the value, and `start` is the byte offset of the
+/// value in the message.
 #[cold]
 #[inline(never)]
 fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
@@ -92,7 +94,7 @@ fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) 
     }
 }
 
-/// Returns the position after the last member called `key` of an object.
+/// Returns the byte offset after the last member of `object` with this key, or `None` if there is none.
 fn last_member_end(object: &str, key: &str) -> Option<usize> {
     let mut end = None;
     let mut reader = Reader::new(object);
@@ -107,24 +109,26 @@ fn last_member_end(object: &str, key: &str) -> Option<usize> {
     members.ok().and(end)
 }
 
-/// Reads a `T` from a complete text. Returns `None` if the text is not JSON or the value is not a `T`.
+/// Reads a `T` from JSON text. Returns `None` if the text is not exactly one JSON value, or if the value is not a
+/// `T`.
 pub(crate) fn from_str<T: FromJson>(text: &str) -> Option<T> {
     let mut reader = Reader::new(text);
     let value = T::from_json(&mut reader).ok()?.ok()?;
     reader.end().ok().map(|()| value)
 }
 
-/// Skips a value that is not of the expected type, and returns the mismatch.
+/// Skips a value that has the wrong type, and returns the mismatch. Fails on a syntax error.
 pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
     Ok(type_mismatch(reader.raw()?))
 }
 
-/// Returns the mismatch for a value, given as its text.
+/// Returns the mismatch for a value that has the wrong type. `raw` is the JSON text of the value.
 pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
 }
 
-/// Names the JSON type of a value, given as its text.
+/// Returns the name of a value's JSON type for error messages, such as "an array". `raw` is the JSON text of the
+/// value.
 pub(crate) fn type_name(raw: &str) -> &'static str {
     match raw.as_bytes().first() {
         Some(b'{') => "an object",
@@ -136,24 +140,25 @@ pub(crate) fn type_name(raw: &str) -> &'static str {
     }
 }
 
-/// Reads a member of an object. `null` and values of another type count as absent.
+/// Reads the value of an optional member into `place`. Stores `None` for `null` and for a value of another type.
 #[inline(never)]
 pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.ok();
     Ok(())
 }
 
-/// Reads a member that has a default. `null` and values of another type give the default.
+/// Reads the value of a member with a default into `place`. Stores the default for `null` and for a value of another
+/// type.
 #[inline(never)]
 pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.unwrap_or_default();
     Ok(())
 }
 
-/// Whether a required member has been read: `None` before it is found, then whether its value was of the expected type.
+/// The state of a required member: `None` until the member is found, then whether its value had the expected type.
 pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
 
-/// Reads a member that an object must have.
+/// Reads the value of a required member into `place`, and stores in `member` whether the value had the expected type.
 #[inline(never)]
 pub(crate) fn required_member<T: FromJson>(
     place: &mut T,
@@ -164,7 +169,8 @@ pub(crate) fn required_member<T: FromJson>(
     Ok(())
 }
 
-/// Returns why an object is rejected if its required member `key` is absent or not of the expected type.
+/// Returns why an object is invalid if its required member `key` is absent or not of the type `expected`. Otherwise
+/// returns `None`.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
     if matches!(member, Some(Ok(()))) {
@@ -208,7 +214,7 @@ impl FromJson for bool {
     }
 }
 
-/// Parsed without `serde_json`, whose cargo features may change how it reads numbers.
+/// Parses the number without `serde_json`, whose cargo features may change how numbers are read.
 impl FromJson for f64 {
     const EXPECTED: &'static str = "a number";
 
@@ -233,7 +239,7 @@ impl FromJson for u64 {
     }
 }
 
-/// Reads any value except `null`, which counts as absent.
+/// Reads any value except `null`, which is treated as absent.
 impl FromJson for Json {
     const EXPECTED: &'static str = "a value";
 
@@ -251,7 +257,7 @@ impl<T: FromJson> FromJson for Box<T> {
     }
 }
 
-/// Skips elements that are not a `T`. [`ItemList`](crate::ItemList) also reports them.
+/// Skips elements that are not a `T`. Use [`ItemList`](crate::ItemList) to report the skipped elements.
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = "an array";
 

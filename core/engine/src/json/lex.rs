@@ -1,14 +1,6 @@
 //! The lexer: finds where the tokens of JSON text (RFC 8259) end.
 //!
-//! All code that walks JSON text uses this module, so white space, strings, numbers and literals are defined once:
-//!
-//! | user | what it does |
-//! |---|---|
-//! | [`Reader`](super::read::Reader) | builds values, or checks and skips them; a malformed token is an error |
-//! | [`scan`](super::scan) | finds members in a message that may be malformed or truncated; skips malformed tokens |
-//! | [`path`](super::path) | converts the byte offset of an error to a path |
-//!
-//! The functions take the text as bytes and the offset of a token. They do not allocate and do not recurse.
+//! All code that scans JSON text uses this module, so white space, strings, numbers and literals are defined once:
 
 use super::error::TokenError;
 use super::string::{self, plain_end};
@@ -16,7 +8,8 @@ use super::string::{self, plain_end};
 /// Returns the offset of the first byte at or after `at` that is not white space.
 #[inline]
 pub(crate) fn skip_space(bytes: &[u8], at: usize) -> usize {
-    // Most tokens have no space before them. The loop is not inlined: it would be compiled in 75 places.
+    // Most tokens have no space before them. The loop is a function that is not inlined, because it would be compiled
+    // in 75 places.
     if bytes.get(at).is_some_and(|byte| *byte <= b' ') { skip_run_of_space(bytes, at) } else { at }
 }
 
@@ -28,7 +21,7 @@ fn skip_run_of_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the offset after the string whose opening quote is at `at`.
+/// Returns the offset after a JSON string. `at` is the offset of its opening quote.
 #[inline]
 pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
     match plain_end(bytes, at + 1) {
@@ -37,7 +30,8 @@ pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
     }
 }
 
-/// Returns the offset after the number at `at`, and whether the number has neither a decimal point nor an exponent.
+/// Returns the offset after the number that starts at `at`, and whether the number has neither a decimal point nor an
+/// exponent.
 pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenError> {
     let digits = |from: usize| {
         let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
@@ -59,7 +53,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenErro
     if is_good { Ok((end, is_whole)) } else { Err(("not a number", at)) }
 }
 
-/// Returns the offset after `word`, which is `true`, `false` or `null`.
+/// Returns the offset after the literal `word` that starts at `at`. `word` is `true`, `false` or `null`.
 #[inline]
 pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, TokenError> {
     if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
@@ -69,10 +63,12 @@ pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Toke
     }
 }
 
-/// Walks over text that may be malformed. Calls `visit` for each string and for each byte outside of strings, with the first
-/// byte, the offset and the end offset of the string or byte.
+/// Calls `visit` for each string and for each byte outside of strings, from `at` on. The text may be malformed.
 ///
-/// Stops when `visit` returns `false`, and returns that end offset. Returns `None` if the text ends first.
+/// The arguments of `visit` are the first byte, the start offset and the end offset of the string or byte.
+///
+/// Stops when `visit` returns `false`, and returns the end offset of that string or byte. Returns `None` if the text
+/// ends first.
 #[inline]
 pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
     loop {
@@ -85,7 +81,8 @@ pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize,
     }
 }
 
-/// Returns the offset after the number or literal at `at`, in text that may be malformed. Returns `None` if there is none.
+/// Returns the offset after the number or literal that starts at `at`, or `None` if there is none. The text may be
+/// malformed.
 pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
@@ -93,8 +90,9 @@ pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     (length > 0).then_some(at + length)
 }
 
-/// Returns the offset after the string at `at`, in text that may be malformed: invalid escapes and control characters are
-/// skipped. Returns `None` if the string has no closing quote.
+/// Returns the offset after the string that starts at `at`, or `None` if the string has no closing quote.
+///
+/// The text may be malformed: invalid escapes and control characters are skipped.
 #[inline]
 pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
     match string(bytes, at) {
@@ -106,7 +104,7 @@ pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
 #[cold]
 fn faulty_string(bytes: &[u8], mut fault: usize) -> Option<usize> {
     loop {
-        // A backslash and the byte after it belong together, also in an invalid escape.
+        // A backslash and the byte after it belong together, even in an invalid escape.
         let after = fault + if *bytes.get(fault)? == b'\\' { 2 } else { 1 };
         match string::skip_escaped(bytes, string::plain_run(bytes, after)) {
             Ok(end) => return Some(end),

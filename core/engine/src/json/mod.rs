@@ -1,5 +1,5 @@
-//! JSON: the reader, the writer, [`Json`] for values that are kept as text, and the scanner, which finds members without
-//! parsing.
+//! JSON: the reader, the writer, the scanner, which finds members without parsing, and [`Json`], a value that is
+//! stored as text.
 
 pub(crate) mod append;
 mod de;
@@ -33,10 +33,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::text::excerpt;
 
-/// One JSON value, kept as its original text.
+/// One JSON value, stored as its original text.
 ///
-/// A `Json` holds what the protocol leaves to servers and programs: the schema of a tool, structured content, `_meta`, content of
-/// unknown types. Its syntax is checked once, when the message is read. [`Json::decode`] parses it.
+/// The protocol lets servers and programs choose the contents of some values. Examples are the schema of a tool,
+/// structured content and `_meta`. A `Json` contains such a value. The syntax is checked once, when the message is
+/// read. [`Json::decode`] parses the value.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -50,7 +51,8 @@ use crate::text::excerpt;
 #[derive(Clone)]
 pub struct Json(ManuallyDrop<Box<str>>);
 
-/// Frees the text through one function that is not inlined: the drop code of most protocol types contains this one.
+/// Frees the text through one function that is not inlined, because the drop code of most protocol types contains
+/// this code.
 impl Drop for Json {
     #[inline]
     fn drop(&mut self) {
@@ -58,20 +60,22 @@ impl Drop for Json {
     }
 }
 
-/// An `extern "C"` function never unwinds, so its callers need no cleanup code.
+/// Frees the text of a value. An `extern "C"` function never unwinds, so its callers need no cleanup code.
 #[inline(never)]
 extern "C" fn free(json: &mut Json) {
     drop(mem::take(&mut *json.0));
 }
 
 impl Json {
-    /// Returns the text. It may contain line breaks between tokens, if the body of an HTTP response or the text given to
-    /// [`Json::parse`] did. When the value is sent, each of them is replaced by a space.
+    /// Returns the JSON text of the value.
+    ///
+    /// The text contains line breaks between tokens if the body of an HTTP response or the argument of
+    /// [`Json::parse`] did. When the value is sent, a space replaces each line break.
     pub fn get(&self) -> &str {
         if self.0.is_empty() { "null" } else { &self.0 }
     }
 
-    /// Checks that a text is one JSON value, and keeps the text without white space around the value.
+    /// Checks that a text is exactly one JSON value, and stores the text without white space around the value.
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
@@ -79,60 +83,61 @@ impl Json {
         if raw.len() == text.len() { Ok(Json::trusted(text)) } else { Ok(Json::trusted(raw)) }
     }
 
-    /// Serializes a value to JSON text on one line.
+    /// Serializes a value to JSON text without line breaks.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> Result<Json, JsonError> {
         serialize::to_string(value).map(Json::trusted).map_err(JsonError::new)
     }
 
-    /// Deserializes the value.
+    /// Deserializes the JSON text into a value of type `T`.
     pub fn decode<'a, T: Deserialize<'a>>(&'a self) -> Result<T, JsonError> {
         from_str(self.get()).map_err(JsonError::new)
     }
 
-    /// Reads a value of any type, including `null`.
+    /// Reads the next value from `reader`, of any type including `null`.
     pub(crate) fn read(reader: &mut read::Reader<'_>) -> read::Result<Json> {
         reader.raw().map(Json::trusted)
     }
 
-    /// Returns whether the value is an object.
+    /// Returns whether the value is a JSON object.
     pub fn is_object(&self) -> bool {
         self.get().starts_with('{')
     }
 
-    /// Deserializes the member `name`. Returns `None` if the value is not an object, has no such member, or the member is of
-    /// another type.
+    /// Deserializes the first member with the key `name`. Returns `None` if the value is not an object, has no such
+    /// member, or if the member is not a `T`.
     pub fn member<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         self.member_text(name).and_then(|text| from_str(text).ok())
     }
 
-    /// Returns the text of the member `name`.
+    /// Returns the JSON text of the first member with the key `name`. Returns `None` if the value is not an object or
+    /// has no such member.
     pub(crate) fn member_text(&self, name: &str) -> Option<&str> {
         let found = scan::members(self.get().as_bytes()).find(|m| m.is(name))?;
         core::str::from_utf8(found.value).ok()
     }
 
-    /// Keeps a text that is known to be JSON.
+    /// Creates a value from text that is known to be valid JSON. The text is not checked.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
         Json(ManuallyDrop::new(text.into()))
     }
 }
 
 impl scan::Member<'_> {
-    /// Returns the value of a member of text that is known to be JSON.
+    /// Returns the value of the member. The scanned text must be known to be valid JSON.
     pub(crate) fn json(&self) -> Json {
         core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
     }
 }
 
 impl Default for Json {
-    /// Returns `null`. An empty text stands for `null`, so no memory is allocated.
+    /// Returns `null`, stored as an empty text, so that no memory is allocated.
     fn default() -> Json {
         Json::trusted("")
     }
 }
 
 impl PartialEq for Json {
-    /// Compares the texts: `1.0` differs from `1`, and objects with the same members in another order differ.
+    /// Compares the JSON texts. So `1.0` differs from `1`, and objects with the same members in another order differ.
     fn eq(&self, other: &Json) -> bool {
         self.get() == other.get()
     }
@@ -153,7 +158,8 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// Copies the text if the serializer is that of `serde_json`. Any other serializer gets the value part by part.
+    /// Copies the JSON text if the serializer is that of `serde_json`. For any other serializer, parses the text and
+    /// serializes each part.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !transcode::takes_raw::<S>() {
             return transcode::serialize(self.get(), serializer);
@@ -165,14 +171,14 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Copies the text if the deserializer is that of `serde_json`. Any other deserializer must be of a self-describing format;
-    /// its value is written as JSON text.
+    /// Copies the JSON text if the deserializer is that of `serde_json`. Converts the value of any other deserializer
+    /// to JSON text. The format must be self-describing.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         transcode::text_of(deserializer).map(Json::trusted)
     }
 }
 
-/// Why a text could not be parsed, or why a value could not be serialized.
+/// Why a text could not be parsed as JSON, or a value could not be converted from or to JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JsonError {

@@ -9,9 +9,9 @@ use super::from_json::{FromJson, Mismatch, type_mismatch};
 use super::numeral::is_number;
 use super::read::{self, Reader};
 
-/// A JSON number, kept as its original text.
+/// A JSON number, stored as its original text.
 ///
-/// The code that parses floats is large. A program that never calls [`Number::as_f64`] does not contain it.
+/// The code that parses floats is large. A program that never calls [`Number::as_f64`] does not contain this code.
 ///
 /// ```
 /// use mcpwire_core::Number;
@@ -23,9 +23,9 @@ use super::read::{self, Reader};
 pub struct Number(Json);
 
 impl Number {
-    /// Returns the nearest float. A number beyond [`f64::MAX`] is infinite.
+    /// Returns the nearest `f64`. A number beyond [`f64::MAX`] is returned as infinity.
     ///
-    /// A `Number` that was created from NaN or infinity is `null` in JSON, and gives NaN.
+    /// A `Number` created from NaN or infinity is `null` in JSON, and is returned as NaN.
     pub fn as_f64(&self) -> f64 {
         self.0.get().parse().unwrap_or(f64::NAN)
     }

@@ -1,13 +1,14 @@
 //! Parses JSON numbers.
 
-/// Returns whether a JSON value, given as its text, is a number.
+/// Returns whether a JSON value is a number. `raw` is the JSON text of the value.
 pub(crate) fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Parses a whole number that is not negative.
+/// Parses an integer that is not negative. Returns `None` if the text is no such integer, or if the integer does not
+/// fit.
 ///
-/// Accepts zeros after a decimal point: servers whose JSON library has only floats write 1 as `1.0`.
+/// Accepts zeros after a decimal point, because servers whose JSON library has only floats write 1 as `1.0`.
 pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let mut value = text.first().map(|_| 0u64)?;
     for (at, byte) in text.iter().enumerate() {
@@ -22,7 +23,7 @@ pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses a whole number that may be negative.
+/// Parses an integer that may be negative. Returns `None` if the text is no integer, or if the integer does not fit.
 pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),
@@ -30,7 +31,7 @@ pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Parses a number as the nearest float. Returns `None` if the number is out of range.
+/// Parses a number as the nearest `f64`. Returns `None` if the number is beyond [`f64::MAX`].
 pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }

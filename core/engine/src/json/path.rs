@@ -7,19 +7,22 @@ use core::fmt::Write;
 use super::lex::walk;
 use super::scan::key_text;
 
-/// Maximum number of steps in a path. Only hostile messages are nested deeper.
+/// Maximum depth of nested values that a path describes: 32. Values are nested deeper only in malicious messages.
 const MAX_DEPTH: usize = 32;
 
-/// Length after which the rest of a path is replaced by an ellipsis, in bytes. Servers choose the keys.
+/// Length after which an ellipsis replaces the rest of a path, in bytes: 200. The server chooses the keys, so they
+/// may be long.
 const MAX_LENGTH: usize = 200;
 
-/// One step of a path: the key of a member, or the index of an element.
+/// One segment of a path: the key of an object member, or the index of an array element.
 enum PathSegment<'a> {
     Key(&'a [u8]),
     Index(usize),
 }
 
-/// Returns the path of the value at byte `offset`. Returns an empty path for the outermost value and for text that is not JSON.
+/// Returns the path of the value at the byte offset `offset` of a JSON text, such as `result.content[2].text`.
+///
+/// The path is empty for the outermost value and for text that is not JSON.
 pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
     let text = &text[..offset.min(text.len())];
     let mut steps: Vec<PathSegment<'_>> = Vec::new();
@@ -51,7 +54,7 @@ pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
     render(&steps)
 }
 
-/// Joins the steps of a path to a text.
+/// Joins the segments of a path to a text such as `result.content[2].text`.
 fn render(steps: &[PathSegment<'_>]) -> String {
     let mut out = String::new();
     for step in steps {

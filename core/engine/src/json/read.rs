@@ -1,11 +1,11 @@
 //! The reader: builds values from JSON text in memory, in one pass.
 //!
-//! The reader examines strings eight or more bytes at a time, and unescapes each string into its final buffer. It returns values
-//! that are kept as text as slices of the input. It checks the syntax of values that it skips, so every
-//! [`Json`](super::Json) holds valid JSON. The depth of nesting is limited.
+//! The reader examines strings eight or more bytes at a time, and unescapes each string directly into its final
+//! buffer. Values that remain JSON text are returned as slices of the input. The reader also checks the syntax of
+//! values that it skips, so every [`Json`](super::Json) contains valid JSON. The depth of nesting is limited.
 //!
-//! For comparison, `serde_json` reads byte by byte and copies strings with escapes twice. That costs ten instructions a byte, and
-//! tools return megabytes of source code in one string.
+//! For comparison, `serde_json` reads byte by byte and copies strings with escapes twice. That costs ten instructions
+//! per byte, and tools return megabytes of source code in one string.
 
 use alloc::string::String;
 use core::ops::Deref;
@@ -13,14 +13,15 @@ use core::ops::Deref;
 pub(crate) use super::error::{ReadError, Result};
 use super::{lex, string};
 
-/// Maximum depth of nested values. `serde_json` has the same limit, so it can parse every value that this reader accepts.
+/// Maximum depth of nested values: 128, the limit of `serde_json`, so that `serde_json` can parse every value that
+/// this reader accepts.
 pub(super) const MAX_DEPTH: u32 = 128;
 
-/// The text of a string, unescaped.
+/// The contents of a JSON string, with escapes replaced.
 pub enum Text<'de> {
-    /// A slice of the input: the string has no escapes.
+    /// A slice of the input, for a string without escapes.
     Borrowed(&'de str),
-    /// A copy: the string has escapes.
+    /// An owned copy, for a string with escapes.
     Unescaped(String),
 }
 
@@ -46,9 +47,9 @@ impl From<Text<'_>> for String {
     }
 }
 
-/// Reads JSON text from front to back.
+/// Reads values from JSON text, from front to back.
 ///
-/// Before each value is read, the position is at its first byte or in the white space before it.
+/// Before each value is read, the reader is at the value's first byte or in the white space before it.
 pub struct Reader<'de> {
     pub(super) text: &'de str,
     pub(super) at: usize,
@@ -56,22 +57,22 @@ pub struct Reader<'de> {
 }
 
 impl<'de> Reader<'de> {
-    /// Creates a reader at the start of a text.
+    /// Creates a reader at the start of a JSON text.
     pub fn new(text: &'de str) -> Self {
         Reader { text, at: 0, depth: 0 }
     }
 
-    /// Creates a reader at byte `at`, which is inside the outermost object of the text.
+    /// Creates a reader at the byte offset `at`, which must be between two tokens of the text's outermost object.
     pub(crate) fn within_object(text: &'de str, at: usize) -> Self {
         Reader { text, at, depth: 1 }
     }
 
-    /// Returns the current byte offset.
+    /// Returns the byte offset of the reader in its text.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
 
-    /// Reads the closing brace of the outermost object. Returns whether it is next, and the text ends after it.
+    /// Reads the closing brace of the outermost object. Returns whether it was next and only white space follows.
     pub(crate) fn ends_object(&mut self) -> bool {
         if self.next_byte() != Some(b'}') {
             return false;
@@ -80,7 +81,7 @@ impl<'de> Reader<'de> {
         self.next_byte().is_none()
     }
 
-    /// Fails unless only white space is left.
+    /// Returns an error if anything but white space follows in the text.
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.next_byte() {
             None => Ok(()),
@@ -88,12 +89,12 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Sets the offset of an error to the current one, unless it has one.
+    /// Sets the byte offset of an error to the position of the reader, if the error has none.
     pub(crate) fn locate(&self, error: ReadError) -> ReadError {
         error.located(self.at)
     }
 
-    /// Reads an object. Calls `each` with the key of each member; `each` must read or skip the value.
+    /// Reads an object. Calls `each` with the key of each member; `each` must read or skip the member's value.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -103,7 +104,8 @@ impl<'de> Reader<'de> {
         self.each_member(each)
     }
 
-    /// Implements [`Self::members`]. Takes a trait object, so it is compiled once, not once for each type.
+    /// Implements [`Self::members`]. Accepts a trait object, so its code is compiled once instead of once for each
+    /// closure.
     fn each_member(&mut self, each: &mut dyn ReadMember<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
@@ -116,7 +118,7 @@ impl<'de> Reader<'de> {
         self.leave(b'}')
     }
 
-    /// Reads an array. Calls `each` for each element, which `each` must read or skip.
+    /// Reads an array. Calls `each` for each element; `each` must read or skip the element.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -126,7 +128,8 @@ impl<'de> Reader<'de> {
         self.each_element(each)
     }
 
-    /// Implements [`Self::elements`], compiled once.
+    /// Implements [`Self::elements`]. Accepts a trait object, so its code is compiled once instead of once for each
+    /// closure.
     fn each_element(&mut self, each: &mut dyn ReadElement<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
@@ -136,14 +139,15 @@ impl<'de> Reader<'de> {
         self.leave(b']')
     }
 
-    /// Skips white space, and returns the next byte without reading it. The byte gives the type of the next value.
+    /// Skips white space, and returns the next byte without reading it. This byte determines the type of the next
+    /// value.
     #[inline]
     pub fn next_byte(&mut self) -> Option<u8> {
         self.at = lex::skip_space(self.bytes(), self.at);
         self.bytes().get(self.at).copied()
     }
 
-    /// Reads a string. The opening quote must be next.
+    /// Reads a string. The reader must be at the opening quote.
     #[inline]
     pub fn string(&mut self) -> Result<Text<'de>> {
         let start = self.at + 1;
@@ -156,7 +160,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the rest of a string that is not plain: the byte at `special` is an escape or an error.
+    /// Reads a string whose contents begin at `start`. The byte at `special` is the first escape, or is not allowed
+    /// in a string.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
         let (text, after) = string::read_escaped(self.bytes(), start, special)?;
@@ -164,7 +169,7 @@ impl<'de> Reader<'de> {
         Ok(Text::Unescaped(text))
     }
 
-    /// Reads a number. Returns its text, and whether it has neither a decimal point nor an exponent.
+    /// Reads a number. Returns its JSON text, and whether it has neither a decimal point nor an exponent.
     pub(super) fn number(&mut self) -> Result<(&'de str, bool)> {
         let start = self.at;
         let (end, is_whole) = lex::number(self.bytes(), start)?;
@@ -172,13 +177,13 @@ impl<'de> Reader<'de> {
         Ok((&self.text[start..end], is_whole))
     }
 
-    /// Reads `word`, which is `true`, `false` or `null`.
+    /// Reads the literal `word`, which is `true`, `false` or `null`. Fails if other text is next.
     pub(crate) fn literal(&mut self, word: &str) -> Result<()> {
         self.at = lex::literal(self.bytes(), self.at, word)?;
         Ok(())
     }
 
-    /// Checks and skips one value of any type, and returns its text.
+    /// Skips one value of any type, checks its syntax, and returns its JSON text.
     pub fn raw(&mut self) -> Result<&'de str> {
         self.next_byte();
         let start = self.at;
@@ -186,7 +191,7 @@ impl<'de> Reader<'de> {
         Ok(self.since(start))
     }
 
-    /// Returns the text from byte `start` to the current offset.
+    /// Returns the text from the byte offset `start` to the position of the reader.
     pub(crate) fn since(&self, start: usize) -> &'de str {
         self.text.get(start..self.at).unwrap_or_default()
     }
@@ -196,13 +201,13 @@ impl<'de> Reader<'de> {
         self.text.as_bytes()
     }
 
-    /// Creates an error at the current offset.
+    /// Creates an error at the position of the reader.
     #[cold]
     pub(super) fn error(&self, reason: &str) -> ReadError {
         ReadError::at(reason, self.at)
     }
 
-    /// Skips white space before a key. Fails if no string is next.
+    /// Skips the white space before a key. Fails if no string follows.
     #[inline]
     pub(super) fn key(&mut self) -> Result<()> {
         match self.next_byte() {
@@ -222,7 +227,7 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Reads the opening bracket of an object or array.
+    /// Reads the opening bracket of an object or array. Fails if values are nested too deeply.
     pub(super) fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -242,8 +247,10 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Returns whether another element or member follows before the closing bracket `close`, and reads the comma before it. Set
-    /// `first` to `true` before the first call.
+    /// Returns whether another element or member follows before the closing bracket `close`. If so, reads the comma
+    /// before it.
+    ///
+    /// `first` must be `true` in the first call for an array or object.
     #[inline]
     pub(super) fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
         match self.next_byte() {
@@ -259,10 +266,10 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Reads one member of an object.
+/// A closure that reads one member of an object.
 ///
-/// A closure is passed as `dyn ReadMember` instead of `dyn FnMut`, because `dyn FnMut` also compiles `call_once` for each
-/// closure, which nothing calls: 5 KiB in all.
+/// Used as `dyn ReadMember` instead of `dyn FnMut`, because `dyn FnMut` also compiles `call_once` for each closure.
+/// Nothing calls that code, which is 5 KiB in all.
 trait ReadMember<'de> {
     fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()>;
 }
@@ -273,7 +280,7 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
     }
 }
 
-/// Reads one element of an array. Like [`ReadMember`].
+/// A closure that reads one element of an array. Used as `dyn ReadElement` for the same reason as [`ReadMember`].
 trait ReadElement<'de> {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }
@@ -284,7 +291,7 @@ impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadElement<'de> for F {
     }
 }
 
-/// Returns whether `bytes` are exactly one JSON value.
+/// Returns whether `bytes` are exactly one valid JSON value, with or without white space around it.
 pub(crate) fn is_json(bytes: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(bytes) else { return false };
     let mut reader = Reader::new(text);

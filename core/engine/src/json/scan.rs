@@ -1,8 +1,8 @@
 //! The scanner: finds members and elements in a message without building values and without checking syntax.
 //!
-//! So it finds the id of a message also if another part of the message is malformed. On bytes that are not JSON the scanner may
-//! stop early or return a wrong value, but it never panics. It examines each byte at most twice. The syntax is checked later, when
-//! the message is decoded.
+//! So the scanner finds the id of a message even if another part of the message is malformed. On bytes that are not
+//! JSON, the scanner may stop early or return a wrong value, but never panics. It examines each byte at most twice.
+//! The syntax is checked later, when the message is decoded.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -12,33 +12,33 @@ pub(crate) use super::lex::skip_space;
 use super::lex::{lossy_scalar, lossy_string, walk};
 use super::string::unescape_lossy;
 
-/// A member of an object.
+/// A member of a JSON object: its key and its value, as JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member<'a> {
-    /// The bytes between the quotes, still escaped.
+    /// The bytes between the quotes of the key, with escapes.
     key: &'a [u8],
-    /// The text of the value.
+    /// The JSON text of the member's value.
     pub(crate) value: &'a [u8],
 }
 
 impl<'a> Member<'a> {
-    /// Returns whether the member's key is `name`.
+    /// Returns whether the key of the member is `name`. Replaces escapes in the key before comparing.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.key == name.as_bytes() || (self.key.contains(&b'\\') && self.key() == name)
     }
 
-    /// Returns the member's key, unescaped.
+    /// Returns the key of the member, with escapes replaced.
     pub(crate) fn key(&self) -> Cow<'a, str> {
         key_text(self.key)
     }
 }
 
-/// Iterates over the members of an object. Stops at the first malformed member.
+/// Returns an iterator over the members of a JSON object. The iterator stops at the first malformed member.
 pub(crate) fn members(bytes: &[u8]) -> Members<'_> {
     Members { bytes, at: inside(bytes, b'{') }
 }
 
-/// The iterator that [`members`] returns.
+/// An iterator over the members of a JSON object; created by [`members`].
 #[derive(Clone, Debug)]
 pub(crate) struct Members<'a> {
     bytes: &'a [u8],
@@ -46,8 +46,9 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Returns the next key, still escaped. Call [`Members::value`] next.
-    // Not inlined, because many functions walk over an object: one copy instead of many saves 4 KiB.
+    /// Returns the text between the quotes of the next key, with escapes. Call [`Members::value`] next.
+    // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
+    // KiB.
     #[inline(never)]
     pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
         let start = after(self.bytes, self.at, b'"')?;
@@ -56,7 +57,8 @@ impl<'a> Members<'a> {
         self.bytes.get(start..end - 1)
     }
 
-    /// Returns the value after a key. Returns `None` if the value is malformed or truncated.
+    /// Returns the JSON text of the value whose key was returned last, or `None` if the value is malformed or
+    /// truncated.
     #[inline(never)]
     pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
         let value = value_range(self.bytes, self.at)?;
@@ -75,13 +77,14 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Returns whether `bytes` start with an opening square bracket.
+/// Returns whether a JSON text starts with the opening bracket of an array.
 #[inline]
 pub(crate) fn is_array(bytes: &[u8]) -> bool {
     after(bytes, 0, b'[').is_some()
 }
 
-/// Returns the range of the next element of an array, and advances `at`. Set `at` to 0 before the first call.
+/// Returns the range of the next element of the JSON array `bytes`, and advances `at`. Set `at` to 0 before the first
+/// call.
 ///
 /// Returns `None` at the end of the array, and at the first malformed element.
 pub(crate) fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>> {
@@ -93,17 +96,18 @@ pub(crate) fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>>
     Some(element)
 }
 
-/// Returns the value of the first member with the key `name`.
+/// Returns the JSON text of the first member of `object` with the key `name`, or `None` if there is none.
 pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
-/// Returns the value of the last member with the key `name`. [`Reader`](super::read::Reader) uses the last one too.
+/// Returns the JSON text of the last member of `object` with the key `name`. Of duplicate members,
+/// [`Reader`](super::read::Reader) uses the last one too.
 pub(crate) fn last_member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).filter(|member| member.is(name)).last().map(|member| member.value)
 }
 
-/// Returns the unescaped contents of a string, or `None` for any other value.
+/// Returns the contents of a JSON string with escapes replaced, or `None` if `value` is not a string.
 pub(crate) fn text(value: &[u8]) -> Option<String> {
     match value {
         [b'"', inner @ .., b'"'] => core::str::from_utf8(inner).ok().map(unescape_lossy),
@@ -111,7 +115,7 @@ pub(crate) fn text(value: &[u8]) -> Option<String> {
     }
 }
 
-/// Unescapes a key, given as the bytes between its quotes.
+/// Replaces the escapes in a key. `key` is the JSON text between the quotes.
 pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(key) {
         Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape_lossy(text)),
@@ -120,20 +124,22 @@ pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the offset after the opening bracket `open`, or the end of the text if it does not start with that bracket.
+/// Returns the offset after the opening bracket `open`, or the length of the text if it does not start with that
+/// bracket.
 fn inside(bytes: &[u8], open: u8) -> usize {
     after(bytes, 0, open).unwrap_or(bytes.len())
 }
 
-/// Returns the offset after `byte`, if `byte` is next after white space.
+/// Returns the offset after `byte`, if `byte` is at `at` or follows white space there. Otherwise returns `None`.
 #[inline]
 fn after(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     let at = skip_space(bytes, at);
     (bytes.get(at) == Some(&byte)).then_some(at + 1)
 }
 
-/// Returns the range of the value at `at`, without white space before it. Returns `None` if there is no value, or if the value is
-/// truncated. Does not recurse.
+/// Returns the range of the value that follows `at`, without the white space before it.
+///
+/// Returns `None` if there is no value or if the value is truncated. Does not recurse.
 fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = skip_space(bytes, at);
     let end = match bytes.get(start)? {
@@ -144,7 +150,8 @@ fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Returns the offset after the object or array at `at`. Does not check that brackets are of the same kind.
+/// Returns the offset after the object or array that starts at `at`. Does not check that opening and closing brackets
+/// are of the same kind.
 fn nested_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut depth = 0usize;
     walk(bytes, at, |first, _, _| {

@@ -1,10 +1,10 @@
-//! Skips values and checks their syntax.
+//! Skips JSON values, and checks their syntax.
 
 use super::lex;
 use super::read::{MAX_DEPTH, Reader, Result};
 
 impl Reader<'_> {
-    /// Skips one value and checks its syntax. Does not recurse: `objects` has one bit for each level, set if the level is an object.
+    /// Skips one value of any type, and checks its syntax. Does not recurse.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut objects = 0u128;
         let mut depth = 0;

@@ -11,8 +11,11 @@ const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";
 const ESCAPE: &str = "no such escape";
 
-/// Returns the offset of the closing quote of a string whose contents start at `start` and are all plain. Returns the offset of
-/// the first other special byte, or of the end of the text, as `Err`.
+/// Returns the offset of the closing quote of a string that has neither escapes nor control characters. Its contents
+/// begin at `start`.
+///
+/// For any other string, returns as `Err` the offset of the first escape or control character, or of the end of the
+/// text.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     // Most keys are shorter than eight bytes.
@@ -23,13 +26,15 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
-/// Calls [`plain_run`], and is not inlined.
+/// Returns the same offset as [`plain_run`]. Not inlined, because most strings are short and do not need it.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
 }
 
-/// Reads a string whose contents start at `start` and are plain up to `special`. Returns the text and the offset after the string.
+/// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
+///
+/// The contents begin at `start`. The byte at `special` is the first escape, or is not allowed in a string.
 #[inline(never)]
 pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
@@ -39,7 +44,8 @@ pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result
     }
 }
 
-/// Checks the rest of a string from the special byte at `at` on. Returns the offset after the string.
+/// Checks the rest of a string from `at` on, and returns the offset after the string. `at` is the offset of an
+/// escape, a control character or the closing quote.
 #[inline(never)]
 pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenError> {
     loop {
@@ -57,7 +63,7 @@ pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenEr
     }
 }
 
-/// Returns the contents of a string with escapes replaced. Returns U+FFFD if an escape is invalid.
+/// Replaces the escapes in the contents of a string. Returns only U+FFFD if any escape is invalid.
 pub(crate) fn unescape_lossy(body: &str) -> String {
     let mut quoted = String::with_capacity(body.len() + 1);
     quoted.push_str(body);
@@ -72,10 +78,13 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// Length from which on a buffer is reserved for the whole rest of a text, in bytes.
+/// Length of a string above which its buffer is enlarged only once, by the length of the remaining input, in bytes:
+/// 64 KiB. Repeated enlarging would copy the string each time.
 const LONG: usize = 64 * 1024;
 
-/// Reads a string whose contents start at `start` and whose first escape is at `first_escape`, into its final buffer.
+/// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
+///
+/// The contents begin at `start`, and the first escape is at `first_escape`.
 fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, usize), TokenError> {
     let mut out = Vec::with_capacity((first_escape - start) + 64);
     let mut from = start;
@@ -83,8 +92,8 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
     loop {
         let run = &bytes[from..at];
         if out.capacity() - out.len() < run.len() && out.len() > LONG {
-            // Growing a long text step by step would copy it and hold it in memory twice. Reserved memory that is not used is
-            // never touched.
+            // Enlarging a long text step by step would copy it and store it in memory twice. Reserved memory that is
+            // not used is never touched.
             out.reserve_exact(bytes.len() - from);
         }
         out.extend_from_slice(run);
@@ -108,11 +117,13 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
     if out.capacity() - out.len() > out.len() / 4 {
         out.shrink_to_fit();
     }
-    // Runs end at ASCII bytes and escapes give whole characters, so the result is UTF-8 if the input was.
+    // Each copied range ends at an ASCII byte, and each escape becomes a whole character. So the result is UTF-8 if
+    // the input was.
     String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
 }
 
-/// The byte that each one-letter escape stands for; 0 if there is no such escape.
+/// The character that each one-letter escape, such as `\n`, represents. Indexed by the letter; 0 if there is no such
+/// escape.
 const PLAIN_ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'n' as usize] = b'\n';
@@ -126,8 +137,9 @@ const PLAIN_ESCAPES: [u8; 256] = {
     table
 };
 
-/// Appends the character of the `\u` escape at `at`, and returns the offset after the escape. Replaces a lone surrogate by U+FFFD, so
-/// that one bad character does not fail the message.
+/// Appends the character of the `\u` escape at `at`, and returns the offset after the escape.
+///
+/// Replaces a lone surrogate by U+FFFD, so that one invalid character does not fail the whole message.
 fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, TokenError> {
     let code = hex4(bytes, at + 2).ok_or((ESCAPE, at))?;
     let mut after = at + 6;
@@ -143,15 +155,16 @@ fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, Tok
     Ok(after)
 }
 
-/// Parses four hexadecimal digits at `at`.
+/// Parses the four hexadecimal digits at `at`. Returns `None` if the bytes there are not four hexadecimal digits.
 fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// Number of bytes that are examined in words of eight before blocks of 64 are used. Most strings are shorter.
+/// Number of bytes to examine in words of eight bytes, before the search continues in blocks of 64 bytes: 64. Most
+/// strings are shorter.
 const NEAR: usize = 64;
 
-/// Returns the offset of the first special byte at or after `at`, or of the end of the text.
+/// Returns the offset of the first quote, backslash or control character at or after `at`, or the end of the text.
 #[inline]
 pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     let far = at + NEAR;
@@ -167,8 +180,10 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     block_run(bytes, at)
 }
 
-/// Does the same as [`plain_run`], in blocks of 64 bytes. Stops at the block with the first special byte, because a text may have
-/// many of them.
+/// Returns the offset of the first quote, backslash or control character at or after `start`, or the end of the text.
+///
+/// Examines blocks of 64 bytes, but only up to the first block that contains one of them, because a text may contain
+/// many.
 #[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
@@ -176,7 +191,8 @@ fn block_run(bytes: &[u8], start: usize) -> usize {
     start + plain + rest[plain..].iter().position(|b| is_special(*b)).unwrap_or(rest.len() - plain)
 }
 
-/// Returns whether all bytes are plain. The last block overlaps the one before it, so that no rest is examined byte by byte.
+/// Returns whether `bytes` contains no quote, backslash or control character. The last block overlaps the block
+/// before it, so no shorter rest remains.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
         return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
@@ -190,30 +206,35 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
     !bytes.iter().any(|b| is_special(*b))
 }
 
-/// Returns the index of the first special byte of a word.
+/// Returns the index of the first quote, backslash or control character in eight bytes, or `None` if there is none.
 #[inline]
 fn first_special(word: [u8; 8]) -> Option<usize> {
     let marks = specials(u64::from_le_bytes(word));
     (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
 }
 
-/// Returns whether all bytes of a block are plain. Has no branches, so that the compiler can vectorize it.
+/// Returns whether a block contains no quote, backslash or control character. Has no branches, so that the compiler
+/// can vectorize it.
 #[inline]
 fn is_plain_block(block: &[u8]) -> bool {
     block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
 }
 
-/// The bit in which a quote differs from a space. With the bit flipped, quotes and control characters are both less than `!`, so one
-/// comparison finds both.
+/// The bit in which a quote differs from a space. After flipping the bit, quotes and control characters are both less
+/// than `!`, so one comparison finds both.
 const QUOTE_IS_SPACE: u8 = 0x02;
 
-/// Returns whether a byte is special. Flipping the bit maps a space to a quote, so a space stays plain.
+/// Returns whether a byte is a quote, a backslash or a control character. With one bit flipped, a single comparison
+/// finds quotes and control characters.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
 }
 
-/// Sets the high bit of each special byte of a word (Mycroft's method). The lowest set bit is exact; higher ones may be wrong.
+/// Returns a mask for eight bytes: the high bit of each quote, backslash and control character is set (Mycroft's
+/// method).
+///
+/// Only the lowest set bit is exact. Higher bits may also be set for other bytes.
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

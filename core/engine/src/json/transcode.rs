@@ -1,11 +1,12 @@
 //! Converts between JSON text and the serializers and deserializers of other formats.
 //!
-//! The protocol's types are read from JSON text. The deserializers of `serde_json` and of this crate pass on the text unchanged. The
-//! value of any other deserializer of a self-describing format is written as JSON text first. Examples are `serde_json::Value`,
-//! YAML, `MessagePack`, and the buffers of `#[serde(flatten)]` and `#[serde(untagged)]`.
+//! The protocol's types are read from JSON text. The deserializers of `serde_json` and of this crate pass the text
+//! unchanged. The value of any other deserializer of a self-describing format is converted to JSON text first.
+//! Examples are `serde_json::Value`, YAML, `MessagePack`, and the buffers of `#[serde(flatten)]` and
+//! `#[serde(untagged)]`.
 //!
-//! In the other direction, the serializers of `serde_json` and of this crate copy the text of a [`Json`](super::Json). Any other
-//! serializer gets the value part by part.
+//! In the other direction, the serializers of `serde_json` and of this crate copy the text of a
+//! [`Json`](super::Json). For any other serializer, the text is parsed, and each part is serialized.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -23,15 +24,16 @@ use super::lex;
 use super::read::{MAX_DEPTH, Reader, is_json};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
-/// Returns the value of any deserializer as JSON text.
+/// Returns the value of any serde deserializer as JSON text. The format must be self-describing.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     deserializer.deserialize_newtype_struct(SERDE_RAW, TextVisitor)
 }
 
-/// Returns whether a serializer accepts raw text as `serde_json::value::RawValue` writes it.
+/// Returns whether a serializer accepts raw JSON text in the way `serde_json::value::RawValue` passes it.
 ///
-/// No trait offers this, so the name of the type is compared. If a later compiler or `serde_json` changes the name, the value is
-/// written part by part. The result is the same, except for numbers that fit no integer and no float.
+/// No trait offers this information, so the type's name is compared. If a later compiler or `serde_json` changes the
+/// name, the value is parsed and serialized part by part. The result is the same, except for numbers that fit neither
+/// an integer nor a float.
 pub(super) fn takes_raw<S: Serializer>() -> bool {
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
@@ -40,12 +42,12 @@ pub(super) fn takes_raw<S: Serializer>() -> bool {
         .any(|known| name.starts_with(known))
 }
 
-/// Serializes the value of a JSON text part by part.
+/// Parses a JSON text, and passes each part of its value to any serde serializer.
 pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     Value(RefCell::new(&mut Reader::new(text))).serialize(serializer)
 }
 
-/// The value that a reader reads next. It can be serialized once.
+/// Serializes the next value of a reader. Reading advances the reader, so the value can be serialized only once.
 struct Value<'r, 'de>(RefCell<&'r mut Reader<'de>>);
 
 impl Serialize for Value<'_, '_> {
@@ -80,10 +82,11 @@ impl Serialize for Value<'_, '_> {
     }
 }
 
-/// Returns the text of a value: copied if the deserializer has it, written otherwise.
+/// A serde visitor that returns a value as JSON text. Copies the text if the deserializer passes raw text, and writes
+/// it otherwise.
 struct TextVisitor;
 
-/// Implements methods of a visitor that write the value as JSON text.
+/// Implements visitor methods that return a scalar value as JSON text.
 macro_rules! written {
     ($( $method:ident($from:ty) )*) => { $(
         fn $method<E: de::Error>(self, value: $from) -> Result<Self::Value, E> {
@@ -99,8 +102,11 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Raw text is passed as an object with one member of a private name. Any other object is from a deserializer that does not
-    /// distinguish newtype structs.
+    /// Returns raw JSON text unchanged. serde passes raw text as an object whose only key is a private name of
+    /// `serde_json`.
+    ///
+    /// Any other object is written as JSON text: some deserializers call this method because they do not distinguish
+    /// newtype structs.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
@@ -111,7 +117,8 @@ impl<'de> Visitor<'de> for TextVisitor {
         if is_json(text.as_bytes()) { Ok(text) } else { Err(de::Error::custom("raw text that is not JSON")) }
     }
 
-    /// Called by deserializers other than those of `serde_json` and this crate.
+    /// Writes the value of a deserializer other than those of `serde_json` and this crate, which pass raw JSON text
+    /// instead.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         written(|writer| deserializer.deserialize_any(writer))
     }
@@ -137,26 +144,26 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Calls `write` with a writer, and returns the JSON text that was written.
+/// Calls `write` with a new writer, and returns the JSON text that the writer has written.
 fn written<E: de::Error>(write: impl FnOnce(ValueWriter<'_>) -> Result<(), E>) -> Result<Cow<'static, str>, E> {
     let mut out = Vec::new();
     write(ValueWriter { out: &mut out, depth: 0 })?;
     String::from_utf8(out).map(Cow::Owned).map_err(E::custom)
 }
 
-/// A visitor that writes the value of a deserializer as JSON text.
+/// A serde visitor that appends the value of a deserializer as JSON text to `out`.
 struct ValueWriter<'a> {
     out: &'a mut Vec<u8>,
     depth: u32,
 }
 
 impl ValueWriter<'_> {
-    /// Returns the writer for an element or member.
+    /// Returns a writer for an element or member of the current array or object, one level deeper.
     fn inner(&mut self) -> ValueWriter<'_> {
         ValueWriter { out: self.out, depth: self.depth + 1 }
     }
 
-    /// Writes an opening bracket.
+    /// Appends the opening bracket `open` of an array or object. Fails if values are nested too deeply.
     fn enter<E: de::Error>(&mut self, open: u8) -> Result<(), E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom("nested deeper than 128 levels"));
@@ -165,7 +172,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Writes an object whose first key has been read already.
+    /// Writes an object. `first` is its first key, which was read already; `map` contains the rest.
     fn members<'de, A: MapAccess<'de>>(mut self, first: Cow<'de, str>, mut map: A) -> Result<(), A::Error> {
         self.enter(b'{')?;
         let start = self.out.len() - 1;
@@ -189,9 +196,13 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Replaces an object that stands for a number by the number. The object starts at `start`, and is not closed yet.
+    /// Replaces an object that represents a number by that number. Returns `false` if the object does not represent a
+    /// number.
     ///
-    /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object whose only member is the number's text.
+    /// The object starts at `start`, and its closing brace has not been written.
+    ///
+    /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object whose only member is the
+    /// number's text.
     fn unwrap_number(&mut self, start: usize) -> bool {
         let before = 2 * 2 + 1 + SERDE_NUMBER.len();
         let Some([b'"', number @ .., b'"']) = self.out.get(start + before - 1..) else { return false };
@@ -212,7 +223,7 @@ impl<'de> DeserializeSeed<'de> for ValueWriter<'_> {
     }
 }
 
-/// Implements methods of a visitor for values whose `Display` output is their JSON text.
+/// Implements visitor methods for types whose `Display` output is valid JSON text.
 macro_rules! displayed {
     ($( $method:ident($from:ty) )*) => { $(
         fn $method<E>(self, value: $from) -> Result<(), E> {
@@ -282,7 +293,8 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
     }
 }
 
-/// Reads a string or the key of a map. Other formats have numbers and booleans as keys, which are converted to text.
+/// A serde visitor that reads a string or a map key. Converts numbers and booleans to text, which other formats allow
+/// as keys.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

@@ -1,4 +1,4 @@
-//! Decodes messages in one pass, directly into the requested type.
+//! Decodes whole messages of the server in one pass, directly into the requested type.
 
 use alloc::string::String;
 
@@ -9,28 +9,30 @@ use crate::json::read::{self, ReadError, Reader};
 use crate::json::scan::key_text;
 use crate::json::{Json, numeral};
 
-/// The outcome of a request: a result, or an error of the server.
+/// The outcome of a request to the server: its result, or the server's error.
 #[derive(Debug)]
 pub(crate) enum DecodedResponse<R> {
     Result(R),
     Error(RpcError),
 }
 
-/// A function that reads the value of one member, such as `result`. A trait object, so that the code for the rest of the message is
-/// compiled once, not once for each type.
+/// A function that reads the value of one member of a message, such as `result`.
+///
+/// A trait object, so that the code that reads the rest of the message is compiled once instead of once for each
+/// type.
 type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
 
-/// Decodes the response to the request `id`, with its result as an `R`.
+/// Decodes the server's response to the request `id`. Returns the result as an `R`, or the server's error.
 pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<DecodedResponse<R>, PeerError> {
     answer_with(message, id, strict::<R>)
 }
 
-/// Decodes the response to the request `id`, and discards the result.
+/// Checks the server's response to the request `id`. Skips the result, or returns the server's error.
 pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<DecodedResponse<()>, PeerError> {
     answer_with(message, id, Reader::skip)
 }
 
-/// Decodes the response to the request `id`. `read` reads the result.
+/// Decodes the server's response to the request `id`. Returns the result as read by `read`, or the server's error.
 pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
@@ -47,8 +49,9 @@ pub(crate) fn answer_with<'de, R>(
     }
 }
 
-/// Decodes the `params` of a notification or request. Absent parameters count as `null`. Returns `None` if the message is not a JSON
-/// object.
+/// Decodes the `params` of a notification or request. Absent `params` are treated as `null`.
+///
+/// Returns `None` if the message is not a valid JSON object.
 pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>> {
     let mut params = Err(Mismatch::Type("null"));
     notification(message, &mut |reader: &mut Reader<'_>| {
@@ -58,11 +61,13 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-/// Reads a response to the request `id`. Returns its error; if there is none, `result` has read the result.
+/// Reads the response to the request `id`. Returns the error if the response contains one, and otherwise `None`.
+///
+/// `result` is called to read the value of the member `result`.
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
     let text = utf8(message)?;
-    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole message is read
-    // again, which finds the error.
+    // Most responses have one of two orders of keys. Then only the result is read. If that fails, the whole message
+    // is read again to locate the error.
     let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, start);
@@ -78,7 +83,8 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
     unusual_response(text, Some(id), result)
 }
 
-/// Reads a response with any order of keys.
+/// Reads a response whose keys may be in any order. Returns the error if the response contains one, and otherwise
+/// `None`.
 #[cold]
 fn unusual_response<'de>(
     text: &'de str,
@@ -91,13 +97,14 @@ fn unusual_response<'de>(
         .map_err(|error| PeerError::from_read(&reader.locate(error), text.as_bytes()))
 }
 
-/// Reads an error response without an id. Returns `None` if the message is malformed or not an error response.
+/// Returns the error of an error response without an id, or `None` if the message is malformed or contains no error.
 pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     Envelope::read(&mut reader, None, &mut |reader: &mut Reader<'_>| reader.skip()).ok()?
 }
 
-/// Reads a notification or request. `params` reads its parameters.
+/// Reads a notification or request. `params` is called to read the value of the member `params`. Returns `None` if
+/// the message is malformed.
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
@@ -107,12 +114,12 @@ fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()
     members.and_then(|()| reader.end()).ok()
 }
 
-/// Checks that a message is UTF-8.
+/// Returns the message as text, or an error if the message is not UTF-8.
 fn utf8(message: &[u8]) -> Result<&str, PeerError> {
     core::str::from_utf8(message).map_err(|error| PeerError::not_utf8(message, error.valid_up_to()))
 }
 
-/// Returns the reader if an object is next, and fails otherwise.
+/// Returns `reader` if an object is next in its text, and otherwise an error.
 fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'de>> {
     match reader.next_byte() {
         Some(b'{') => Ok(reader),
@@ -120,29 +127,32 @@ fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'
     }
 }
 
-/// The members of a response that have been read so far.
+/// The members `id`, `result` and `error` of a response, as far as they have been read.
 #[derive(Default)]
 struct Envelope<'de> {
     id: Option<WireId<'de>>,
     result: ResultMember,
-    /// The text of `error`.
+    /// The JSON text of the member `error`.
     error: Option<&'de str>,
 }
 
-/// Whether the member `result` has been found.
+/// Whether the member `result` of a response has been found and read.
 #[derive(Default, PartialEq, Eq)]
 enum ResultMember {
     #[default]
     Absent,
-    /// `null`. It counts as a result only if there is no error: some servers send both, as JSON-RPC 1.0 requires.
+    /// The value is `null`. It is a result only if the response contains no error: some servers send both, as
+    /// JSON-RPC 1.0 requires.
     Null,
-    /// It has been read.
+    /// The value is not `null` and has been read.
     Read,
 }
 
 impl<'de> Envelope<'de> {
-    /// Reads a response, which must have the id `id` if that is given. Returns its error; if there is none, `result` has read the
-    /// result.
+    /// Reads a response. Returns the error if the response contains one, and otherwise `None`.
+    ///
+    /// Fails if the id of the response is not `id`; any id passes if `id` is `None`. `result` is called to read the
+    /// value of the member `result`.
     fn read(reader: &mut Reader<'de>, id: Option<u64>, result: ReadPart<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;
@@ -161,7 +171,8 @@ impl<'de> Envelope<'de> {
         }
     }
 
-    /// Reads the value of the member `key`.
+    /// Reads the value of the member `key` of a response. `result` is called if the member is `result` and not
+    /// `null`.
     fn member(&mut self, key: &str, reader: &mut Reader<'de>, result: ReadPart<'_, 'de>) -> read::Result<()> {
         let twice = |key: &str| Err(ReadError::new(alloc::format!("`{key}` stands there twice")));
         match key {
@@ -184,7 +195,8 @@ impl<'de> Envelope<'de> {
     }
 }
 
-/// Reads an error object. Its code and its message may be missing or of another type, and a string counts as the message.
+/// Reads the value of the member `error`. Tolerates a missing or mistyped code or message, and treats a string as the
+/// message.
 fn rpc_error(raw: &str) -> read::Result<RpcError> {
     let mut error = RpcError::new(0, "");
     let mut reader = Reader::new(raw);
@@ -205,7 +217,7 @@ fn rpc_error(raw: &str) -> read::Result<RpcError> {
     Ok(error)
 }
 
-/// Returns the contents of a string, or the JSON text of any other value.
+/// Returns the contents of a JSON string with escapes replaced, or the JSON text of any other value.
 fn string(raw: &str) -> String {
     match raw.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inside) => key_text(inside.as_bytes()).into_owned(),
@@ -213,8 +225,8 @@ fn string(raw: &str) -> String {
     }
 }
 
-/// Reads an error code, which may be an integer, a float such as `-32601.0`, or either of these as a string. Returns 0 for any other
-/// value.
+/// Reads an error code: an integer, a float such as `-32601.0`, or a string that contains either. Returns 0 for any
+/// other value.
 fn code(raw: &str) -> i64 {
     numeral::parse_signed(raw.trim_matches('"').as_bytes()).unwrap_or(0)
 }

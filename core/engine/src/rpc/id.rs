@@ -1,16 +1,16 @@
-//! [`WireId`]: the id of a JSON-RPC message, as its text.
+//! [`WireId`]: the id of a JSON-RPC message, as JSON text.
 
 use crate::json::{is_json, numeral};
 
-/// The JSON text of an id: a number, a string, or any other value that a server sent.
+/// The JSON text of a JSON-RPC id, as sent by the server: a number, a string, or an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WireId<'a>(pub(crate) &'a [u8]);
 
 impl<'a> WireId<'a> {
-    /// Returns the id as a number, or `None` if it cannot be the id of a request of this client.
+    /// Returns the id as a number, or `None` if no request of this client can have this id.
     ///
-    /// Servers whose JSON library has only floats echo `1` as `1.0`, and others return every id as a string. Both forms are
-    /// accepted.
+    /// Accepts a float without a fraction and a string. Servers whose JSON library has only floats return the id `1`
+    /// as `1.0`, and others return every id as a string.
     pub(crate) fn number(self) -> Option<u64> {
         numeral::parse_unsigned(match self.0 {
             [b'"', inner @ .., b'"'] => inner,
@@ -18,12 +18,13 @@ impl<'a> WireId<'a> {
         })
     }
 
-    /// Returns the text to send back in a response, or `None` if the id is not a valid number or string.
+    /// Returns the id as JSON text for a response to the server, or `None` if the id is neither a valid number nor a
+    /// string.
     pub(crate) fn echo(self) -> Option<&'a str> {
         let text = core::str::from_utf8(self.0).ok()?;
         let good = match text.as_bytes().first()? {
             b'"' => is_json(self.0),
-            // A server could not parse its own id again if the number is out of range.
+            // A server might be unable to parse its own id in the response if the number is out of range.
             b'-' | b'0'..=b'9' => is_json(self.0) && is_in_range(text),
             _ => false,
         };
@@ -35,13 +36,15 @@ impl<'a> WireId<'a> {
     }
 }
 
-/// Returns whether any JSON parser accepts a number: it has at most 300 digits before the decimal point, exponent included.
+/// Returns whether a number is small enough for any JSON parser: with its exponent applied, it has at most 300 digits
+/// before the decimal point.
 fn is_in_range(number: &str) -> bool {
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let digits = digits.split('.').next().map_or(0, str::len);
     match exponent.trim_start_matches('+').parse::<i32>() {
         Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
-        // The exponent does not fit an integer: a negative one makes the number zero, a positive one puts it out of range.
+        // The exponent does not fit an integer. If it is negative, the number is zero; if positive, the number is out
+        // of range.
         Err(_) => exponent.starts_with('-'),
     }
 }

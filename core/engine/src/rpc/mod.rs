@@ -1,7 +1,9 @@
-//! JSON-RPC 2.0: classifies messages ([`peek`]), decodes them ([`decode`]) and writes messages of the client ([`mod@write`]).
+//! JSON-RPC 2.0: classifies messages ([`peek`]), decodes them ([`decode`]), and writes messages of the client
+//! ([`mod@write`]).
 //!
-//! [`peek`] reads only as many keys of a message as it needs to find the kind and the id, and builds nothing. [`decode`] parses the
-//! whole message in one pass, directly into the requested type. It runs where the result is needed, such as the caller's thread.
+//! [`peek`] reads only the keys that determine the kind and the id of a message, and builds nothing. [`decode`]
+//! parses the whole message in one pass, directly into the requested type. It runs where the result is used, such as
+//! in the caller's thread.
 
 pub(crate) mod decode;
 mod id;

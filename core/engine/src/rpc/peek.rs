@@ -1,4 +1,4 @@
-//! [`peek`]: finds the kind, the id and the method of a message without parsing it.
+//! [`peek`]: finds the kind, the id and the method of a JSON-RPC message without parsing the whole message.
 
 use alloc::borrow::Cow;
 use core::ops::Range;
@@ -6,27 +6,28 @@ use core::ops::Range;
 use super::WireId;
 use crate::json::scan::{key_text, members, skip_space};
 
-/// The kind of a message, as far as its keys show. The message may still be malformed; decoding it finds out.
+/// The kind of a JSON-RPC message, as its keys indicate. The rest of the message is not checked and may be malformed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum MessageClass<'a> {
-    /// A response, or another object with an `id` but no `method`. It ends the request with this id.
+    /// A response to the request with this id, or another object with an `id` but without a `method`.
     Response { id: WireId<'a> },
-    /// An error response without an id: the server could not parse the message that it responds to.
+    /// An error response without an id. A server sends this response if it could not parse a message of the client.
     OrphanError,
-    /// A request of the server.
+    /// A request from the server.
     Request { id: WireId<'a>, method: Cow<'a, str> },
-    /// A notification of the server.
+    /// A notification from the server.
     Notification { method: Cow<'a, str> },
-    /// An array of messages.
+    /// A JSON array of messages.
     Batch,
-    /// The bytes are not a JSON-RPC message.
+    /// Bytes that are not a JSON-RPC message.
     InvalidMessage,
 }
 
-/// Classifies one message.
+/// Returns the kind of a JSON-RPC message, together with its id and method.
 ///
-/// A response is recognized by its `id` and its `result` or `error` key. With the usual order of keys, both are within the first
-/// fifty bytes. If `result` is the first key, the end of the message is searched for the `id` before the value is scanned.
+/// A response is recognized by its `id` and its `result` or `error` key. Usually both are within the first fifty
+/// bytes. If `result` is the first key, the `id` is searched for at the end of the message before the value of
+/// `result` is scanned.
 pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     if let Some((id, _)) = usual_start(bytes) {
         return MessageClass::Response { id: WireId(id) };
@@ -37,7 +38,7 @@ pub(crate) fn peek(bytes: &[u8]) -> MessageClass<'_> {
     peek_slowly(bytes)
 }
 
-/// Classifies a message whose keys are not in one of the usual orders.
+/// Returns the kind of a JSON-RPC message with its keys in any order. [`peek`] handles the usual orders faster.
 fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     match bytes.get(skip_space(bytes, 0)) {
         Some(b'{') => {}
@@ -79,7 +80,9 @@ fn peek_slowly(bytes: &[u8]) -> MessageClass<'_> {
     seen.kind()
 }
 
-/// Returns the id and the offset of the result of a response that starts with `jsonrpc`, `id` and `result`, as most do.
+/// Returns the id, and the offset of the result, of a response that starts with `jsonrpc`, `id` and `result`.
+///
+/// Most servers write these keys first, and in this order. Returns `None` for any other message.
 #[inline]
 pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     const BEFORE: &[u8] = br#"{"jsonrpc":"2.0","id":"#;
@@ -90,8 +93,10 @@ pub(crate) fn usual_start(bytes: &[u8]) -> Option<(&[u8], usize)> {
     (digits > 0 && rest.starts_with(BETWEEN)).then_some((id, BEFORE.len() + digits + BETWEEN.len()))
 }
 
-/// Returns the id and the range of the result of a response that consists of `result`, `jsonrpc` and `id`, as TypeScript servers send
-/// it.
+/// Returns the id, and the range of the result, of a response with the keys `result`, `jsonrpc` and `id` in this
+/// order.
+///
+/// Servers in TypeScript write this order. Returns `None` for any other message.
 #[inline]
 pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     const BEFORE: &[u8] = br#"{"result":"#;
@@ -103,24 +108,25 @@ pub(crate) fn usual_end(bytes: &[u8]) -> Option<(&[u8], Range<usize>)> {
     (digits > 0).then_some((id, BEFORE.len()..BEFORE.len() + result.len()))
 }
 
-/// The members that [`peek_slowly`] has found so far.
+/// The members of a message that determine its kind, as far as they have been found.
 #[derive(Default)]
 struct SeenMembers<'a> {
     id: Option<WireId<'a>>,
-    /// The method, still escaped.
+    /// The contents of the JSON string `method`, with escapes.
     method: Option<&'a [u8]>,
-    /// Whether there is a `result` or an `error`.
+    /// Whether a member `result` or `error` was found.
     has_outcome: bool,
 }
 
 impl<'a> SeenMembers<'a> {
-    /// Returns the kind of the message after its last member.
+    /// Returns the kind of the message, after all its members were examined.
     fn kind(self) -> MessageClass<'a> {
         match self {
             SeenMembers { id: None, method: Some(method), .. } => {
                 MessageClass::Notification { method: key_text(method) }
             }
-            // An object with an id alone counts as a response, so that the request with this id fails now, not by its timeout.
+            // An object with only an id is treated as a response, so that the request with this id fails now instead
+            // of timing out.
             SeenMembers { id: Some(id), .. } => response(id),
             SeenMembers { has_outcome: true, .. } => MessageClass::OrphanError,
             _ => MessageClass::InvalidMessage,
@@ -128,21 +134,22 @@ impl<'a> SeenMembers<'a> {
     }
 }
 
-/// Returns the kind of a response with this id.
+/// Returns the kind of a response with this id: [`MessageClass::OrphanError`] if the id is `null`, and otherwise
+/// `Response`.
 fn response(id: WireId<'_>) -> MessageClass<'_> {
     if id.is_null() { MessageClass::OrphanError } else { MessageClass::Response { id } }
 }
 
-/// The keys of a message that decide its kind.
+/// The keys of a message that determine its kind.
 enum Key {
     Id,
     Method,
-    /// `result` or `error`.
+    /// The key `result` or `error`.
     Outcome,
     Other,
 }
 
-/// Returns which key this is, given still escaped.
+/// Returns which key this is. `key` is the text between its quotes, with escapes.
 fn classify_key(key: &[u8]) -> Key {
     match key {
         b"id" => Key::Id,
@@ -158,10 +165,11 @@ fn classify_key(key: &[u8]) -> Key {
     }
 }
 
-/// Returns the `id` if it is one of the last two members. Reads backwards from the end of the text.
+/// Returns the value of the member `id`, if it is one of the last two members of the message. Reads backwards from
+/// the end.
 ///
-/// The result is exact if the text is JSON. The last `}` closes the message, so a member that ends right before it belongs to the
-/// message; and a quote that is followed by `:` outside of strings ends a key.
+/// The result is exact if the message is valid JSON. Then the last `}` closes the message, so the members right
+/// before it belong to the message itself. Outside of strings, a quote before a `:` always ends a key.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;
@@ -178,7 +186,10 @@ fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     None
 }
 
-/// Splits off the number, literal or string at the end. Returns the text before it, and its text.
+/// Splits off the number, literal or string at the end of `bytes`. Returns the text before the value, and the JSON
+/// text of the value.
+///
+/// Returns `None` if `bytes` do not end with such a value.
 fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     if bytes.last() == Some(&b'"') {
         let (before, inner) = split_last_string(bytes)?;
@@ -189,7 +200,9 @@ fn split_last_scalar(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     (start < bytes.len()).then(|| bytes.split_at(start))
 }
 
-/// Splits off the string at the end, if it has no escapes and is at most 63 bytes long. Returns the text before it, and its contents.
+/// Splits off the string at the end of `bytes`. Returns the text before the string, and the contents of the string.
+///
+/// Returns `None` if there is no string, or if the string has escapes or is longer than 63 bytes.
 fn split_last_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = bytes.strip_suffix(b"\"")?;
     let near = &inner[inner.len().saturating_sub(64)..];

@@ -1,39 +1,44 @@
-//! Finds the type of a result before the result is decoded (2026-07-28, basic, "`ResultType`").
+//! Finds the `resultType` of a response before the result is decoded (protocol revision 2026-07-28, basic,
+//! "`ResultType`").
 
 use memchr::memchr;
 
 use super::peek::{usual_end, usual_start};
 use crate::json::scan::{key_text, members};
 
-/// The type of a result, as far as it decides which part of the session handles the response.
+/// The `resultType` of a response, which determines the part of the session that handles the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultType {
-    /// The requested result, an error, or a type that the session does not know.
+    /// The response contains the requested result, an error, or a type that the session does not know.
     Complete,
-    /// The server needs input before it can answer.
+    /// The server requires input from the client before it can return the requested result.
     InputRequired,
-    /// The server has created a task for the request.
+    /// The server has created a task. The requested result will be the result of the task.
     Task,
 }
 
-/// Length up to which a message is scanned member by member instead of searched, in bytes. In a longer message, as many bytes at its
-/// end are searched first, for a type that follows a long member.
+/// Maximum length of a message whose members are scanned for `resultType` at once, in bytes: 256.
+///
+/// A longer message is first searched for the text of the key, starting with the last 256 bytes, because the type may
+/// follow a long member.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
 
-/// The key with its quotes.
+/// The key `resultType` with its quotes.
 const KEY: &[u8] = br#""resultType""#;
 
-/// Index of the `T` in [`KEY`]. It is searched for because it is rarer in most texts than the other letters.
+/// Index of the letter `T` in [`KEY`]. The search for the key looks for this letter, because it is rarer in most
+/// texts than the others.
 const RARE: usize = 7;
 
-/// Returns the type of the result in a response.
+/// Returns the `resultType` of a response.
 ///
-/// Most servers write the type as the first or the last member of the result, where a comparison of a few bytes finds it. Otherwise
-/// the message is searched for the key, its end first. The search costs a tenth of decoding the message. Only if the key is there
-/// with a value other than `complete`, the message is scanned member by member. A string cannot contain the key by accident,
-/// because its quotes would be escaped.
+/// Most servers write `resultType` as the first or the last member of the result, where comparing a few bytes finds
+/// it. Otherwise, the key is searched for, first at the end of the message. The search costs a tenth of decoding the
+/// message.
+/// The members are scanned only if the key is found with a value other than `complete`. No string can contain the key
+/// with its quotes, because the quotes would be escaped.
 pub(crate) fn result_type(message: &[u8]) -> ResultType {
     let result = match usual_start(message) {
         Some((_, start)) => &message[start..],
@@ -46,13 +51,13 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
     if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// Returns a result without its closing brace, and without that of the message if it is included.
+/// Returns `result` without the closing braces at its end: its own and, if included, that of the message.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)
 }
 
-/// Searches a message for the type of its result.
+/// Returns the `resultType` of a response, wherever it is in the message.
 #[inline(never)]
 fn search(message: &[u8]) -> ResultType {
     if message.len() > SHORT {
@@ -81,7 +86,7 @@ fn search(message: &[u8]) -> ResultType {
     }
 }
 
-/// Returns the part of a message that starts with the first [`KEY`] in it.
+/// Returns the rest of `message` from the first [`KEY`] on, or `None` if the message does not contain the key.
 fn from_key(message: &[u8]) -> Option<&[u8]> {
     let mut rest = message.get(RARE..)?;
     while let Some(at) = memchr(KEY[RARE], rest) {

@@ -1,4 +1,4 @@
-//! Writes the client's messages into the transmit buffer, without an intermediate tree or copy.
+//! Writes the client's messages directly into the transmit buffer, without an intermediate copy.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,14 +11,16 @@ use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_
 use crate::json::scan::{members, skip_space};
 use crate::json::serialize::append;
 
-/// The members of the `_meta` of a request, which are merged while the parameters are written.
+/// The members of the `_meta` object of a request, by origin. The writer merges them into one object.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
-    /// Members that the protocol's revision requires, as JSON text without braces.
+    /// The members that the protocol revision requires, as JSON text without the braces of an object. Empty if none
+    /// are required.
     pub(crate) protocol: &'a str,
-    /// The progress token, if the caller wants progress notifications.
+    /// The progress token of the request; `None` if the caller requested no progress notifications.
     pub(crate) progress_token: Option<u64>,
-    /// Members that the caller adds, as an object. Members that the session writes take precedence.
+    /// A JSON object with the caller's own members. A member that the session writes replaces a caller's member with
+    /// the same key.
     pub(crate) caller: Option<&'a Json>,
 }
 
@@ -28,21 +30,22 @@ impl Meta<'_> {
     }
 }
 
-/// Why parameters could not be written.
+/// Why the parameters of a message could not be written.
 #[derive(Debug)]
 pub(crate) enum ParamsError {
-    /// Serialization failed, for this reason.
+    /// The parameters could not be serialized, for this reason.
     Serialize(String),
-    /// The parameters are not a JSON object.
+    /// The parameters were serialized to a JSON value that is not an object.
     NotAnObject,
 }
 
-/// A function that appends parameters, as the text of an object.
+/// A function that appends the parameters of a message to a buffer, as a JSON object.
 pub(crate) type ParamsWriter<'a> = &'a dyn WriteParams;
 
-/// Implemented by closures that append parameters.
+/// Appends the parameters of a message to a buffer. Implemented by closures.
 ///
-/// With `dyn Fn` instead of this trait, the vtable of each closure would also contain `call_mut` and `call_once`, which nobody calls.
+/// With `dyn Fn` instead of this trait, the vtable of each closure would also contain `call_mut` and `call_once`,
+/// which are never called.
 pub(crate) trait WriteParams {
     fn push(&self, out: &mut Vec<u8>) -> Result<(), ParamsError>;
 }
@@ -53,10 +56,10 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
     }
 }
 
-/// Appends a request and a newline. On failure `out` is unchanged.
+/// Appends a request and a newline to `out`. If this fails, `out` is unchanged.
 ///
-/// Returns the range of the parameters in `out`: from their opening brace to the end of the last member before `_meta`. If there are
-/// no parameters, the range is meaningless.
+/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before
+/// `_meta`. The range is meaningless if there are no parameters.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -73,7 +76,7 @@ pub(crate) fn request(
     Ok(params)
 }
 
-/// Appends a notification and a newline. On failure `out` is unchanged.
+/// Appends a notification and a newline to `out`. If this fails, `out` is unchanged.
 pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: ParamsWriter<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","#);
@@ -82,7 +85,8 @@ pub(crate) fn notification(out: &mut Vec<u8>, method: &str, params: ParamsWriter
     Ok(())
 }
 
-/// Appends parameters as an object on one line. `null` becomes an empty object.
+/// Appends serialized parameters to `out`, as a JSON object on one line. Parameters that serialize to `null` become
+/// an empty object.
 pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     let start = out.len();
     match append(out, params) {
@@ -91,7 +95,7 @@ pub(crate) fn push_object<P: Serialize + ?Sized>(out: &mut Vec<u8>, params: &P) 
     }
 }
 
-/// Checks that the text from `start` on is an object, or replaces `null` by an empty one.
+/// Returns an error if the JSON text in `out` from `start` on is not an object. Replaces `null` by an empty object.
 fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
     match out.get(start..).unwrap_or_default() {
         b"null" => {
@@ -104,14 +108,16 @@ fn check_object(out: &mut Vec<u8>, start: usize) -> Result<(), ParamsError> {
     }
 }
 
-/// Appends an empty result for a request of the server. `id` is the JSON text of the request's id.
+/// Appends a response with an empty result to a request of the server. `id` is the JSON text of the request's id.
 pub(crate) fn empty_result(out: &mut Vec<u8>, id: &str) {
     push(out, br#"{"jsonrpc":"2.0","id":"#);
     push(out, id.as_bytes());
     push(out, b",\"result\":{}}\n");
 }
 
-/// Appends a result for a request of the server. `result` must append an object. On failure `out` is unchanged.
+/// Appends a response with a result to a request of the server. If this fails, `out` is unchanged.
+///
+/// `id` is the JSON text of the request's id. `result` must append a JSON object.
 pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> Result<(), ParamsError> {
     let mut draft = Draft::new(out);
     push(draft.text(), br#"{"jsonrpc":"2.0","id":"#);
@@ -123,7 +129,7 @@ pub(crate) fn result(out: &mut Vec<u8>, id: &str, result: ParamsWriter<'_>) -> R
     Ok(())
 }
 
-/// Appends an error for a request of the server. `id` is the JSON text of the request's id.
+/// Appends an error response to a request of the server. `id` is the JSON text of the request's id.
 pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data: Option<&Json>) {
     push(out, br#"{"jsonrpc":"2.0","id":"#);
     push(out, id.as_bytes());
@@ -138,7 +144,10 @@ pub(crate) fn error(out: &mut Vec<u8>, id: &str, code: i64, message: &str, data:
     push(out, b"}}\n");
 }
 
-/// Appends the method, the parameters and the end of a message. Returns the range of the parameters.
+/// Appends the rest of a message: the method, the parameters with `_meta`, the closing brace and a newline.
+///
+/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before
+/// `_meta`.
 fn push_rest(
     out: &mut Vec<u8>,
     method: &str,
@@ -163,7 +172,8 @@ fn push_rest(
     Ok(start..end)
 }
 
-/// Adds `_meta` to the object at the end of `out`.
+/// Appends `_meta` as the last member of the JSON object at the end of `out`. `has_members` is whether the object has
+/// other members.
 fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     out.pop();
     if has_members {
@@ -191,7 +201,8 @@ fn push_meta(out: &mut Vec<u8>, has_members: bool, meta: Meta<'_>) {
     push(out, b"}}");
 }
 
-/// Returns whether the session writes this member of `_meta` itself.
+/// Returns whether the session writes this member of `_meta` itself. Then the caller's member with this key is left
+/// out.
 fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     match key {
         "progressToken" => meta.progress_token.is_some(),
@@ -203,7 +214,8 @@ fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     }
 }
 
-/// Appends a comma, except before the first member, which starts at `first`.
+/// Appends a comma to `out`, except before the first member. `first` is the index in `out` at which the first member
+/// starts.
 fn separate(out: &mut Vec<u8>, first: usize) {
     if out.len() > first {
         out.push(b',');

@@ -6,13 +6,14 @@ use core::fmt;
 
 use serde::ser;
 
-/// Why a value could not be serialized: the reason that the value or the writer gives.
+/// Why a value could not be serialized to JSON. The text is from the value's `Serialize` implementation or from the
+/// writer.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct WriteError(Box<str>);
 
 impl WriteError {
-    /// Returns the reason.
+    /// Returns the reason as text.
     pub(crate) fn into_reason(self) -> String {
         self.0.into()
     }
@@ -26,7 +27,7 @@ impl ser::Error for WriteError {
     }
 }
 
-/// Creates an error.
+/// Creates an error with this reason.
 #[cold]
 pub(super) fn error(reason: &str) -> WriteError {
     WriteError(reason.into())

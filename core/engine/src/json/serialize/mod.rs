@@ -1,10 +1,10 @@
 //! The writer: serializes a value as JSON text, and appends it to a buffer.
 //!
-//! The text is the same as that of `serde_json`, with one exception: line breaks in raw JSON ([`Json`](super::Json) and
-//! `serde_json::value::RawValue`) are replaced by spaces, so the text is always one line.
+//! The text is the same as that of `serde_json`, with one exception: spaces replace line breaks in raw JSON
+//! ([`Json`](super::Json) and `serde_json::value::RawValue`), so the text is always one line.
 //!
-//! Without std, `serde_json` can only write to a buffer of its own, which would have to be copied, and it examines strings byte by
-//! byte.
+//! Without std, `serde_json` can only write to a buffer of its own, from which the text would have to be copied. It
+//! also examines strings byte by byte.
 
 mod error;
 mod place;
@@ -22,19 +22,20 @@ use self::place::{Key, Place, Raw, Value};
 use super::append::{push_number, push_signed, push_string};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
-/// Appends a value. If this fails, a part of the value may have been appended.
+/// Appends a value as JSON text to `out`. After an error, `out` may contain a part of the value.
 pub(crate) fn append<T: Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) -> Result<()> {
     value.serialize(Writer::<Value>::at(out))
 }
 
-/// Returns a value as JSON text.
+/// Serializes a value to JSON text without line breaks.
 pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     let mut out = Vec::new();
     append(&mut out, value)?;
     String::from_utf8(out).map_err(ser::Error::custom)
 }
 
-/// Serializes one value at a [`Place`].
+/// A serde serializer that appends one value to `out`. `P` is the [`Place`] of the value and determines how it is
+/// written.
 struct Writer<'a, P> {
     out: &'a mut Vec<u8>,
     place: PhantomData<P>,
@@ -46,14 +47,16 @@ impl<'a, P: Place> Writer<'a, P> {
         Writer { out, place: PhantomData }
     }
 
-    /// Begins an array or object with the bracket `open`.
+    /// Appends the opening bracket `open` of an array or object, and returns the serializer of its elements.
     #[inline]
     fn begin(self, open: u8) -> Result<Compound<'a>> {
         P::compound()?;
         Ok(Compound::open(self.out, open))
     }
 
-    /// Begins an object with one member: the name of an enum variant. The caller appends the variant's data and the closing brace.
+    /// Appends the start of an enum variant with data: an opening brace, the variant's name and a colon.
+    ///
+    /// The caller appends the data and the closing brace.
     fn begin_variant(self, variant: &str) -> Result<&'a mut Vec<u8>> {
         P::compound()?;
         self.out.push(b'{');
@@ -62,7 +65,7 @@ impl<'a, P: Place> Writer<'a, P> {
         Ok(self.out)
     }
 
-    /// Writes a float as `serde_json` does. NaN and infinities are written as `null`.
+    /// Appends a float in the format of `serde_json`. NaN and infinities are written as `null`.
     fn float(self, value: impl Serialize, is_finite: bool) -> Result<()> {
         if !is_finite {
             return P::null(self.out);
@@ -72,7 +75,7 @@ impl<'a, P: Place> Writer<'a, P> {
     }
 }
 
-/// Implements methods that convert a number to a wider type.
+/// Implements serializer methods for small number types, by converting the number to a wider type.
 macro_rules! widened {
     ($($method:ident($from:ty) as $wide:ident($to:ty);)*) => { $(
         #[inline]
@@ -232,12 +235,12 @@ impl<'a, P: Place> Serializer for Writer<'a, P> {
     }
 }
 
-/// Serializes the elements of an array or the members of an object.
+/// A serde serializer of the elements of one array or the members of one object.
 struct Compound<'a> {
     out: &'a mut Vec<u8>,
-    /// Whether an element or member has been written, so that the next one needs a comma before it.
+    /// Whether an element or member has been written. Then a comma is written before the next one.
     has_elements: bool,
-    /// Whether this is raw text, which serde passes as a struct with one field.
+    /// Whether serde is passing raw JSON text, in a struct with one field, instead of an array or object.
     is_raw: bool,
 }
 
@@ -254,7 +257,7 @@ impl<'a> Compound<'a> {
 }
 
 impl Compound<'_> {
-    /// Appends a comma, except before the first element.
+    /// Appends a comma, except before the first element or member.
     #[inline]
     fn separate(&mut self) {
         if core::mem::replace(&mut self.has_elements, true) {
@@ -271,7 +274,7 @@ impl Compound<'_> {
     }
 }
 
-/// Implements the serializers of arrays. Each appends `$close` at its end.
+/// Implements the serializers of all serde types that become arrays. `$close` is the text after the last element.
 macro_rules! arrays {
     ($($Trait:ident $method:ident ends $close:literal;)*) => { $(
         impl ser::$Trait for Compound<'_> {

@@ -1,23 +1,23 @@
-//! [`Place`]: where in a JSON text a value is written, which decides how it is written.
+//! [`Place`]: where in a JSON text a value is written, which determines how it is written.
 
 use alloc::vec::Vec;
 
 use super::super::append::{push_raw, push_string};
 use super::error::{Result, WriteError, error};
 
-/// A place in a JSON text: decides which values are allowed there, and how they are written.
+/// A place in a JSON text where a value is written: determines which types are allowed there, and their format.
 pub(super) trait Place {
-    /// Writes a number or a boolean. `push` appends its text.
+    /// Writes a number or a boolean. `push` appends the text of the number or boolean.
     fn scalar(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) -> Result<()>;
     /// Writes a string.
     fn string(out: &mut Vec<u8>, text: &str) -> Result<()>;
     /// Writes `null`.
     fn null(out: &mut Vec<u8>) -> Result<()>;
-    /// Fails if arrays and objects are not allowed here.
+    /// Returns an error if arrays and objects are not allowed in this place.
     fn compound() -> Result<()>;
 }
 
-/// The place of a value: all types are allowed.
+/// The place of a JSON value: all types are allowed.
 pub(super) enum Value {}
 
 impl Place for Value {
@@ -45,7 +45,7 @@ impl Place for Value {
     }
 }
 
-/// The place of a key: strings, and numbers and booleans, which are put in quotes.
+/// The place of an object key: strings, numbers and booleans are allowed. Numbers and booleans are written in quotes.
 pub(super) enum Key {}
 
 impl Key {
@@ -77,7 +77,7 @@ impl Place for Key {
     }
 }
 
-/// The place of raw JSON: a string with the text of a value.
+/// The place of raw JSON: only a string is allowed, whose contents are written as JSON text, without quotes.
 pub(super) enum Raw {}
 
 impl Raw {
