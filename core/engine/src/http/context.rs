@@ -69,7 +69,7 @@ impl Context {
         self.session.in_flight() == 0 && nothing_to_send && nothing_received
     }
 
-    /// Frees the memory of the empty buffers. The connection must be idle.
+    /// Frees the buffers of the session, the queues and the exchanges. The connection must be idle.
     pub(super) fn release_buffers(&mut self) {
         self.session.release_buffers();
         self.queue.release_buffers();
@@ -119,7 +119,8 @@ impl Context {
         Some(exchange)
     }
 
-    /// Removes an exchange, and returns it. If the exchange has not ended, the embedder is instructed to abort it.
+    /// Removes an exchange, and returns it. If the exchange has not ended, tells the embedder to abort it or not to
+    /// start it.
     pub(super) fn abort(&mut self, id: ExchangeId) -> Option<OpenExchange> {
         let exchange = self.exchanges.abort(id)?;
         self.forget_transport_request(&exchange);

@@ -453,7 +453,7 @@ impl Engine {
 
 /// Methods that involve several parts of the engine.
 impl Engine {
-    /// Ends the wait for the server's response to `notifications/initialized`, and opens the `GET` event stream.
+    /// Ends the wait for the server's response to `notifications/initialized`. Then opens the `GET` event stream.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
             self.get_stream.open(&mut self.context);

@@ -48,7 +48,7 @@ impl HttpSse {
         settings.flavour == Some(Flavour::Sse) && matches!(self, HttpSse::Unused)
     }
 
-    /// Returns whether messages wait until the server sends the URL for messages.
+    /// Returns whether all messages must wait, because the server has not sent the URL for messages yet.
     pub(super) fn is_connecting(&self) -> bool {
         matches!(self, HttpSse::Connecting { .. })
     }
@@ -82,7 +82,7 @@ impl HttpSse {
         }
     }
 
-    /// Handles the end of the event stream. `initialize` fails if it has no response yet; otherwise the connection is
+    /// Handles the end of the event stream. `initialize` fails if its response is missing; otherwise the connection is
     /// closed.
     pub(super) fn stream_ended(&mut self, error: HttpError, context: &mut Context) {
         match mem::take(self) {

@@ -1,5 +1,5 @@
-//! [`LegacySession`]: initializes the session with a legacy server (up to revision 2025-11-25), and renews a session that
-//! the server has ended.
+//! [`LegacySession`]: initializes the session with a legacy server (up to revision 2025-11-25), and renews a session
+//! that the server has ended.
 //!
 //! Specification: protocol revision 2025-11-25, basic/transports, "Session Management".
 //!
@@ -200,7 +200,7 @@ impl LegacySession {
         }
     }
 
-    /// Marks the session as lost, and fails the requests that wait for a new session with `error`.
+    /// Marks the session as lost. Requests that wait for a new session fail with `error`.
     ///
     /// The next request tries to renew the session, because its caller may know that the server is available again.
     fn fail_renewal(&mut self, error: &HttpError, context: &mut Context) {
@@ -215,7 +215,8 @@ impl LegacySession {
         matches!(self.state, State::Renewing { exchange, .. } if exchange == id)
     }
 
-    /// Handles an expired deadline: of the wait for `notifications/initialized`, or of a renewal, which then fails.
+    /// Handles an expired deadline. A renewal fails. If the wait for `notifications/initialized` has expired, the
+    /// result says so.
     pub(super) fn handle_timeout(&mut self, context: &mut Context) -> Expired {
         match self.state {
             State::Initializing { until } if until <= context.now => return Expired::Initialized,

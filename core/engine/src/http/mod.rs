@@ -1,9 +1,9 @@
 //! The client side of a connection over HTTP, without I/O. [`Engine`] is a [`Session`](crate::Session) with the HTTP
 //! exchanges that carry its messages.
 //!
-//! The engine supports Streamable HTTP (protocol revisions 2025-03-26 to 2026-07-28) and HTTP+SSE (2024-11-05). It returns
-//! the HTTP requests to make, and reads the responses. The embedder makes the requests with any HTTP client, and manages
-//! connections and TLS.
+//! The engine supports Streamable HTTP (protocol revisions 2025-03-26 to 2026-07-28) and HTTP+SSE (2024-11-05). It
+//! returns the HTTP requests to make, and reads the responses. The embedder makes the requests with any HTTP client,
+//! and manages connections and TLS.
 //!
 //! # The loop
 //!
@@ -17,8 +17,8 @@
 //! 6. Wait for progress of the exchanges, at most until [`poll_timeout`](Engine::poll_timeout).
 //! 7. When that time has passed, call [`handle_timeout`](Engine::handle_timeout).
 //!
-//! After each of the other steps, repeat steps 5 and 1: step 5 handles the received messages, which may cause new commands.
-//! In this example, the server responds with JSON and has one tool:
+//! After each of the other steps, repeat steps 5 and 1: step 5 handles the received messages, which may cause new
+//! commands. In this example, the server responds with JSON and has one tool:
 //!
 //! ```
 //! use mcpwire_core::http::{Command, Engine, Settings};

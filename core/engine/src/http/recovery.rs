@@ -41,7 +41,7 @@ pub(super) struct ExchangeContext {
     pub(super) is_modern: bool,
     /// Whether the connection may try the HTTP+SSE transport.
     pub(super) may_use_sse: bool,
-    /// Maximum number of consecutive attempts to resume an event stream without progress.
+    /// Maximum number of consecutive attempts to resume an event stream. A new message or event id resets the count.
     pub(super) max_attempts: u32,
 }
 

@@ -15,13 +15,13 @@ pub(super) struct Request {
     pub(super) method: Box<str>,
     /// The JSON-RPC message. `None` if the message was sent and cannot be sent again.
     pub(super) message: Option<Vec<u8>>,
-    /// Names and values of the `Mcp-Param-*` headers that the latest attempt sends.
+    /// Names and values of the `Mcp-Param-*` headers in the latest attempt to send the request.
     pub(super) header_params: Vec<(String, String)>,
     /// Whether the server may carry out the request twice without harm.
     pub(super) is_repeatable: bool,
     /// Whether the request was sent again. A request is sent at most twice.
     pub(super) was_resent: bool,
-    /// State for resuming the event stream of the request if the stream breaks.
+    /// The last event id and the delays with which the event stream of the request resumes if the stream breaks.
     pub(super) resume: ResumePoint,
 }
 

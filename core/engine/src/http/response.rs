@@ -95,7 +95,7 @@ struct UnexpectedBody {
     /// The `Content-Type`, followed by a note about the `Content-Encoding` if there is one, for the error message.
     content_type: String,
     challenges: Vec<String>,
-    /// The beginning of the body, at most [`BodyLimits::error`] bytes.
+    /// The beginning of the response body, at most [`BodyLimits::error`] bytes.
     bytes: Vec<u8>,
     /// Whether the body is longer than the limit, so that `bytes` does not contain all of it.
     is_truncated: bool,
