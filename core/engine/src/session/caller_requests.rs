@@ -290,7 +290,7 @@ impl CallerRequests {
                 self.input_required.refused(key, error, server_requests, context);
             }
             AnswerOutcome::Refused(Task(key, _), error) => {
-                self.tasks.input_refused(key, error, server_requests, context)
+                self.tasks.input_refused(key, error, server_requests, context);
             }
         }
         true
