@@ -25,7 +25,6 @@ use serde_names::SERDE_RAW;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
-use core::mem::{self, ManuallyDrop};
 
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
@@ -48,21 +47,7 @@ use crate::text::excerpt;
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
 #[derive(Clone)]
-pub struct Json(ManuallyDrop<Box<str>>);
-
-/// Frees the text through one function that is not inlined: the drop code of most protocol types contains this one.
-impl Drop for Json {
-    #[inline]
-    fn drop(&mut self) {
-        free(self);
-    }
-}
-
-/// An `extern "C"` function never unwinds, so its callers need no cleanup code.
-#[inline(never)]
-extern "C" fn free(json: &mut Json) {
-    drop(mem::take(&mut *json.0));
-}
+pub struct Json(Box<str>);
 
 impl Json {
     /// Returns the text. It may contain line breaks between tokens, if the body of an HTTP response or the text given to
@@ -113,7 +98,7 @@ impl Json {
 
     /// Keeps a text that is known to be JSON.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
-        Json(ManuallyDrop::new(text.into()))
+        Json(text.into())
     }
 }
 

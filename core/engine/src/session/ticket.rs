@@ -6,7 +6,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
 
 use super::error::CallError;
 use super::request_keys::RequestKey;
@@ -100,29 +99,16 @@ pub(crate) enum ReplyOutcome {
 /// A program has many copies of the drop glue of types that contain a reply. One shared function drops the error, which keeps
 /// those copies small.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct BoxedCallError(ManuallyDrop<Option<Box<CallError>>>);
+pub(crate) struct BoxedCallError(Option<Box<CallError>>);
 
 impl BoxedCallError {
     pub(crate) fn new(error: CallError) -> Self {
-        BoxedCallError(ManuallyDrop::new(Some(Box::new(error))))
+        BoxedCallError(Some(Box::new(error)))
     }
 
     pub(crate) fn error(&self) -> Option<&CallError> {
         self.0.as_deref()
     }
-}
-
-impl Drop for BoxedCallError {
-    #[inline]
-    fn drop(&mut self) {
-        free(self);
-    }
-}
-
-/// Drops the error. The compiler knows that an `extern "C"` function does not unwind, so callers need no cleanup code.
-#[inline(never)]
-extern "C" fn free(failure: &mut BoxedCallError) {
-    drop(failure.0.take());
 }
 
 impl Reply {
