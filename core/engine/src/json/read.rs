@@ -127,7 +127,7 @@ impl<'de> Reader<'de> {
     }
 
     /// Implements [`Self::elements`], compiled once.
-    fn each_element(&mut self, each: &mut dyn ReadElement<'de>) -> Result<()> {
+    fn each_element(&mut self, each: &mut dyn ReadValue<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
         while self.has_next(&mut first, b']')? {
@@ -273,12 +273,12 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
     }
 }
 
-/// Reads one element of an array. Like [`ReadMember`].
-trait ReadElement<'de> {
+/// Reads one value: an element of an array, or a part of a message. A trait for the same reason as [`ReadMember`].
+pub(crate) trait ReadValue<'de> {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }
 
-impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadElement<'de> for F {
+impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadValue<'de> for F {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()> {
         self(reader)
     }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use super::peek::{usual_end, usual_start};
 use super::{PeerError, RpcError, WireId};
 use crate::json::from_json::{FromJson, Mismatch, strict};
-use crate::json::read::{self, ReadError, Reader};
+use crate::json::read::{self, ReadError, ReadValue, Reader};
 use crate::json::scan::key_text;
 use crate::json::{Json, numeral};
 
@@ -18,7 +18,7 @@ pub(crate) enum DecodedResponse<R> {
 
 /// A function that reads the value of one member, such as `result`. A trait object, so that the code for the rest of the message is
 /// compiled once, not once for each type.
-type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
+type ReadPart<'a, 'de> = &'a mut dyn ReadValue<'de>;
 
 /// Decodes the response to the request `id`, with its result as an `R`.
 pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<DecodedResponse<R>, PeerError> {
@@ -66,12 +66,12 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
     let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, start);
-        if result(&mut reader).is_ok() && reader.ends_object() {
+        if result.read(&mut reader).is_ok() && reader.ends_object() {
             return Ok(None);
         }
     } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, range.start);
-        if result(&mut reader).is_ok() && reader.position() == range.end {
+        if result.read(&mut reader).is_ok() && reader.position() == range.end {
             return Ok(None);
         }
     }
@@ -101,7 +101,7 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params(reader),
+        "params" => params.read(reader),
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
@@ -153,7 +153,7 @@ impl<'de> Envelope<'de> {
             (ResultMember::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
             (ResultMember::Read, None) => Ok(None),
-            (ResultMember::Null, None) => match result(&mut Reader::new("null")) {
+            (ResultMember::Null, None) => match result.read(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
@@ -173,7 +173,7 @@ impl<'de> Envelope<'de> {
                 self.result = ResultMember::Null;
             }
             "result" => {
-                result(reader)?;
+                result.read(reader)?;
                 self.result = ResultMember::Read;
             }
             "error" if self.error.is_some() => return twice(key),
