@@ -6,6 +6,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::de::{Deserializer, Error as _};
@@ -18,28 +19,43 @@ use super::{Json, numeral, transcode};
 pub(crate) enum Mismatch {
     /// The value has another JSON type, which is named here.
     Type(&'static str),
-    /// The object violates a rule of its type.
-    Object {
-        /// What is wrong with the object.
-        reason: Cow<'static, str>,
-        /// The name of the object, if it has one.
-        name: Option<String>,
-    },
-    /// A member of the object has a value that is not allowed.
-    Member {
-        /// What is wrong with the member.
-        reason: Cow<'static, str>,
-        /// The key of the member.
-        key: &'static str,
-    },
+    /// The object violates a rule of its type. An `Arc`, because its drop glue is compiled once, and every reader of an object
+    /// drops a mismatch.
+    Object(Arc<ObjectMismatch>),
+}
+
+/// Why an object violates a rule of its type.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectMismatch {
+    /// What is wrong with the object.
+    reason: Cow<'static, str>,
+    /// The name of the object, if it has one.
+    pub(crate) name: Option<String>,
+    /// The key of the member that is to blame, if it is one.
+    key: Option<&'static str>,
 }
 
 impl Mismatch {
+    /// Creates the mismatch of an object that violates a rule.
+    pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::named_object(reason, None)
+    }
+
+    /// Creates the mismatch of an object with a name, if it has one.
+    pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
+        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
+    }
+
+    /// Creates the mismatch of an object whose member `key` has a value that is not allowed.
+    pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
+        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
+    }
+
     /// Describes the mismatch of a value that had to be `expected`.
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
-            Mismatch::Object { reason, .. } | Mismatch::Member { reason, .. } => reason,
+            Mismatch::Object(object) => Arc::unwrap_or_clone(object).reason,
         }
     }
 }
@@ -81,9 +97,9 @@ pub(crate) use impl_deserialize;
 #[cold]
 #[inline(never)]
 fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
-    let place = match mismatch {
-        Mismatch::Member { key, .. } => last_member_end(text, key),
-        _ => None,
+    let place = match &mismatch {
+        Mismatch::Object(object) => object.key.and_then(|key| last_member_end(text, key)),
+        Mismatch::Type(_) => None,
     };
     let error = ReadError::new(mismatch.reason(expected));
     match place {
@@ -181,7 +197,7 @@ fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatc
         Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
         None => alloc::format!("`{key}` is missing"),
     };
-    Mismatch::Object { reason: reason.into(), name: None }
+    Mismatch::object(reason)
 }
 
 impl FromJson for String {
