@@ -43,7 +43,7 @@ enum ToolCallState<'t, M: Method> {
     /// A search for the meaning of the error.
     SearchAfter(PagedSearch<'t>, CallError),
     /// The result is ready. `None` after it was taken.
-    Ended(Option<Result<M::Result, RequestError>>),
+    Ended(Option<M::Result>),
 }
 
 /// A [`ToolSearch`] and its requests.
@@ -123,7 +123,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                 },
                 ToolCallState::Ended(result) => {
                     let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
-                    return Step::Done(result.unwrap_or_else(lost));
+                    return Step::Done(result.map_or_else(lost, Ok));
                 }
             }
         }
@@ -134,7 +134,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         match &mut self.state {
             ToolCallState::Waiting(ticket) => {
                 self.state = match ticket.decode_mut(reply) {
-                    Ok(result) => ToolCallState::Ended(Some(Ok(result))),
+                    Ok(result) => ToolCallState::Ended(Some(result)),
                     Err(error) => ToolCallState::Failed(error),
                 };
             }
@@ -146,7 +146,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
     /// Takes the result without another step, if the call has succeeded.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
-            ToolCallState::Ended(result) if matches!(result, Some(Ok(_))) => result.take().and_then(Result::ok),
+            ToolCallState::Ended(result) => result.take(),
             _ => None,
         }
     }

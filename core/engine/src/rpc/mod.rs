@@ -4,10 +4,12 @@
 //! whole message in one pass, directly into the requested type. It runs where the result is needed, such as the caller's thread.
 
 pub(crate) mod decode;
+mod fault;
 mod id;
 pub(crate) mod peek;
 pub(crate) mod result_type;
 pub(crate) mod write;
 
 pub(crate) use crate::error::{PeerError, PeerErrorKind, RpcError};
+pub(crate) use fault::RequestFault;
 pub(crate) use id::WireId;

@@ -14,7 +14,7 @@ use crate::json::append::{push, push_raw, push_string};
 use crate::json::from_json::FromJson;
 use crate::method::{Discover, Initialize, Method};
 use crate::rpc::RpcError;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
 use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
@@ -198,11 +198,7 @@ impl OpeningContext<'_> {
 
 /// Decodes the response to a request of the opening.
 fn read_response<R: FromJson>(message: &[u8], id: u64) -> HandshakeReply<R> {
-    match decode::answer::<R>(message, id) {
-        Ok(DecodedResponse::Result(result)) => Ok(result),
-        Ok(DecodedResponse::Error(error)) => Err(RequestFault::Server(error)),
-        Err(error) => Err(RequestFault::Invalid(error)),
-    }
+    decode::answer::<R>(message, id)
 }
 
 fn push_initialize(out: &mut Vec<u8>, config: &Config, version: ProtocolVersion) {

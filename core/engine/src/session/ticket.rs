@@ -10,7 +10,7 @@ use core::marker::PhantomData;
 use super::error::CallError;
 use super::request_keys::RequestKey;
 use crate::method::Method;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 
 /// A handle of a request, which knows the type of its result.
 #[must_use = "the reply can only be decoded with its ticket"]
@@ -49,10 +49,9 @@ impl<M: Method> Ticket<M> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, id } if reply.key == self.key => {
                 match decode::answer_with(message, *id, M::read) {
-                    Ok(DecodedResponse::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
-                    Ok(DecodedResponse::Result(result)) => Ok(result),
-                    Ok(DecodedResponse::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
-                    Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
+                    Ok(result) if reply.mirrored => Ok(M::over_http(result)),
+                    Ok(result) => Ok(result),
+                    Err(fault) => Err(fault.into_call_error(reply.method.clone())),
                 }
             }
             _ => Err(reply.take_error(self.key, M::NAME)),

@@ -1,4 +1,4 @@
-//! [`RequestFault`]: why a request got no usable answer, before its caller is known.
+//! Converts a [`RequestFault`] to the error of its caller.
 
 use alloc::borrow::Cow;
 #[cfg(feature = "http")]
@@ -6,26 +6,11 @@ use alloc::boxed::Box;
 
 use super::call::CallError;
 use super::connect::ConnectError;
-use crate::error::{PeerError, RpcError};
-#[cfg(feature = "http")]
-use crate::transport_error::HttpError;
-
-/// The reason why a request got no usable answer.
-///
-/// The transport and the decoder report it. The owner of the request decides which public error it becomes.
-#[derive(Clone, Debug)]
-pub(crate) enum RequestFault {
-    /// The server answered with an error, possibly in a message that does not name the request.
-    Server(RpcError),
-    /// The server's answer is invalid.
-    Invalid(PeerError),
-    /// The HTTP exchange of the request brought no answer.
-    #[cfg(feature = "http")]
-    Http(HttpError),
-}
+use crate::rpc::RequestFault;
 
 impl RequestFault {
     /// Converts the fault to the error of a request with this method.
+    #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
             RequestFault::Server(error) => CallError::Server { method, error },
@@ -36,6 +21,7 @@ impl RequestFault {
     }
 
     /// Converts the fault to the error of an opening that sent `method`.
+    #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {
             RequestFault::Server(error) => ConnectError::Refused { method, error },
