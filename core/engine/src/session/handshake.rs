@@ -44,10 +44,12 @@
 //! refusal it is sent once more, because a version that the server names may succeed where the first did not.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Negotiate;
 use super::error::{ConnectError, RequestFault};
+use super::server_info::ServerInfo;
 use crate::json::Json;
 use crate::json::from_json;
 use crate::rpc::RpcError;
@@ -62,8 +64,8 @@ pub(super) enum HandshakeAction {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
-    OpenModern(ProtocolVersion, DiscoverResult),
-    OpenLegacy(ProtocolVersion, InitializeResult),
+    /// The connection is open. A legacy server gets `notifications/initialized`.
+    Open(Arc<ServerInfo>),
     Fail(ConnectError),
     /// Start the server again, and open the connection in the legacy era.
     Restart,
@@ -182,7 +184,7 @@ impl Handshake {
             Ok(result) => match self.accept(result.protocol_version.as_deref()) {
                 Ok(version) => {
                     self.state = HandshakeState::Done;
-                    return HandshakeAction::OpenLegacy(version, result);
+                    return HandshakeAction::Open(legacy_server(version, result));
                 }
                 Err(error) => error,
             },
@@ -229,7 +231,7 @@ impl Handshake {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
             self.state = HandshakeState::Done;
-            return HandshakeAction::OpenModern(version, result);
+            return HandshakeAction::Open(modern_server(version, result));
         }
         match common(Era::Legacy) {
             // In a race `initialize` has been sent already.
@@ -325,6 +327,23 @@ impl Handshake {
         }
         ConnectError::UnsupportedVersion { server, client }
     }
+}
+
+fn modern_server(version: ProtocolVersion, result: DiscoverResult) -> Arc<ServerInfo> {
+    let implementation = result.implementation_in_meta();
+    let DiscoverResult { capabilities, instructions, server_info, .. } = result;
+    Arc::new(ServerInfo {
+        era: Era::Modern,
+        protocol_version: version,
+        implementation: implementation.or(server_info),
+        capabilities,
+        instructions,
+    })
+}
+
+fn legacy_server(version: ProtocolVersion, result: InitializeResult) -> Arc<ServerInfo> {
+    let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
+    Arc::new(ServerInfo { era: Era::Legacy, protocol_version: version, implementation, capabilities, instructions })
 }
 
 /// Returns `data.supported` of an error about versions.

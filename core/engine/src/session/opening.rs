@@ -1,23 +1,21 @@
 //! [`Opening`]: sends the requests that the [handshake](super::handshake) decides on, and keeps its deadlines.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Config;
 use super::error::{CloseReason, ConnectError, RequestFault};
-use super::handshake::{Handshake, HandshakeAction, HandshakeReply};
+use super::handshake::{Handshake, HandshakeAction};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
 use crate::json::append::{push, push_raw, push_string};
-use crate::json::from_json::FromJson;
 use crate::method::{Discover, Initialize, Method};
 use crate::rpc::RpcError;
 use crate::rpc::decode;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
+use crate::types::{Era, ProtocolVersion};
 
 /// The state of a connection that is being opened.
 #[derive(Debug)]
@@ -33,7 +31,7 @@ pub(super) struct Opening {
 #[derive(Debug)]
 pub(super) enum OpeningEnd {
     /// The connection is open.
-    Connected(Box<ServerInfo>),
+    Connected(Arc<ServerInfo>),
     Failed(ConnectError),
     /// The server ended the stream during the probe. The embedder restarts the server, and connects in the legacy era.
     Restart,
@@ -88,8 +86,8 @@ impl Opening {
         context: &mut OpeningContext<'_>,
     ) -> Option<OpeningEnd> {
         let action = match request {
-            OpeningRequest::Discover => self.handshake.discovered(read_response(message, id)),
-            OpeningRequest::Initialize => self.handshake.initialized(read_response(message, id)),
+            OpeningRequest::Discover => self.handshake.discovered(decode::answer(message, id)),
+            OpeningRequest::Initialize => self.handshake.initialized(decode::answer(message, id)),
         };
         self.perform(action, context)
     }
@@ -156,30 +154,14 @@ impl Opening {
                 context.send(OpeningRequest::Initialize, Initialize::NAME, &params, "");
                 None
             }
-            HandshakeAction::OpenModern(version, result) => {
-                let implementation = result.implementation_in_meta();
-                let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-                Some(OpeningEnd::Connected(Box::new(ServerInfo {
-                    era: Era::Modern,
-                    protocol_version: version,
-                    implementation: implementation.or(server_info),
-                    capabilities,
-                    instructions,
-                })))
-            }
-            HandshakeAction::OpenLegacy(version, result) => {
-                // Empty parameters cannot fail to serialize.
-                let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
-                    write::push_object(out, &())
-                });
-                let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                Some(OpeningEnd::Connected(Box::new(ServerInfo {
-                    era: Era::Legacy,
-                    protocol_version: version,
-                    implementation,
-                    capabilities,
-                    instructions,
-                })))
+            HandshakeAction::Open(server) => {
+                if server.era == Era::Legacy {
+                    // Empty parameters cannot fail to serialize.
+                    let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
+                        write::push_object(out, &())
+                    });
+                }
+                Some(OpeningEnd::Connected(server))
             }
             HandshakeAction::Fail(error) => Some(OpeningEnd::Failed(error)),
             HandshakeAction::Restart => Some(OpeningEnd::Restart),
@@ -194,11 +176,6 @@ impl OpeningContext<'_> {
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
         self.requests.insert(Owner::Opening(request));
     }
-}
-
-/// Decodes the response to a request of the opening.
-fn read_response<R: FromJson>(message: &[u8], id: u64) -> HandshakeReply<R> {
-    decode::answer::<R>(message, id)
 }
 
 fn push_initialize(out: &mut Vec<u8>, config: &Config, version: ProtocolVersion) {
