@@ -204,7 +204,7 @@ impl fmt::Display for Error {
             Error::Send { error, .. } => error.fmt(f)?,
             Error::Call { error, .. } => error.fmt(f)?,
             Error::Io { error, .. } => {
-                write!(f, "this side failed: {}", mcpwire_core::printable(&error.to_string()))?;
+                write!(f, "this side failed: {}", mcpwire_core::printable(&format!("{error}")))?;
             }
         }
         match self.process() {

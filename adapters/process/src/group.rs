@@ -102,21 +102,15 @@ mod unix {
 /// process does not, it would wait for ever.
 #[cfg(target_os = "linux")]
 fn only_zombies(leader: rustix::process::Pid) -> bool {
-    use std::fs::File;
-    use std::io::Read;
-
-    let group = leader.as_raw_nonzero().to_string();
+    let group = format!("{}", leader.as_raw_nonzero());
     let Ok(processes) = std::fs::read_dir("/proc") else { return false };
     let mut found = false;
     for process in processes.flatten() {
         let is_number = process.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
-        let Some(mut file) = is_number.then(|| File::open(process.path().join("stat")).ok()).flatten() else {
-            continue;
-        };
-        let mut stat = String::new();
-        if file.read_to_string(&mut stat).is_err() {
+        if !is_number {
             continue;
         }
+        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { continue };
         // After the name, which is in brackets and may hold anything: state, parent, group.
         let after = stat.rfind(')').map_or(0, |at| at + 1);
         let mut fields = stat[after..].split_ascii_whitespace();

@@ -161,7 +161,7 @@ pub fn finish_ask(calls: &mut Calls<'_>, ask: &ServerRequest, answer: Result<Jso
     let refused = match answer {
         Ok(answer) => match calls.answer(ask.key, &answer, now) {
             Ok(_) => return,
-            Err(error) => RpcError::new(RpcError::INTERNAL_ERROR, error.to_string()),
+            Err(error) => RpcError::new(RpcError::INTERNAL_ERROR, format!("{error}")),
         },
         Err(HandlerError::Refused(error)) => error,
         Err(HandlerError::Panicked(message)) => {

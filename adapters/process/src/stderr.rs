@@ -69,7 +69,9 @@ impl StderrTail {
     /// All that is kept.
     pub fn text(&self) -> String {
         let (a, b) = self.0.as_slices();
-        String::from_utf8_lossy(&[a, b].concat()).into_owned()
+        let mut bytes = a.to_vec();
+        bytes.extend_from_slice(b);
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// The last lines, bounded and printable.
@@ -80,7 +82,7 @@ impl StderrTail {
             if lines.len() == SHOWN_LINES {
                 break;
             }
-            if !line.trim().is_empty() {
+            if !line.chars().all(char::is_whitespace) {
                 lines.push(line);
             }
         }
@@ -91,12 +93,12 @@ impl StderrTail {
             }
             tail.push_str(line);
         }
-        let mut tail = printable(&tail).to_string();
+        let mut tail = format!("{}", printable(&tail));
         if let Some(mut cut) = tail.len().checked_sub(SHOWN_BYTES).filter(|cut| *cut > 0) {
             while !tail.is_char_boundary(cut) {
                 cut += 1;
             }
-            tail = ["…", &tail[cut..]].concat();
+            tail = format!("…{}", &tail[cut..]);
         }
         tail
     }

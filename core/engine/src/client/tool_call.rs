@@ -43,7 +43,7 @@ enum ToolCallState<'t, M: Method> {
     /// The call has failed with this error, and the client is searching for the tool to explain the error.
     SearchAfter(PagedSearch<'t>, CallError),
     /// The call has ended with this result. `None` after the result was returned.
-    Ended(Option<Result<M::Result, RequestError>>),
+    Ended(Option<M::Result>),
 }
 
 /// A [`ToolSearch`] together with its pending request and its time limit.
@@ -127,7 +127,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
                 },
                 ToolCallState::Ended(result) => {
                     let lost = || Err(CallError::WrongTicket { method: M::NAME.into() }.into());
-                    return Step::Done(result.unwrap_or_else(lost));
+                    return Step::Done(result.map_or_else(lost, Ok));
                 }
             }
         }
@@ -138,7 +138,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
         match &mut self.state {
             ToolCallState::Waiting(ticket) => {
                 self.state = match ticket.decode_mut(reply) {
-                    Ok(result) => ToolCallState::Ended(Some(Ok(result))),
+                    Ok(result) => ToolCallState::Ended(Some(result)),
                     Err(error) => ToolCallState::Failed(error),
                 };
             }
@@ -151,7 +151,7 @@ impl<'t, M: Method> ToolCall<'t, M> {
     /// state.
     pub fn take_result(&mut self) -> Option<M::Result> {
         match &mut self.state {
-            ToolCallState::Ended(result) if matches!(result, Some(Ok(_))) => result.take().and_then(Result::ok),
+            ToolCallState::Ended(result) => result.take(),
             _ => None,
         }
     }

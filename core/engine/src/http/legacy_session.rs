@@ -32,7 +32,7 @@ use super::outgoing::post_message;
 use super::purpose::Purpose;
 use super::send_queue::{INITIALIZED, MessageKind};
 use crate::json::scan::member;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::peek::{MessageClass, peek};
 use crate::session::RequestFault;
 use crate::time::Timestamp;
@@ -246,16 +246,12 @@ impl LegacySession {
 fn check_response(message: &[u8], id: u64, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
     let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt });
     match decode::answer::<InitializeResult>(message, id) {
-        Ok(DecodedResponse::Result(InitializeResult { protocol_version: None, .. })) => Ok(()),
-        Ok(DecodedResponse::Result(result))
-            if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) =>
-        {
-            Ok(())
-        }
-        Ok(DecodedResponse::Result(_)) => {
-            error(200, "the server speaks another version of the protocol by now".to_string())
-        }
-        Ok(DecodedResponse::Error(refusal)) => error(404, alloc::format!("`initialize`: {refusal}")),
-        Err(unreadable) => error(200, alloc::format!("`initialize`: {unreadable}")),
+        Ok(InitializeResult { protocol_version: None, .. }) => Ok(()),
+        Ok(result) if result.protocol_version.as_deref() == version.map(ProtocolVersion::as_str) => Ok(()),
+        Ok(_) => error(200, "the server speaks another version of the protocol by now".to_string()),
+        Err(RequestFault::Server(refusal)) => error(404, alloc::format!("`initialize`: {refusal}")),
+        Err(RequestFault::Invalid(unreadable)) => error(200, alloc::format!("`initialize`: {unreadable}")),
+        // Only a transport reports it.
+        Err(RequestFault::Http(failure)) => Err(failure),
     }
 }

@@ -16,7 +16,7 @@ use super::tool_refresh::{AfterPage, ToolRefresh};
 use crate::json::Json;
 use crate::json::scan::member;
 use crate::rpc::RpcError;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::peek::{usual_end, usual_start};
 use crate::session::RequestFault;
 
@@ -102,7 +102,7 @@ fn header_mismatch(message: &[u8], id: u64) -> Option<RpcError> {
     }
     member(message, "error")?;
     match decode::answer::<Json>(message, id) {
-        Ok(DecodedResponse::Error(error)) if error.code == RpcError::HEADER_MISMATCH => Some(error),
+        Err(RequestFault::Server(error)) if error.code == RpcError::HEADER_MISMATCH => Some(error),
         _ => None,
     }
 }

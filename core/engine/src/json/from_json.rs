@@ -7,6 +7,7 @@
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::de::{Deserializer, Error as _};
@@ -20,27 +21,43 @@ pub(crate) enum Mismatch {
     /// The value has the wrong JSON type. The text names the type that was found, such as "an array".
     Type(&'static str),
     /// The value is an object, but violates a rule of the expected type.
-    Object {
-        /// How the object violates the rule.
-        reason: Cow<'static, str>,
-        /// The name of the tool, resource or other item that the object describes; `None` if unknown.
-        name: Option<String>,
-    },
-    /// The value is an object with a member whose value is not allowed.
-    Member {
-        /// Why the member's value is not allowed.
-        reason: Cow<'static, str>,
-        /// The key of that member.
-        key: &'static str,
-    },
+    ///
+    /// In an `Arc`, because every reader of an object drops a mismatch, and the drop glue of an `Arc` is compiled once.
+    Object(Arc<ObjectMismatch>),
+}
+
+/// How a JSON object violates a rule of the expected type.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ObjectMismatch {
+    /// How the object violates the rule.
+    reason: Cow<'static, str>,
+    /// The name of the tool, resource or other item that the object describes; `None` if unknown.
+    pub(crate) name: Option<String>,
+    /// The key of the member whose value is not allowed; `None` if the object as a whole violates the rule.
+    key: Option<&'static str>,
 }
 
 impl Mismatch {
+    /// Creates the mismatch of an object that violates a rule.
+    pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::named_object(reason, None)
+    }
+
+    /// Creates the mismatch of an object with a name, if it has one.
+    pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
+        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
+    }
+
+    /// Creates the mismatch of an object whose member `key` has a value that is not allowed.
+    pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
+        Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
+    }
+
     /// Returns the mismatch as text. `expected` names the expected type, such as "a string".
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
-            Mismatch::Object { reason, .. } | Mismatch::Member { reason, .. } => reason,
+            Mismatch::Object(object) => Arc::unwrap_or_clone(object).reason,
         }
     }
 }
@@ -83,9 +100,9 @@ pub(crate) use impl_deserialize;
 #[cold]
 #[inline(never)]
 fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
-    let place = match mismatch {
-        Mismatch::Member { key, .. } => last_member_end(text, key),
-        _ => None,
+    let place = match &mismatch {
+        Mismatch::Object(object) => object.key.and_then(|key| last_member_end(text, key)),
+        Mismatch::Type(_) => None,
     };
     let error = ReadError::new(mismatch.reason(expected));
     match place {
@@ -187,7 +204,7 @@ fn missing_member(key: &str, expected: &str, found: Option<Mismatch>) -> Mismatc
         Some(mismatch) => alloc::format!("`{key}` is {}", mismatch.reason(expected)),
         None => alloc::format!("`{key}` is missing"),
     };
-    Mismatch::Object { reason: reason.into(), name: None }
+    Mismatch::object(reason)
 }
 
 impl FromJson for String {

@@ -25,7 +25,6 @@ use serde_names::SERDE_RAW;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::fmt;
-use core::mem::{self, ManuallyDrop};
 
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeStruct;
@@ -49,22 +48,7 @@ use crate::text::excerpt;
 /// # Ok::<(), mcpwire_core::JsonError>(())
 /// ```
 #[derive(Clone)]
-pub struct Json(ManuallyDrop<Box<str>>);
-
-/// Frees the text through one function that is not inlined, because the drop code of most protocol types contains
-/// this code.
-impl Drop for Json {
-    #[inline]
-    fn drop(&mut self) {
-        free(self);
-    }
-}
-
-/// Frees the text of a value. An `extern "C"` function never unwinds, so its callers need no cleanup code.
-#[inline(never)]
-extern "C" fn free(json: &mut Json) {
-    drop(mem::take(&mut *json.0));
-}
+pub struct Json(Box<str>);
 
 impl Json {
     /// Returns the JSON text of the value.
@@ -118,7 +102,7 @@ impl Json {
 
     /// Creates a value from text that is known to be valid JSON. The text is not checked.
     pub(crate) fn trusted(text: impl Into<Box<str>>) -> Json {
-        Json(ManuallyDrop::new(text.into()))
+        Json(text.into())
     }
 }
 

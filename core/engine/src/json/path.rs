@@ -2,7 +2,6 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
 
 use super::lex::walk;
 use super::scan::key_text;
@@ -70,9 +69,7 @@ fn render(steps: &[PathSegment<'_>]) -> String {
                 }
                 out.push_str(&crate::text::excerpt(key_text(name).as_bytes()));
             }
-            PathSegment::Index(index) => {
-                let _ = write!(out, "[{index}]");
-            }
+            PathSegment::Index(index) => out.push_str(&alloc::format!("[{index}]")),
         }
     }
     out

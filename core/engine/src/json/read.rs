@@ -130,7 +130,7 @@ impl<'de> Reader<'de> {
 
     /// Implements [`Self::elements`]. Accepts a trait object, so its code is compiled once instead of once for each
     /// closure.
-    fn each_element(&mut self, each: &mut dyn ReadElement<'de>) -> Result<()> {
+    fn each_element(&mut self, each: &mut dyn ReadValue<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
         while self.has_next(&mut first, b']')? {
@@ -281,11 +281,11 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
 }
 
 /// A closure that reads one element of an array. Used as `dyn ReadElement` for the same reason as [`ReadMember`].
-trait ReadElement<'de> {
+pub(crate) trait ReadValue<'de> {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }
 
-impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadElement<'de> for F {
+impl<'de, F: FnMut(&mut Reader<'de>) -> Result<()>> ReadValue<'de> for F {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()> {
         self(reader)
     }

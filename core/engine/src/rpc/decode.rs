@@ -3,32 +3,25 @@
 use alloc::string::String;
 
 use super::peek::{usual_end, usual_start};
-use super::{PeerError, RpcError, WireId};
+use super::{PeerError, RequestFault, RpcError, WireId};
 use crate::json::from_json::{FromJson, Mismatch, strict};
-use crate::json::read::{self, ReadError, Reader};
+use crate::json::read::{self, ReadError, ReadValue, Reader};
 use crate::json::scan::key_text;
 use crate::json::{Json, numeral};
-
-/// The outcome of a request to the server: its result, or the server's error.
-#[derive(Debug)]
-pub(crate) enum DecodedResponse<R> {
-    Result(R),
-    Error(RpcError),
-}
 
 /// A function that reads the value of one member of a message, such as `result`.
 ///
 /// A trait object, so that the code that reads the rest of the message is compiled once instead of once for each
 /// type.
-type ReadPart<'a, 'de> = &'a mut dyn FnMut(&mut Reader<'de>) -> read::Result<()>;
+type ReadPart<'a, 'de> = &'a mut dyn ReadValue<'de>;
 
-/// Decodes the server's response to the request `id`. Returns the result as an `R`, or the server's error.
-pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<DecodedResponse<R>, PeerError> {
+/// Decodes the server's response to the request `id`, and returns the result as an `R`.
+pub(crate) fn answer<R: FromJson>(message: &[u8], id: u64) -> Result<R, RequestFault> {
     answer_with(message, id, strict::<R>)
 }
 
-/// Checks the server's response to the request `id`. Skips the result, or returns the server's error.
-pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<DecodedResponse<()>, PeerError> {
+/// Checks the server's response to the request `id`, and skips the result.
+pub(crate) fn answer_skipped(message: &[u8], id: u64) -> Result<(), RequestFault> {
     answer_with(message, id, Reader::skip)
 }
 
@@ -37,16 +30,13 @@ pub(crate) fn answer_with<'de, R>(
     message: &'de [u8],
     id: u64,
     read: impl Fn(&mut Reader<'de>) -> read::Result<R>,
-) -> Result<DecodedResponse<R>, PeerError> {
+) -> Result<R, RequestFault> {
     let mut result = None;
-    let error = response(message, id, &mut |reader: &mut Reader<'de>| {
+    response(message, id, &mut |reader: &mut Reader<'de>| {
         result = Some(read(reader)?);
         Ok(())
     })?;
-    match (error, result) {
-        (None, Some(result)) => Ok(DecodedResponse::Result(result)),
-        (error, _) => Ok(DecodedResponse::Error(error.unwrap_or_else(|| RpcError::new(0, "")))),
-    }
+    result.ok_or_else(|| RequestFault::Server(RpcError::new(0, "")))
 }
 
 /// Decodes the `params` of a notification or request. Absent `params` are treated as `null`.
@@ -64,23 +54,27 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
 /// Reads the response to the request `id`. Returns the error if the response contains one, and otherwise `None`.
 ///
 /// `result` is called to read the value of the member `result`.
-fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<Option<RpcError>, PeerError> {
-    let text = utf8(message)?;
-    // Most responses have one of two orders of keys. Then only the result is read. If that fails, the whole message
-    // is read again to locate the error.
+fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
+    let text = utf8(message).map_err(RequestFault::Invalid)?;
+    // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole message is read
+    // again, which finds the error.
     let is_expected = |found: &[u8]| WireId(found).number() == Some(id);
     if let Some((_, start)) = usual_start(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, start);
-        if result(&mut reader).is_ok() && reader.ends_object() {
-            return Ok(None);
+        if result.read(&mut reader).is_ok() && reader.ends_object() {
+            return Ok(());
         }
     } else if let Some((_, range)) = usual_end(message).filter(|(found, _)| is_expected(found)) {
         let mut reader = Reader::within_object(text, range.start);
-        if result(&mut reader).is_ok() && reader.position() == range.end {
-            return Ok(None);
+        if result.read(&mut reader).is_ok() && reader.position() == range.end {
+            return Ok(());
         }
     }
-    unusual_response(text, Some(id), result)
+    match unusual_response(text, Some(id), result) {
+        Ok(None) => Ok(()),
+        Ok(Some(error)) => Err(RequestFault::Server(error)),
+        Err(error) => Err(RequestFault::Invalid(error)),
+    }
 }
 
 /// Reads a response whose keys may be in any order. Returns the error if the response contains one, and otherwise
@@ -108,7 +102,7 @@ pub(crate) fn orphan_error(message: &[u8]) -> Option<RpcError> {
 fn notification<'de>(message: &'de [u8], params: ReadPart<'_, 'de>) -> Option<()> {
     let mut reader = Reader::new(core::str::from_utf8(message).ok()?);
     let members = object(&mut reader).ok()?.members(&mut |key, reader| match key {
-        "params" => params(reader),
+        "params" => params.read(reader),
         _ => reader.skip(),
     });
     members.and_then(|()| reader.end()).ok()
@@ -163,7 +157,7 @@ impl<'de> Envelope<'de> {
             (ResultMember::Read, Some(_)) => Err(ReadError::new("both a `result` and an `error`")),
             (_, Some(raw)) => rpc_error(raw).map(Some),
             (ResultMember::Read, None) => Ok(None),
-            (ResultMember::Null, None) => match result(&mut Reader::new("null")) {
+            (ResultMember::Null, None) => match result.read(&mut Reader::new("null")) {
                 Ok(()) => Ok(None),
                 Err(_) => Err(ReadError::new("`result` is null")),
             },
@@ -184,7 +178,7 @@ impl<'de> Envelope<'de> {
                 self.result = ResultMember::Null;
             }
             "result" => {
-                result(reader)?;
+                result.read(reader)?;
                 self.result = ResultMember::Read;
             }
             "error" if self.error.is_some() => return twice(key),
@@ -239,8 +233,13 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<DecodedResponse<Json>, PeerError> {
+    fn read(text: &str) -> Result<Json, RequestFault> {
         answer_with(text.as_bytes(), 1, Json::read)
+    }
+
+    fn invalid(response: Result<Json, RequestFault>) -> PeerError {
+        let Err(RequestFault::Invalid(error)) = response else { panic!("{response:?}") };
+        error
     }
 
     #[test]
@@ -250,9 +249,9 @@ mod tests {
 
     #[test]
     fn null_results_and_null_errors() {
-        assert!(matches!(read(r#"{"id":1,"result":{},"error":null}"#), Ok(DecodedResponse::Result(_))));
+        assert!(matches!(read(r#"{"id":1,"result":{},"error":null}"#), Ok(_)));
         assert!(
-            matches!(read(r#"{"id":1,"result":null,"error":{"code":-1}}"#), Ok(DecodedResponse::Error(e)) if e.code == -1)
+            matches!(read(r#"{"id":1,"result":null,"error":{"code":-1}}"#), Err(RequestFault::Server(e)) if e.code == -1)
         );
     }
 
@@ -265,7 +264,7 @@ mod tests {
             (r#"{"message":{"a":1}}"#, 0, r#"{"a":1}"#),
             (r#""went wrong""#, 0, "went wrong"),
         ] {
-            let Ok(DecodedResponse::Error(error)) = read(&alloc::format!(r#"{{"id":1,"error":{text}}}"#)) else {
+            let Err(RequestFault::Server(error)) = read(&alloc::format!(r#"{{"id":1,"error":{text}}}"#)) else {
                 panic!("{text}")
             };
             assert_eq!((error.code, error.message.as_str()), (code, message));
@@ -283,10 +282,10 @@ mod tests {
             (r#"{"id":1,"error":5}"#, "not an object"),
             (r#"{"id":1,"result":{}} x"#, "more text"),
         ] {
-            let error = read(text).unwrap_err().to_string();
+            let error = invalid(read(text)).to_string();
             assert!(error.contains(says), "{text}: {error}");
         }
-        let error = answer::<Json>(b"{\"id\":1,\"result\":{\"text\":\"\xff\"}}", 1).unwrap_err();
+        let error = invalid(answer(b"{\"id\":1,\"result\":{\"text\":\"\xff\"}}", 1));
         assert_eq!(error.to_string().split(',').next(), Some("not UTF-8 at `result.text`"));
     }
 
@@ -299,10 +298,7 @@ mod tests {
 
     #[test]
     fn a_private_key_of_the_json_library_is_only_text() {
-        let Ok(DecodedResponse::Result(json)) = read(r#"{"id":1,"result":{"$serde_json::private::RawValue":"{"}}"#)
-        else {
-            panic!()
-        };
+        let Ok(json) = read(r#"{"id":1,"result":{"$serde_json::private::RawValue":"{"}}"#) else { panic!() };
         assert_eq!(json.get(), r#"{"$serde_json::private::RawValue":"{"}"#);
     }
 

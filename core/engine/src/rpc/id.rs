@@ -40,7 +40,7 @@ impl<'a> WireId<'a> {
 /// before the decimal point.
 fn is_in_range(number: &str) -> bool {
     let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let digits = digits.split('.').next().map_or(0, str::len);
+    let digits = digits.bytes().take_while(|byte| *byte != b'.').count();
     match exponent.trim_start_matches('+').parse::<i32>() {
         Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
         // The exponent does not fit an integer. If it is negative, the number is zero; if positive, the number is out

@@ -6,10 +6,12 @@
 //! in the caller's thread.
 
 pub(crate) mod decode;
+mod fault;
 mod id;
 pub(crate) mod peek;
 pub(crate) mod result_type;
 pub(crate) mod write;
 
 pub(crate) use crate::error::{PeerError, PeerErrorKind, RpcError};
+pub(crate) use fault::RequestFault;
 pub(crate) use id::WireId;

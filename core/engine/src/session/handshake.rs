@@ -47,10 +47,12 @@
 //! server then names a legacy version, the client sends `initialize` once more with the named version.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Negotiate;
 use super::error::{ConnectError, RequestFault};
+use super::server_info::ServerInfo;
 use crate::json::Json;
 use crate::json::from_json;
 use crate::rpc::RpcError;
@@ -65,8 +67,8 @@ pub(super) enum HandshakeAction {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
-    OpenModern(ProtocolVersion, DiscoverResult),
-    OpenLegacy(ProtocolVersion, InitializeResult),
+    /// The connection is open. A legacy server gets `notifications/initialized`.
+    Open(Arc<ServerInfo>),
     Fail(ConnectError),
     /// Restart the server, and open the connection with a legacy version (up to revision 2025-11-25).
     Restart,
@@ -189,7 +191,7 @@ impl Handshake {
             Ok(result) => match self.accept(result.protocol_version.as_deref()) {
                 Ok(version) => {
                     self.state = HandshakeState::Done;
-                    return HandshakeAction::OpenLegacy(version, result);
+                    return HandshakeAction::Open(legacy_server(version, result));
                 }
                 Err(error) => error,
             },
@@ -239,7 +241,7 @@ impl Handshake {
         let common = |era| ProtocolVersion::newest(&result.supported_versions, &|v| v.era() == era && self.allows(v));
         if let Some(version) = common(Era::Modern) {
             self.state = HandshakeState::Done;
-            return HandshakeAction::OpenModern(version, result);
+            return HandshakeAction::Open(modern_server(version, result));
         }
         match common(Era::Legacy) {
             // In this state, `initialize` was already sent.
@@ -342,6 +344,23 @@ impl Handshake {
         }
         ConnectError::UnsupportedVersion { server, client }
     }
+}
+
+fn modern_server(version: ProtocolVersion, result: DiscoverResult) -> Arc<ServerInfo> {
+    let implementation = result.implementation_in_meta();
+    let DiscoverResult { capabilities, instructions, server_info, .. } = result;
+    Arc::new(ServerInfo {
+        era: Era::Modern,
+        protocol_version: version,
+        implementation: implementation.or(server_info),
+        capabilities,
+        instructions,
+    })
+}
+
+fn legacy_server(version: ProtocolVersion, result: InitializeResult) -> Arc<ServerInfo> {
+    let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
+    Arc::new(ServerInfo { era: Era::Legacy, protocol_version: version, implementation, capabilities, instructions })
 }
 
 /// Returns the list of supported versions in the `data` of a version error, or `None` if the error contains no valid

@@ -26,7 +26,7 @@ use super::server_requests::{InputOwner, ServerRequests};
 use crate::json::Json;
 use crate::json::append::push_raw;
 use crate::json::scan;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::result_type::{ResultType, result_type};
 use crate::rpc::write::{self, Meta};
 use crate::time::Timestamp;
@@ -132,12 +132,11 @@ impl InputRequired {
     ) {
         let (key, method) = (caller.key, caller.method.clone());
         let error = match decode::answer::<InputRequiredResult>(message, id) {
-            Ok(DecodedResponse::Result(result)) => match self.begin(caller, result, server_requests, context) {
+            Ok(result) => match self.begin(caller, result, server_requests, context) {
                 Ok(()) => return,
                 Err(error) => CallError::Input { method, error: Arc::new(error) },
             },
-            Ok(DecodedResponse::Error(error)) => CallError::Server { method, error },
-            Err(error) => CallError::Invalid { method, error },
+            Err(fault) => fault.into_call_error(method),
         };
         context.fail(key, error);
     }

@@ -1,23 +1,21 @@
 //! [`Opening`]: performs the actions of the [handshake](super::handshake), and monitors its deadlines.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::config::Config;
 use super::error::{CloseReason, ConnectError, RequestFault};
-use super::handshake::{Handshake, HandshakeAction, HandshakeReply};
+use super::handshake::{Handshake, HandshakeAction};
 use super::protocol_fields::{protocol_fields, to_json};
 use super::requests::{OpeningRequest, Owner, Requests};
 use super::server_info::ServerInfo;
 use crate::json::append::{push, push_raw, push_string};
-use crate::json::from_json::FromJson;
 use crate::method::{Discover, Initialize, Method};
 use crate::rpc::RpcError;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::write::{self, Meta, ParamsWriter};
 use crate::time::Timestamp;
-use crate::types::{DiscoverResult, Era, InitializeResult, ProtocolVersion};
+use crate::types::{Era, ProtocolVersion};
 
 /// The state of a connection that is being opened: the handshake and its deadlines.
 #[derive(Debug)]
@@ -34,7 +32,7 @@ pub(super) struct Opening {
 #[derive(Debug)]
 pub(super) enum OpeningEnd {
     /// The connection is open. Contains what the server declared about itself.
-    Connected(Box<ServerInfo>),
+    Connected(Arc<ServerInfo>),
     Failed(ConnectError),
     /// The server closed its output after receiving `server/discover`. The embedder must restart the server and connect
     /// with a legacy version (up to revision 2025-11-25).
@@ -91,8 +89,8 @@ impl Opening {
         context: &mut OpeningContext<'_>,
     ) -> Option<OpeningEnd> {
         let action = match request {
-            OpeningRequest::Discover => self.handshake.discovered(read_response(message, id)),
-            OpeningRequest::Initialize => self.handshake.initialized(read_response(message, id)),
+            OpeningRequest::Discover => self.handshake.discovered(decode::answer(message, id)),
+            OpeningRequest::Initialize => self.handshake.initialized(decode::answer(message, id)),
         };
         self.perform(action, context)
     }
@@ -166,30 +164,14 @@ impl Opening {
                 context.send(OpeningRequest::Initialize, Initialize::NAME, &params, "");
                 None
             }
-            HandshakeAction::OpenModern(version, result) => {
-                let implementation = result.implementation_in_meta();
-                let DiscoverResult { capabilities, instructions, server_info, .. } = result;
-                Some(OpeningEnd::Connected(Box::new(ServerInfo {
-                    era: Era::Modern,
-                    protocol_version: version,
-                    implementation: implementation.or(server_info),
-                    capabilities,
-                    instructions,
-                })))
-            }
-            HandshakeAction::OpenLegacy(version, result) => {
-                // Empty parameters cannot fail to serialize.
-                let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
-                    write::push_object(out, &())
-                });
-                let InitializeResult { server_info: implementation, capabilities, instructions, .. } = result;
-                Some(OpeningEnd::Connected(Box::new(ServerInfo {
-                    era: Era::Legacy,
-                    protocol_version: version,
-                    implementation,
-                    capabilities,
-                    instructions,
-                })))
+            HandshakeAction::Open(server) => {
+                if server.era == Era::Legacy {
+                    // Empty parameters cannot fail to serialize.
+                    let _ = write::notification(context.out, "notifications/initialized", &|out: &mut Vec<u8>| {
+                        write::push_object(out, &())
+                    });
+                }
+                Some(OpeningEnd::Connected(server))
             }
             HandshakeAction::Fail(error) => Some(OpeningEnd::Failed(error)),
             HandshakeAction::Restart => Some(OpeningEnd::Restart),
@@ -203,15 +185,6 @@ impl OpeningContext<'_> {
         // These parameters cannot fail to serialize.
         let _ = write::request(self.out, self.requests.next_id(), method, params, meta);
         self.requests.insert(Owner::Opening(request));
-    }
-}
-
-/// Decodes the response to `server/discover` or `initialize`. `id` is the JSON-RPC id of that request.
-fn read_response<R: FromJson>(message: &[u8], id: u64) -> HandshakeReply<R> {
-    match decode::answer::<R>(message, id) {
-        Ok(DecodedResponse::Result(result)) => Ok(result),
-        Ok(DecodedResponse::Error(error)) => Err(RequestFault::Server(error)),
-        Err(error) => Err(RequestFault::Invalid(error)),
     }
 }
 

@@ -1,6 +1,5 @@
 //! [`Session`]: owns the state of one connection, opens and closes the connection, and receives messages.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -274,11 +273,11 @@ impl Session {
         }
     }
 
-    fn open(&mut self, server: Box<ServerInfo>) {
+    fn open(&mut self, server: Arc<ServerInfo>) {
         self.connection = Connection::Ready(Negotiated::new(&server, &self.config));
         self.subscriptions.open(server.capabilities.as_ref());
         self.callers.open(&server);
-        self.server = Some(Arc::from(server));
+        self.server = Some(server);
         self.events.push_back(Event::Connected);
     }
 

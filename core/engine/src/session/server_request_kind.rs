@@ -1,7 +1,6 @@
 //! [`ServerRequestKind`]: a request of the server with decoded parameters; and the serialization of answers.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,7 +58,7 @@ impl ServerRequest {
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
         let read = match &self.params {
-            Some(params) => params.decode().map_err(|error| error.to_string()),
+            Some(params) => params.decode().map_err(|error| alloc::format!("{error}")),
             None => Err("there are none".into()),
         };
         read.map_err(|what| {
@@ -122,7 +121,7 @@ fn answer(result: &ElicitResult) -> Result<Json, RpcError> {
 }
 
 fn json(result: &impl Serialize) -> Result<Json, RpcError> {
-    Json::from_value(result).map_err(|error| own_fault(&error.to_string()))
+    Json::from_value(result).map_err(|error| own_fault(&alloc::format!("{error}")))
 }
 
 fn own_fault(message: &str) -> RpcError {

@@ -6,12 +6,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
 
 use super::error::CallError;
 use super::request_keys::RequestKey;
 use crate::method::Method;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 
 /// A handle to a request of the method `M`. It decodes the result of the request from the [`Reply`].
 #[must_use = "the reply can only be decoded with its ticket"]
@@ -52,10 +51,9 @@ impl<M: Method> Ticket<M> {
         match &reply.outcome {
             ReplyOutcome::Answered { message, id } if reply.key == self.key => {
                 match decode::answer_with(message, *id, M::read) {
-                    Ok(DecodedResponse::Result(result)) if reply.mirrored => Ok(M::over_http(result)),
-                    Ok(DecodedResponse::Result(result)) => Ok(result),
-                    Ok(DecodedResponse::Error(error)) => Err(CallError::Server { method: reply.method.clone(), error }),
-                    Err(error) => Err(CallError::Invalid { method: reply.method.clone(), error }),
+                    Ok(result) if reply.mirrored => Ok(M::over_http(result)),
+                    Ok(result) => Ok(result),
+                    Err(fault) => Err(fault.into_call_error(reply.method.clone())),
                 }
             }
             _ => Err(reply.take_error(self.key, M::NAME)),
@@ -105,30 +103,16 @@ pub(crate) enum ReplyOutcome {
 /// A program contains many copies of the drop glue of types that contain a reply. One shared function drops the
 /// error, which keeps those copies small.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct BoxedCallError(ManuallyDrop<Option<Box<CallError>>>);
+pub(crate) struct BoxedCallError(Option<Box<CallError>>);
 
 impl BoxedCallError {
     pub(crate) fn new(error: CallError) -> Self {
-        BoxedCallError(ManuallyDrop::new(Some(Box::new(error))))
+        BoxedCallError(Some(Box::new(error)))
     }
 
     pub(crate) fn error(&self) -> Option<&CallError> {
         self.0.as_deref()
     }
-}
-
-impl Drop for BoxedCallError {
-    #[inline]
-    fn drop(&mut self) {
-        free(self);
-    }
-}
-
-/// Drops the error. The compiler knows that an `extern "C"` function does not unwind, so callers need no cleanup
-/// code.
-#[inline(never)]
-extern "C" fn free(failure: &mut BoxedCallError) {
-    drop(failure.0.take());
 }
 
 impl Reply {

@@ -113,7 +113,7 @@ macro_rules! blocks {
                 members.kind.get_or_insert(ContentKind(Cow::Borrowed($kind)));
                 Ok(match members.into_block() {
                     Ok(ContentBlock::$Variant(block)) => Ok(Unboxed::unboxed(block)),
-                    _ => Err(Mismatch::Object { reason: concat!("not a content block of type `", $kind, "`").into(), name: None }),
+                    _ => Err(Mismatch::object(concat!("not a content block of type `", $kind, "`"))),
                 })
             }
         }

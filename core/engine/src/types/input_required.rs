@@ -86,8 +86,8 @@ impl FromJson for InputRequiredResult {
             _ => result.extra.read(name, reader),
         })?;
         if result.input_requests.is_empty() && result.request_state.is_none() {
-            let reason = "a result of type \"input_required\" with neither `inputRequests` nor `requestState`".into();
-            return Ok(Err(Mismatch::Object { reason, name: None }));
+            let reason = "a result of type \"input_required\" with neither `inputRequests` nor `requestState`";
+            return Ok(Err(Mismatch::object(reason)));
         }
         Ok(Ok(result))
     }

@@ -179,10 +179,10 @@ impl<T: FromJson> FromJson for ItemList<T> {
 }
 
 #[cold]
-fn rejected(index: usize, mut mismatch: Mismatch, expected: &str) -> InvalidItem {
-    let name = match &mut mismatch {
-        Mismatch::Object { name, .. } => name.take(),
-        Mismatch::Type(_) | Mismatch::Member { .. } => None,
+fn rejected(index: usize, mismatch: Mismatch, expected: &str) -> InvalidItem {
+    let name = match &mismatch {
+        Mismatch::Object(object) => object.name.clone(),
+        Mismatch::Type(_) => None,
     };
     InvalidItem { index, name, reason: mismatch.reason(expected) }
 }

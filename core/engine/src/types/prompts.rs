@@ -35,7 +35,7 @@ object! {
 
 fn check(prompt: Prompt) -> Result<Prompt, Mismatch> {
     if prompt.name.is_empty() {
-        return Err(Mismatch::Object { reason: "`name` is empty".into(), name: None });
+        return Err(Mismatch::object("`name` is empty"));
     }
     Ok(prompt)
 }
@@ -154,9 +154,7 @@ object! {
 /// accepts every value, whereas `null` must count as absent.
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
-        ContentBlock::Unknown(block) if block.raw.get() == "null" => {
-            Err(Mismatch::Object { reason: "`content` is null".into(), name: None })
-        }
+        ContentBlock::Unknown(block) if block.raw.get() == "null" => Err(Mismatch::object("`content` is null")),
         _ => Ok(message),
     }
 }

@@ -93,7 +93,7 @@ impl ResourceTemplate {
 /// clients cannot read a resource without a URI.
 fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, Mismatch> {
     match (uri.is_empty(), name.is_empty()) {
-        (true, _) => Err(Mismatch::Object { reason: empty.into(), name: Some(name).filter(|name| !name.is_empty()) }),
+        (true, _) => Err(Mismatch::named_object(empty, Some(name).filter(|name| !name.is_empty()))),
         (false, true) => Ok(uri.into()),
         (false, false) => Ok(name),
     }

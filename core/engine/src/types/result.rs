@@ -15,8 +15,8 @@ pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> 
         None | Some("complete") => Ok(()),
         Some(other) => {
             let other = excerpt(other.as_bytes());
-            let reason = alloc::format!("a result of type {other:?}, which was not declared as understood").into();
-            Err(Mismatch::Member { reason, key: "resultType" })
+            let reason = alloc::format!("a result of type {other:?}, which was not declared as understood");
+            Err(Mismatch::member(reason, "resultType"))
         }
     }
 }

@@ -181,7 +181,7 @@ const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_2
 /// revisions have.
 ///
 /// The rows for requests and notifications of clients come first.
-pub const TABLE: &[Row] = &[
+pub static TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
     request("server/discover", MODERN, Requirement::Nothing, "`initialize`"),

@@ -44,14 +44,14 @@ object! {
 
 fn check(mut tool: Tool) -> Result<Tool, Mismatch> {
     if tool.name.is_empty() {
-        return Err(Mismatch::Object { reason: "`name` is empty".into(), name: None });
+        return Err(Mismatch::object("`name` is empty"));
     }
     if tool.input_schema.get() == "null" {
         tool.input_schema = Json::trusted(r#"{"type":"object"}"#);
     } else if !tool.input_schema.is_object() {
         let found = type_name(tool.input_schema.get());
-        let reason = alloc::format!("`inputSchema` is {found} instead of an object").into();
-        return Err(Mismatch::Object { reason, name: Some(tool.name) });
+        let reason = alloc::format!("`inputSchema` is {found} instead of an object");
+        return Err(Mismatch::named_object(reason, Some(tool.name)));
     }
     Ok(tool)
 }

@@ -4,7 +4,7 @@
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::time::Duration;
 
@@ -90,7 +90,7 @@ pub enum CallError {
         error: Arc<InputError>,
     },
     /// The call became a task, which ended without a result or can no longer be polled.
-    #[error("the task {:?} of `{method}` {fault}", printable(task).to_string())]
+    #[error("the task {:?} of `{method}` {fault}", alloc::format!("{}", printable(task)))]
     Task {
         /// The method of the request.
         method: MethodName,

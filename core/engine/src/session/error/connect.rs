@@ -42,6 +42,18 @@ impl CloseReason {
     }
 }
 
+/// Returns the versions separated by commas. `[String]::join` compiles to several times the code.
+fn comma_separated(versions: &[String]) -> String {
+    let mut text = String::new();
+    for (index, version) in versions.iter().enumerate() {
+        if index > 0 {
+            text.push_str(", ");
+        }
+        text.push_str(version);
+    }
+    text
+}
+
 /// The reason why a connection could not be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -49,8 +61,8 @@ pub enum ConnectError {
     /// The client and the server have no protocol version in common.
     #[error(
         "unsupported protocol version: the server speaks {}; this side accepts {}",
-        excerpt(server.join(", ").as_bytes()),
-        client.join(", ")
+        excerpt(comma_separated(server).as_bytes()),
+        comma_separated(client)
     )]
     UnsupportedVersion {
         /// Versions that the server reported as supported. The list may be incomplete.

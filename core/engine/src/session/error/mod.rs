@@ -15,8 +15,8 @@ mod input;
 mod request;
 mod send;
 
+pub(crate) use crate::rpc::RequestFault;
 pub use call::{CallError, Deadline, TaskError};
 pub use connect::{CloseReason, ConnectError};
 pub use input::InputError;
-pub(crate) use request::RequestFault;
 pub use send::SendError;

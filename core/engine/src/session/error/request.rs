@@ -1,4 +1,4 @@
-//! [`RequestFault`]: why a request got no usable response. Converted to a public error when its sender is known.
+//! Converts a [`RequestFault`] to the public error of the request that it ended.
 
 use alloc::borrow::Cow;
 #[cfg(feature = "http")]
@@ -6,27 +6,11 @@ use alloc::boxed::Box;
 
 use super::call::CallError;
 use super::connect::ConnectError;
-use crate::error::{PeerError, RpcError};
-#[cfg(feature = "http")]
-use crate::transport_error::HttpError;
-
-/// The reason why a request got no usable response.
-///
-/// Reported by the transport or the decoder. The part of the session that sent the request converts it to a public
-/// error.
-#[derive(Clone, Debug)]
-pub(crate) enum RequestFault {
-    /// The server responded with an error. The response may lack the id of the request.
-    Server(RpcError),
-    /// The server's response violates the specification.
-    Invalid(PeerError),
-    /// The HTTP exchange of the request ended without a response.
-    #[cfg(feature = "http")]
-    Http(HttpError),
-}
+use crate::rpc::RequestFault;
 
 impl RequestFault {
-    /// Converts the reason to the error of a request with this method.
+    /// Converts the fault to the error of a request with this method.
+    #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
             RequestFault::Server(error) => CallError::Server { method, error },
@@ -38,6 +22,7 @@ impl RequestFault {
 
     /// Converts the reason to the error of opening a connection. `method` is the request that failed: `initialize` or
     /// `server/discover`.
+    #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {
             RequestFault::Server(error) => ConnectError::Refused { method, error },

@@ -64,8 +64,10 @@ fn play(negotiate: Negotiate, inputs: Vec<Input>) -> (HandshakeState, String) {
         HandshakeAction::Nothing => "nothing".into(),
         HandshakeAction::SendDiscover(version) => alloc::format!("discover {version}"),
         HandshakeAction::SendInitialize(version) => alloc::format!("initialize {version}"),
-        HandshakeAction::OpenModern(version, _) => alloc::format!("modern {version}"),
-        HandshakeAction::OpenLegacy(version, _) => alloc::format!("legacy {version}"),
+        HandshakeAction::Open(server) => match server.era {
+            Era::Modern => alloc::format!("modern {}", server.protocol_version),
+            Era::Legacy => alloc::format!("legacy {}", server.protocol_version),
+        },
         HandshakeAction::Fail(error) => error.to_string(),
         HandshakeAction::Restart => "restart".into(),
     };

@@ -46,7 +46,7 @@ use super::request_keys::SubscriptionKey;
 use super::requests::Owner;
 use crate::json::scan;
 use crate::method::{Method, Subscribe, SubscriptionsListen};
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::{WireId, write};
 use crate::time::Timestamp;
 use crate::types::{
@@ -198,9 +198,8 @@ impl Subscriptions {
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
-            Ok(DecodedResponse::Result(_)) => SubscriptionEnd::ByServer,
-            Ok(DecodedResponse::Error(error)) => SubscriptionEnd::Failed(CallError::Server { method, error }),
-            Err(error) => SubscriptionEnd::Failed(CallError::Invalid { method, error }),
+            Ok(_) => SubscriptionEnd::ByServer,
+            Err(fault) => SubscriptionEnd::Failed(fault.into_call_error(method)),
         };
         self.interrupt(key, end, context);
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::filters::lists_in_both;
 use crate::method::{Method, Subscribe, Unsubscribe};
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::rpc::write;
 use crate::session::context::Context;
 use crate::session::error::{CallError, SendError};
@@ -107,13 +107,9 @@ impl Resources {
 
     /// Handles the response to the `resources/subscribe` with this JSON-RPC id.
     pub(super) fn answered(&mut self, id: u64, message: &[u8]) {
-        let method = || Subscribe::NAME.into();
         let watch = match decode::answer_skipped(message, id) {
-            Ok(DecodedResponse::Result(())) => ResourceWatch::Granted,
-            Ok(DecodedResponse::Error(error)) => {
-                ResourceWatch::Refused(WatchError::new(CallError::Server { method: method(), error }))
-            }
-            Err(error) => ResourceWatch::Refused(WatchError::new(CallError::Invalid { method: method(), error })),
+            Ok(()) => ResourceWatch::Granted,
+            Err(fault) => ResourceWatch::Refused(WatchError::new(fault.into_call_error(Subscribe::NAME.into()))),
         };
         self.set(id, watch);
     }

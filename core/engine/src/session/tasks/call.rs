@@ -9,7 +9,8 @@ use super::inputs::{self, Inputs};
 use super::params;
 use super::polling::TaskPoller;
 use crate::method::{CallTool, Method};
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::RequestFault;
+use crate::rpc::decode;
 use crate::rpc::{PeerError, PeerErrorKind};
 use crate::session::context::Context;
 use crate::session::error::{CallError, InputError};
@@ -144,28 +145,24 @@ impl TaskCall {
     /// request.
     pub(super) fn receive(&mut self, request: TaskRequest, id: u64, message: Vec<u8>, now: Timestamp) -> Response {
         self.request_ended(id);
-        let method = || Cow::Borrowed(request.method());
-        let server = |error| Response::Failed(CallError::Server { method: method(), error });
-        let invalid = |error| Response::Failed(CallError::Invalid { method: method(), error });
+        let failed = |fault: RequestFault| Response::Failed(fault.into_call_error(request.method().into()));
         match request {
             TaskRequest::Get => match decode::answer::<Task>(&message, id) {
-                Ok(DecodedResponse::Result(task)) => Response::Status(task),
-                Ok(DecodedResponse::Error(error)) => server(error),
-                Err(error) => invalid(error),
+                Ok(task) => Response::Status(task),
+                Err(fault) => failed(fault),
             },
             TaskRequest::Result => match decode::answer_skipped(&message, id) {
-                Ok(DecodedResponse::Error(error)) if !self.poller.is_final() => server(error),
                 // A result or an error, the same as in the response to a call without a task ("Result Retrieval").
-                Ok(_) => Response::OfCall(message),
-                Err(error) => invalid(error),
+                Ok(()) => Response::OfCall(message),
+                Err(RequestFault::Server(_)) if self.poller.is_final() => Response::OfCall(message),
+                Err(fault) => failed(fault),
             },
             TaskRequest::Update => match decode::answer_skipped(&message, id) {
-                Ok(DecodedResponse::Result(())) => {
+                Ok(()) => {
                     self.poller.updated(now);
                     Response::Accepted
                 }
-                Ok(DecodedResponse::Error(error)) => server(error),
-                Err(error) => invalid(error),
+                Err(fault) => failed(fault),
             },
             TaskRequest::Cancel => Response::Accepted,
         }

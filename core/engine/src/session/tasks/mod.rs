@@ -29,7 +29,7 @@ use super::requests::{CallerRequest, Deadlines, TaskRequest, TaskUse};
 use super::server_info::ServerInfo;
 use super::server_requests::ServerRequests;
 use crate::json::Json;
-use crate::rpc::decode::{self, DecodedResponse};
+use crate::rpc::decode;
 use crate::time::Timestamp;
 use crate::types::{CreateTaskResult, Era, Task, TaskHandle, TaskProtocol};
 use crate::vec_map::VecMap;
@@ -131,11 +131,8 @@ impl Tasks {
     ) {
         let key = caller.key;
         let task = match decode::answer::<CreateTaskResult>(message, id) {
-            Ok(DecodedResponse::Result(created)) => created.task,
-            Ok(DecodedResponse::Error(error)) => {
-                return context.fail(key, CallError::Server { method: caller.method, error });
-            }
-            Err(error) => return context.fail(key, CallError::Invalid { method: caller.method, error }),
+            Ok(created) => created.task,
+            Err(fault) => return context.fail(key, fault.into_call_error(caller.method)),
         };
         let call = TaskCall::answered(caller, id, task.task_id.clone(), form(context), context.now);
         let limit = context.config.max_tasks;

@@ -88,7 +88,7 @@ impl FromJson for CreateTaskResult {
     fn from_json(reader: &mut Reader<'_>) -> read::Result<Result<Self, Mismatch>> {
         let text = reader.raw()?;
         let read = form_of(text.as_bytes()).and_then(|form| CreateTaskResult::read(text, form));
-        Ok(read.ok_or_else(|| Mismatch::Object { reason: "no task that can be read".into(), name: None }))
+        Ok(read.ok_or_else(|| Mismatch::object("no task that can be read")))
     }
 }
 
@@ -132,7 +132,7 @@ impl FromJson for CallToolOutcome {
             return Ok(result.map(CallToolOutcome::Done));
         };
         let read = CreateTaskResult::read(text, form).map(|task| CallToolOutcome::Task(task.into()));
-        Ok(read.ok_or_else(|| Mismatch::Object { reason: "no task that can be read".into(), name: None }))
+        Ok(read.ok_or_else(|| Mismatch::object("no task that can be read")))
     }
 }
 

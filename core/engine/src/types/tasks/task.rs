@@ -59,7 +59,7 @@ object! {
 
 fn check(task: Task) -> Result<Task, Mismatch> {
     if task.task_id.is_empty() {
-        return Err(Mismatch::Object { reason: "`taskId` is empty".into(), name: None });
+        return Err(Mismatch::object("`taskId` is empty"));
     }
     Ok(task)
 }
