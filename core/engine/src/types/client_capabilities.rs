@@ -89,8 +89,8 @@ pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     has(mode) || mode == FORM && !has("url")
 }
 
-/// Returns a copy of the object `before`, to which an empty object is added for each new member. `names` contains the
-/// names of members; only those with `true` are added, and only if `before` does not contain them.
+/// Returns a copy of the object `before` with additional members, each of them an empty object. Adds the members whose
+/// names have `true` in `names`, unless `before` already contains them.
 fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
     let mut object = members_without(before, "");
     for (name, wanted) in names {

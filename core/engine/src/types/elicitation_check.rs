@@ -25,7 +25,7 @@ pub struct FormError {
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Name of the field. Empty if there is no form field to name, because the values are not in a JSON object.
+    /// Name of the field. Empty if no field can be named, because the form values are not a JSON object.
     pub field: String,
     /// The rule that the field's value violates.
     pub problem: FieldProblem,

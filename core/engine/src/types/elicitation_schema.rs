@@ -207,8 +207,8 @@ object! {
         optional description: String = "description",
         /// The allowed values, if the server lists them in `enum`. Their display names may be in [`EnumSchema::names`].
         or_default values: Vec<String> = "enum",
-        /// Display names of the values in [`EnumSchema::values`], in the same order. Only revision 2025-06-18 defines
-        /// this member; later revisions use `oneOf`. Ignored if there are more or fewer names than values.
+        /// Display names of the values in [`EnumSchema::values`], in the same order. Ignored if there are more or fewer
+        /// names than values. From revision 2025-11-25 on, `oneOf` replaces this member, which remains allowed.
         or_default names: Vec<String> = "enumNames",
         /// The allowed values with their display names, if the server lists them in `oneOf` (from revision 2025-11-25).
         or_default one_of: Vec<EnumOption> = "oneOf",

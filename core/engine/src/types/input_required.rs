@@ -20,7 +20,7 @@ const MAX_INPUTS: usize = 1024;
 /// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). When the client
 /// has answered all of them, the engine resends the original request with the answers.
 ///
-/// If a single input is invalid, deserialization fails, because the client could not answer all inputs.
+/// Deserialization fails even if only one input is invalid, because the client must answer all inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
@@ -52,8 +52,8 @@ impl InputRequiredResult {
     ///
     /// # Errors
     ///
-    /// If an input is invalid, if two inputs have the same name, or if there are more than 1,024 inputs. The error is a
-    /// description of the problem.
+    /// Returns a description of the problem if an input is invalid, if two inputs have the same name, or if there are
+    /// more than 1,024 inputs.
     pub(crate) fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
         let mut inputs = Vec::new();
         match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
@@ -154,7 +154,7 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Serializes the method and the parameters, but not the name. The name is the key of this object in [`Inputs`].
+    /// Serializes the method and the parameters, but not the name. The caller writes the name as the object's key.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;
