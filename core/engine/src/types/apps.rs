@@ -11,10 +11,11 @@ use super::{Resource, ResourceContents, ServerCapabilities, Tool};
 use crate::json::Json;
 use crate::json::from_json::{self, FromJson};
 
-/// Identifier of the MCP Apps extension: its key in the `extensions` member of client and server capabilities.
+/// Identifier of the MCP Apps extension. Clients and servers that support the extension declare this key in the
+/// `extensions` member of their capabilities.
 pub const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
-/// MIME type of the HTML pages that the MCP Apps extension displays.
+/// MIME type of HTML pages that are a user interface of the MCP Apps extension.
 pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 object! {
@@ -29,7 +30,7 @@ object! {
 }
 
 impl ToolUi {
-    /// Returns whether the host application may offer the tool to language models.
+    /// Returns whether language models may call the tool: `visibility` is empty or contains `model`.
     pub fn is_for_model(&self) -> bool {
         self.visibility.is_empty() || self.visibility.iter().any(|who| who == "model")
     }
@@ -40,20 +41,22 @@ object! {
     ///
     /// A host application may ignore any of these settings.
     pub struct ResourceUi("an object") {
-        /// Origins that the page loads from. The host builds the page's content security policy from them.
+        /// Origins from which the page loads content. The host builds the page's content security policy from them.
+        /// `None` if the page declares no origins.
         optional csp: UiCsp = "csp",
-        /// Browser permissions that the page requests: an object with the names of permissions, such as `camera`, as
-        /// keys and objects as values.
+        /// Browser permissions that the page requests: a JSON object whose keys are names of permissions, such as
+        /// `camera`, and whose values are objects. `None` if the page requests no permissions.
         optional permissions: Json = "permissions",
         /// Origin from which the page requests to be served. `None` if the page requests no origin.
         optional domain: String = "domain",
-        /// Whether the page prefers to be displayed with a border.
+        /// Whether the page requests a border around itself. `None` if the page leaves the choice to the host.
         optional prefers_border: bool = "prefersBorder",
     }
 }
 
 object! {
-    /// Origins that an HTML page loads from, by purpose. The host builds the page's content security policy from them.
+    /// Origins from which an HTML page loads content, by purpose. The host builds the page's content security policy
+    /// from them.
     pub struct UiCsp("an object") {
         /// Origins of network requests by `fetch`, `XMLHttpRequest` and WebSocket (CSP directive `connect-src`).
         or_default connect_domains: Vec<String> = "connectDomains",
@@ -98,7 +101,7 @@ impl Resource {
 impl ResourceContents {
     /// Returns the display settings in `_meta.ui` of these resource contents, or `None` if there are none.
     ///
-    /// These settings take precedence over those of [`Resource::ui`].
+    /// If the resource in the list of resources has settings too ([`Resource::ui`]), use these instead.
     pub fn ui(&self) -> Option<ResourceUi> {
         ui(self.meta.as_ref())
     }

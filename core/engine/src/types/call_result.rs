@@ -13,15 +13,15 @@ use crate::json::{Json, scan};
 
 /// The result of `tools/call` (`CallToolResult`).
 ///
-/// A tool that fails also returns this result: `is_error` is `true` and `content` describes the error. A call returns
-/// `Err` only if the request fails or its result cannot be parsed.
+/// A tool that fails also returns this result: `is_error` is `true` and `content` describes the error. `Err` instead
+/// means that the request itself failed, or that its result cannot be parsed.
 ///
 /// Specification: server/tools, "Tool Result".
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CallToolResult {
-    /// The unstructured result, as content blocks. Empty if the server sent an empty list, or no list at all
-    /// (`without_content` is then set).
+    /// The unstructured result, as content blocks. Empty if the server sent an empty list or no list. If it sent no
+    /// list, `without_content` contains the result.
     pub content: Vec<ContentBlock>,
     /// The structured result: a JSON value that conforms to the tool's output schema. `None` if the server sent none.
     pub structured_content: Option<Json>,
@@ -31,8 +31,10 @@ pub struct CallToolResult {
     pub meta: Option<Json>,
     /// Members of the result that this version of the library does not define.
     pub extra: Extra,
-    /// The complete result without `_meta`, as JSON. Set only if `content` is absent or not an array, as in the results
-    /// of some servers. Such a result can be any JSON value except `null`.
+    /// The complete result as JSON, without `_meta`. Set only if `content` is absent or not an array, which violates
+    /// the specification.
+    ///
+    /// If the result is not even an object, contains the value that the server sent instead, such as an array.
     pub without_content: Option<Json>,
 }
 
@@ -70,8 +72,8 @@ impl FromJson for CallToolResult {
 
 from_json::impl_deserialize!(CallToolResult);
 
-/// Returns the members of a result, except `_meta`, as a JSON object. `content` is the member of this name if the
-/// server sent a value that is not an array.
+/// Rebuilds the JSON object of a result for [`CallToolResult::without_content`]. `content` is the value that the server
+/// sent as the member `content`, or `None` if it sent none.
 fn whole(result: &CallToolResult, content: Option<Json>) -> Json {
     let mut members = Extra::default();
     if let Some(content) = content {
@@ -118,11 +120,11 @@ impl Serialize for CallToolResult {
     }
 }
 
-/// The member `content` of a result that is being read.
+/// What the server sent as the member `content` of a result.
 enum Content {
     Absent,
     Blocks(Vec<ContentBlock>),
-    /// A value other than an array or `null`. It becomes part of [`CallToolResult::without_content`].
+    /// A value that is neither an array nor `null`. It becomes part of [`CallToolResult::without_content`].
     Other(Json),
 }
 

@@ -34,8 +34,8 @@ object! {
 impl ClientCapabilities {
     /// Declares the tasks extension, so that the server may return a task as the result of `tools/call`.
     ///
-    /// Only [`Config::declare_tasks`](crate::Config::declare_tasks) calls this function, because the engine must also
-    /// follow those tasks. Specification: extension `io.modelcontextprotocol/tasks`, "Capability Negotiation".
+    /// Only [`Config::declare_tasks`](crate::Config::declare_tasks) calls this function. It also makes the session poll
+    /// the tasks until they end. Specification: extension `io.modelcontextprotocol/tasks`, "Capability Negotiation".
     pub(crate) fn declare_tasks(&mut self) {
         self.declare_extension(TASKS_EXTENSION, Json::trusted("{}"));
     }
@@ -49,7 +49,8 @@ impl ClientCapabilities {
 object! {
     /// The optional features that a server supports (`ServerCapabilities`).
     ///
-    /// A feature is supported if its member is present.
+    /// A feature is supported if its member is present. The member's value is an object with options, which may be
+    /// empty.
     pub struct ServerCapabilities("an object of capabilities") {
         /// The server offers tools.
         optional tools: ListCapability = "tools",

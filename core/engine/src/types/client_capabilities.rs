@@ -18,7 +18,8 @@ pub(crate) const LIST_ROOTS: &str = "roots/list";
 impl ClientCapabilities {
     /// Declares that the client supports elicitation in form mode (`form`), in URL mode (`url`), or both.
     ///
-    /// Modes that earlier calls declared remain declared. Specification: client/elicitation, "Capabilities".
+    /// `false` leaves a mode as it is: a mode that an earlier call declared remains declared. If no mode is declared at
+    /// all, servers assume form mode. Specification: client/elicitation, "Capabilities".
     #[must_use]
     pub fn with_elicitation(mut self, form: bool, url: bool) -> Self {
         // An empty object means form mode, but some servers do not know that. So `form` is always written.
@@ -29,8 +30,9 @@ impl ClientCapabilities {
 
     /// Declares that the client supports sampling: servers may send requests to its language model.
     ///
-    /// If `tools` is `true`, these requests may offer tools to the model. If `context` is `true`, they may include the
-    /// context of MCP servers (`includeContext`). Options that earlier calls declared remain declared.
+    /// If `tools` is `true`, these requests may offer tools to the model. If `context` is `true`, they may ask the
+    /// client to add context from MCP servers to the prompt (`includeContext`). `false` leaves an option as it is: an
+    /// option that an earlier call declared remains declared.
     ///
     /// The specification deprecates sampling from revision 2026-07-28 on. Specification: client/sampling,
     /// "Capabilities".
@@ -80,13 +82,15 @@ impl ClientCapabilities {
 
 /// Returns whether a client with the `elicitation` capability `declared` supports a mode: `form` or `url`.
 ///
-/// A capability without modes means form mode, because revisions before 2025-11-25 have no other mode.
+/// If `declared` contains neither mode, the client supports form mode: revisions before 2025-11-25 have only this mode,
+/// and no member for it.
 pub(crate) fn allows_mode(declared: &Json, mode: &str) -> bool {
     let has = |name| declared.member_text(name).is_some_and(|text| text != "null");
     has(mode) || mode == FORM && !has("url")
 }
 
-/// Returns the members of the object `before`, and an empty object for each absent name that `names` pairs with `true`.
+/// Returns a copy of the object `before` with additional members, each of them an empty object. Adds the members whose
+/// names have `true` in `names`, unless `before` already contains them.
 fn declare<const N: usize>(before: Option<&Json>, names: [(&str, bool); N]) -> Json {
     let mut object = members_without(before, "");
     for (name, wanted) in names {

@@ -40,7 +40,8 @@ pub struct CompleteParams<'a> {
 }
 
 impl<'a> CompleteParams<'a> {
-    /// Creates parameters that request suggestions for `value`, the text typed so far for the argument `name`.
+    /// Creates parameters that request suggestions for the argument `name`, without `context`. `value` is the text that
+    /// the user has typed so far for this argument.
     pub fn new(reference: CompletionReference<'a>, name: &'a str, value: &'a str) -> Self {
         CompleteParams { reference, argument: CompletionArgument { name, value }, context: &[] }
     }
@@ -73,7 +74,7 @@ pub enum CompletionReference<'a> {
     /// The argument is a variable of a resource template.
     #[serde(rename = "ref/resource")]
     ResourceTemplate {
-        /// The template's URI with its variables, or the URI of a resource.
+        /// The URI template, such as `file:///{path}`. The specification also allows the URI of a resource here.
         uri: &'a str,
     },
 }

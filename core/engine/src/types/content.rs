@@ -16,8 +16,8 @@ use crate::json::{Json, Number};
 
 /// A content block of a tool result or prompt message (`ContentBlock`).
 ///
-/// A block with an undefined type, or without a member that its type requires, becomes [`ContentBlock::Unknown`]. An
-/// invalid block does not affect the other blocks.
+/// A block becomes [`ContentBlock::Unknown`] if this version of the library does not define its type, or if it lacks a
+/// member that its type requires. Such a block does not affect the other blocks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ContentBlock {
@@ -31,7 +31,7 @@ pub enum ContentBlock {
     ResourceLink(Box<ResourceLink>),
     /// A resource that is embedded with its contents.
     Resource(Box<EmbeddedResource>),
-    /// A block with any other type, or an invalid block.
+    /// A block whose type this version of the library does not define, or an invalid block.
     Unknown(UnknownContent),
 }
 
@@ -143,7 +143,8 @@ macro_rules! blocks {
     )* };
 }
 
-/// Moves a block out of its `Box` if it has one. [`ContentBlock`] boxes only some block types.
+/// Takes a block out of its `Box`, or returns it unchanged if it has no `Box`. [`ContentBlock`] boxes only some block
+/// types, but the macro `blocks!` contains the same code for all of them.
 trait Unboxed<T> {
     fn unboxed(self) -> T;
 }
@@ -158,7 +159,8 @@ impl<T> Unboxed<T> for Box<T> {
     }
 }
 
-/// Decides whether a field is omitted when its block is serialized: if it is `None` or an empty `Vec`.
+/// Decides whether the JSON of a block omits a field. It omits `None` and an empty `Vec`, and never a field of another
+/// type.
 trait Absent {
     fn is_absent(&self) -> bool {
         false
@@ -178,7 +180,7 @@ impl<T> Absent for Vec<T> {
 }
 
 blocks! {
-    /// Text from or for a language model (`TextContent`).
+    /// Text that a language model reads or has written (`TextContent`).
     pub struct TextContent(Text = "text") {
         /// The text.
         text: String = "text",
@@ -234,11 +236,12 @@ impl TextContent {
     }
 }
 
-/// A block with an undefined type, or a block that lacks a member that its type requires.
+/// A content block that the library cannot interpret. Either this version does not define its type, or the block lacks
+/// a member that its type requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownContent {
-    /// The `type` of the block. Empty if the block has none.
+    /// The `type` member of the block. Empty if the block has none.
     pub kind: String,
     /// The complete block as JSON.
     pub raw: Json,
@@ -299,7 +302,8 @@ struct ResourceMembers {
     resource: Option<ResourceContents>,
 }
 
-/// The `type` member of a content block. Known types are static strings, so that reading them allocates no memory.
+/// The `type` member of a content block. A type that the library defines is stored as a static string, so that reading
+/// it allocates no memory.
 struct ContentKind(Cow<'static, str>);
 
 impl FromJson for ContentKind {
@@ -366,8 +370,11 @@ impl Members {
         }
     }
 
-    /// Converts the members to a block. If the type is absent or unknown, or a required member is absent, returns the
-    /// type as the error.
+    /// Converts the members to a block of their type.
+    ///
+    /// # Errors
+    /// Returns the type, or `None` if the type is absent. Either the library does not define the type, or a member that
+    /// the type requires is absent.
     fn into_block(self) -> Result<ContentBlock, Option<ContentKind>> {
         let Members { kind, text, data, mime_type, of_resource, annotations, meta, extra } = self;
         let known = kind.as_ref().map_or("", |kind| &*kind.0);

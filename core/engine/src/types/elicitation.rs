@@ -17,7 +17,8 @@ use crate::url::Url;
 
 /// Parameters of `elicitation/create` (`ElicitRequestParams`).
 ///
-/// Parameters without a `mode` request a form, because revision 2025-06-18 has no other mode.
+/// Parameters without a `mode` become [`ElicitParams::Form`]: revision 2025-06-18 has only forms, and does not define
+/// the member `mode`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
@@ -49,7 +50,8 @@ object! {
     /// A URL that the server asks the user to visit.
     ///
     /// The user's data goes directly to the website, not through the client. Show the complete URL and highlight its
-    /// host. Never fetch the URL, and open it only with the user's consent ("Safe URL Handling").
+    /// host. Never fetch the URL, and open it only with the user's consent. The specification states these rules under
+    /// "Safe URL Handling".
     ///
     /// Specification: client/elicitation, "URL Mode Elicitation Requests".
     pub struct ElicitUrl("an object", tag "mode" = "url") {
@@ -57,8 +59,8 @@ object! {
         required message: String = "message",
         /// The URL to visit.
         required url: String = "url",
-        /// Identifier that `notifications/elicitation/complete` uses for this request. Only revision 2025-11-25 defines
-        /// it.
+        /// Identifier of this request (only revision 2025-11-25). The server repeats it in
+        /// `notifications/elicitation/complete`, after the user has finished.
         optional elicitation_id: String = "elicitationId",
         /// Additional metadata of the parameters (`_meta`).
         optional meta: Json = "_meta",
@@ -88,7 +90,7 @@ pub struct ElicitOther {
 }
 
 impl ElicitParams {
-    /// Returns the mode of the request: `form`, `url`, or the undefined mode that the server sent.
+    /// Returns the mode of the request: `form`, `url`, or any other string that the server sent as the mode.
     pub fn mode(&self) -> &str {
         match self {
             ElicitParams::Form(_) => FORM,
@@ -198,8 +200,8 @@ fn objects_only(result: ElicitResult) -> Result<ElicitResult, Mismatch> {
 impl ElicitResult {
     /// Creates the result for a form that the user filled in.
     ///
-    /// `content` contains the values by field name, and must serialize as a JSON object. A field whose value is `null`
-    /// counts as empty.
+    /// `content` contains the values by field name, and must serialize as a JSON object. `null` is the value of a field
+    /// that the user left empty. This function does not validate the values: use [`ElicitForm::complete`].
     ///
     /// # Errors
     /// Returns an error if `content` cannot be serialized.
@@ -219,7 +221,8 @@ impl ElicitResult {
 
     /// Creates a result with the given action and without form values.
     ///
-    /// With [`ElicitAction::Accept`], [`ElicitForm::complete`] uses the default values of the form.
+    /// If the action is [`ElicitAction::Accept`], [`ElicitForm::complete`] adds the default values of the form to the
+    /// result.
     pub fn of(action: ElicitAction) -> Self {
         ElicitResult { action, ..ElicitResult::default() }
     }
@@ -234,8 +237,8 @@ impl From<ElicitAction> for ElicitResult {
 impl ElicitForm {
     /// Completes and validates the user's response to this form, before the client sends it.
     ///
-    /// If the user accepted the form, adds default values and validates all values against the form's schema.
-    /// Otherwise, removes the values.
+    /// If the user accepted the form, adds default values and validates all values against the form's schema. If the
+    /// user declined or dismissed the form, removes the values from the result.
     ///
     /// # Errors
     /// Returns the invalid fields, and which rule each of them violates.
@@ -251,8 +254,8 @@ impl ElicitForm {
 object! {
     /// Parameters of `notifications/elicitation/complete`: the user has finished the interaction at a URL.
     ///
-    /// Ignore the notification if its id is unknown. Specification of revision 2025-11-25: client/elicitation,
-    /// "Completion Notifications for URL Mode Elicitation".
+    /// Ignore the notification if no elicitation request had this identifier. Specification of revision 2025-11-25:
+    /// client/elicitation, "Completion Notifications for URL Mode Elicitation".
     pub struct ElicitationComplete("an object") {
         /// Identifier of the elicitation request, from [`ElicitUrl::elicitation_id`].
         required elicitation_id: String = "elicitationId",

@@ -25,7 +25,7 @@ pub struct FormError {
 #[error("{} {problem}", subject(field))]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Name of the field. Empty if the form values as a whole are not a JSON object.
+    /// Name of the field. Empty if no field can be named, because the form values are not a JSON object.
     pub field: String,
     /// The rule that the field's value violates.
     pub problem: FieldProblem,
@@ -58,7 +58,7 @@ pub enum FieldProblem {
         /// Maximum length, in characters.
         max: u64,
     },
-    /// The text does not have this format, which the schema requires.
+    /// The text does not have the format that the schema requires. Contains the required format.
     #[error("must {}", expected_format(.0))]
     Format(StringFormat),
     /// The number is below the minimum.
@@ -91,7 +91,8 @@ pub enum FieldProblem {
         /// Maximum number of selected values.
         max: u64,
     },
-    /// The schema does not define this field, and forbids undefined fields (`additionalProperties` is `false`).
+    /// The form has no field of this name, and its schema forbids additional fields (`additionalProperties` is
+    /// `false`).
     #[error("is not a field of the form")]
     Unexpected,
 }
@@ -128,9 +129,10 @@ fn problems(fields: &[FieldError]) -> String {
 }
 
 impl FormSchema {
-    /// Adds default values, removes members that are `null`, and validates the result.
+    /// Completes the values of a filled-in form and validates them against this schema.
     ///
-    /// `content` contains the values by field name. `None` means that the user accepted the form without a change.
+    /// Adds the default value of each field that has no value, and removes members that are `null`. `content` contains
+    /// the values by field name. `None` means that the user accepted the form without a change.
     ///
     /// ```
     /// use mcpwire_core::{FormSchema, Json};
@@ -158,8 +160,8 @@ impl FormSchema {
 
     /// Returns the form values with default values added and without members that are `null`.
     ///
-    /// `content` contains the values by field name. They are not validated. The fields of the form come first, in the
-    /// form's order, then any other members.
+    /// `content` contains the values by field name; `None` means no values. This function does not validate them. In
+    /// the returned object, the fields of the form come first, in the form's order, then any other members.
     pub fn with_defaults(&self, content: Option<&Json>) -> Json {
         let given = members(content);
         let mut answer = Extra::default();

@@ -109,7 +109,7 @@ pub enum FieldSchema {
     Enum(Box<EnumSchema>),
     /// Several values that the user chooses from a list (from revision 2025-11-25).
     MultiSelect(Box<MultiSelectSchema>),
-    /// Any other schema, as JSON. The value of the field is not validated.
+    /// A schema that the library cannot interpret, as JSON. The value of the field is not validated.
     Unknown(Json),
 }
 
@@ -198,17 +198,17 @@ object! {
 object! {
     /// Schema of a form field for one value from a list.
     ///
-    /// Protocol revisions represent the list differently in JSON. [`EnumSchema::choices`] returns the same type
-    /// for all of them.
+    /// Protocol revisions represent the list by different members: `enum` with `enumNames`, or `oneOf`.
+    /// [`EnumSchema::choices`] returns the list from any of them.
     pub struct EnumSchema("a schema", tag "type" = "string") {
         /// Display name of the field. If absent, display the field's name.
         optional title: String = "title",
         /// Description of the field for the user.
         optional description: String = "description",
-        /// The allowed values, if the server lists them in `enum`. The field `names` may contain their display names.
+        /// The allowed values, if the server lists them in `enum`. Their display names may be in [`EnumSchema::names`].
         or_default values: Vec<String> = "enum",
-        /// Display names of the values in `values`, in the same order (revision 2025-06-18; later revisions use
-        /// `oneOf`).
+        /// Display names of the values in [`EnumSchema::values`], in the same order. Ignored if there are more or fewer
+        /// names than values. From revision 2025-11-25 on, `oneOf` replaces this member, which remains allowed.
         or_default names: Vec<String> = "enumNames",
         /// The allowed values with their display names, if the server lists them in `oneOf` (from revision 2025-11-25).
         or_default one_of: Vec<EnumOption> = "oneOf",
@@ -306,7 +306,7 @@ impl FieldSchema {
         }
     }
 
-    /// Returns the default value of the field, or `None` if the schema has none.
+    /// Returns the `default` member of the schema: the default value of the field. `None` if the member is absent.
     pub fn default_value(&self) -> Option<Json> {
         match self {
             FieldSchema::String(schema) => schema.default.as_ref().map(json_of),
@@ -321,7 +321,8 @@ impl FieldSchema {
         }
     }
 
-    /// Parses the schema of a field from JSON text. Returns [`FieldSchema::Unknown`] for any undefined schema.
+    /// Parses the schema of a field from JSON text. A schema that the library cannot interpret becomes
+    /// [`FieldSchema::Unknown`].
     fn of(raw: &str) -> FieldSchema {
         FieldSchema::known(raw).unwrap_or_else(|| FieldSchema::Unknown(Json::trusted(raw)))
     }

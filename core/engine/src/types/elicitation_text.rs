@@ -11,9 +11,9 @@ impl FieldSchema {
     ///
     /// - For a number, surrounding spaces are ignored.
     /// - For a boolean, `yes`, `y`, `true`, `on` and `1` mean `true`; `no`, `n`, `false`, `off` and `0` mean `false`.
-    /// - For a choice from a list, the text is a value, a display name or a position in the list, counted from 1. Letter
-    ///   case is ignored. Commas separate several choices.
-    /// - For an undefined schema, the text is parsed as JSON. Text that is not JSON becomes a string.
+    /// - For a list of choices, the text is a value, a display name or a position in the list, counted from 1. Letter
+    ///   case is ignored. If the field allows several choices, commas separate them.
+    /// - For a [`FieldSchema::Unknown`], the text is parsed as JSON. Text that is not JSON becomes a string.
     ///
     /// ```
     /// use mcpwire_core::{FieldSchema, Json};
@@ -26,7 +26,7 @@ impl FieldSchema {
     /// ```
     ///
     /// # Errors
-    /// Returns the rule that the text violates.
+    /// Returns the rule of the schema that the text violates.
     pub fn parse_text(&self, text: &str) -> Result<Json, FieldProblem> {
         let value = match self {
             FieldSchema::String(_) => string(text),
@@ -86,8 +86,8 @@ fn yes_or_no(text: &str) -> Option<bool> {
 
 /// Returns the value of the choice that the user's text identifies.
 ///
-/// The text is compared with the values first, then with values and display names regardless of letter case. Otherwise,
-/// it is a position in the list, counted from 1. `choices` contains each value with its display name.
+/// Compares the text with three things, in this order: the values; then values and display names, regardless of letter
+/// case; then the positions in the list, counted from 1. `choices` contains each value with its display name.
 fn choice<'a>(choices: &[(&'a str, &'a str)], text: &str) -> Result<&'a str, FieldProblem> {
     let lower = text.to_lowercase();
     let place = || text.parse::<usize>().ok().and_then(|place| choices.get(place.checked_sub(1)?));

@@ -44,7 +44,7 @@ object! {
     pub struct Icon("an icon") {
         /// URL of the icon's image: an `https:` URL, or a `data:` URL that contains the image.
         required src: String = "src",
-        /// MIME type of the image. Overrides the type reported by the image's source, if that type is missing or generic.
+        /// MIME type of the image. Use it if the source of the image reports no type, or only a generic one.
         optional mime_type: String = "mimeType",
         /// Sizes at which the icon can be displayed, such as `48x48`, or `any` for a scalable image. Empty means any
         /// size.

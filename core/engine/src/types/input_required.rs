@@ -11,23 +11,23 @@ use crate::json::Json;
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, ReadError, Reader};
 
-/// Maximum number of inputs that one result may request. 1,024: the limit bounds memory, because a stored input
-/// occupies much more memory than its JSON.
+/// Maximum number of inputs that one result may request: 1,024. Without a maximum, a small message could occupy much
+/// memory, because an input occupies more bytes in memory than in JSON.
 const MAX_INPUTS: usize = 1024;
 
 /// Result of a request that the server cannot complete without more input from the client (`InputRequiredResult`).
 ///
-/// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). It then resends
-/// the original request with the client's answers.
+/// The engine reports each requested input as an [`Event::ServerRequest`](crate::Event::ServerRequest). When the client
+/// has answered all of them, the engine resends the original request with the answers.
 ///
-/// Deserialization fails if any input is invalid, because the client must answer all of them.
+/// Deserialization fails even if only one input is invalid, because the client must answer all inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct InputRequiredResult {
-    /// The inputs that the server requests.
+    /// The inputs that the server requests. Empty if the server sent only `request_state`.
     pub input_requests: Vec<InputRequest>,
     /// State that only the server interprets, a JSON string. The client returns it unchanged when it resends the
-    /// request.
+    /// request. `None` if the server sent none.
     pub request_state: Option<Json>,
     /// Additional metadata of the result (`_meta`).
     pub meta: Option<Json>,
@@ -52,7 +52,8 @@ impl InputRequiredResult {
     ///
     /// # Errors
     ///
-    /// Returns the reason if an input is invalid, a name occurs twice, or there are more than 1,024 inputs.
+    /// Returns a description of the problem if an input is invalid, if two inputs have the same name, or if there are
+    /// more than 1,024 inputs.
     pub(crate) fn inputs(object: &Json) -> Result<Vec<InputRequest>, String> {
         let mut inputs = Vec::new();
         match read_inputs(&mut inputs, &mut Reader::new(object.get())) {
@@ -153,7 +154,7 @@ impl Serialize for Inputs<'_> {
 }
 
 impl Serialize for InputRequest {
-    /// Serializes the method and the parameters. The caller writes the input's name as the key of this object.
+    /// Serializes the method and the parameters, but not the name. The caller writes the name as the object's key.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", &self.method)?;

@@ -11,8 +11,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::from_json::{self, FromJson, Mismatch};
 use crate::json::read::{self, Reader};
 
-/// Maximum number of entries in a list, valid and invalid ones together. 100,000: ten times the largest known list. The
-/// limit bounds memory, because a minimal entry occupies fifty times as many bytes in memory as in JSON.
+/// Maximum number of entries in a list, valid and invalid ones together: 100,000, ten times as many as in the longest
+/// list known from a server. The maximum limits memory, because a minimal entry occupies fifty times as many bytes in
+/// memory as in JSON.
 pub(crate) const MAX_ENTRIES: usize = 100_000;
 
 /// A list from a server: its valid entries, and the reason why each invalid entry was rejected.
@@ -26,10 +27,12 @@ pub struct ItemList<T> {
     pub rejected: Vec<InvalidItem>,
     /// Whether the list is incomplete: the client stopped reading before the end of the server's list.
     ///
-    /// The client stops after 100,000 entries, after 1,000 pages, after 64 MiB beyond the first page, or when a cursor
-    /// repeats. The last entry of [`ItemList::rejected`] then describes the truncation.
+    /// The client stops after 100,000 entries or 1,000 pages, when the pages after the first exceed 64 MiB together, or
+    /// when the server sends a cursor for the second time. The last entry of [`ItemList::rejected`] then describes the
+    /// truncation.
     pub is_truncated: bool,
-    /// Size of the list as JSON, in bytes. 0 if the list was not deserialized. `==` ignores this field.
+    /// Size of the list as JSON, in bytes, for all pages together. 0 for a list that was not read from JSON. `==`
+    /// ignores this field.
     pub bytes: usize,
 }
 
@@ -61,7 +64,9 @@ impl fmt::Display for InvalidItem {
 }
 
 impl<T> ItemList<T> {
-    /// Returns the number of valid and rejected entries, including the rejected entry that describes a truncation.
+    /// Returns the number of entries that the client read from the server's list, valid and rejected.
+    ///
+    /// For a truncated list, the number includes the rejected entry that describes the truncation.
     pub fn sent(&self) -> usize {
         self.items.len() + self.rejected.len()
     }
@@ -81,8 +86,8 @@ impl<T> ItemList<T> {
         }
     }
 
-    /// Appends the entries of the next page. Adds the number of earlier entries to the positions of the page's rejected
-    /// entries.
+    /// Appends the entries of the next page. Adds the number of earlier entries to the position of each rejected entry,
+    /// because the positions in a page are counted from the start of the page.
     pub fn append(&mut self, mut page: ItemList<T>) {
         let before = self.sent();
         self.is_truncated |= page.is_truncated;
@@ -98,7 +103,8 @@ impl<T> ItemList<T> {
         );
     }
 
-    /// Moves each valid entry for which `reject` returns a name and a reason to the rejected entries.
+    /// Moves valid entries to the rejected ones. The function `reject` receives each valid entry, and returns the name
+    /// and the reason if the entry is to be rejected.
     ///
     /// All entries keep their positions in the server's list.
     pub(crate) fn reject(&mut self, mut reject: impl FnMut(&mut T) -> Option<(String, Cow<'static, str>)>) {

@@ -49,8 +49,8 @@ result! {
     pub cacheable struct DiscoverResult {
         /// Protocol versions that the server supports.
         ///
-        /// A result without this member is rejected, because some servers answer every unknown method with an empty
-        /// object.
+        /// Deserialization fails if this member is absent. Otherwise, the empty object that some servers send as the
+        /// result of any unknown method would be a valid result.
         required supported_versions: Vec<String> = "supportedVersions",
         /// Capabilities of the server.
         optional capabilities: ServerCapabilities = "capabilities",
@@ -68,8 +68,8 @@ impl DiscoverResult {
         self.implementation_in_meta().or_else(|| self.server_info.clone())
     }
 
-    /// Returns the name and version of the server from `_meta`, where the specification places them. Returns `None` if
-    /// they are absent.
+    /// Returns the name and version of the server from the member `io.modelcontextprotocol/serverInfo` of `_meta`.
+    /// Returns `None` if it is absent or invalid.
     pub(crate) fn implementation_in_meta(&self) -> Option<Implementation> {
         let info = self.meta.as_ref()?.member_text("io.modelcontextprotocol/serverInfo")?;
         from_json::from_str(info)

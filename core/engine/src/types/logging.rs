@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::open_enum::open_enum;
 
 open_enum! {
-    /// Severity of a log message, from least to most severe. The levels are those of syslog (RFC 5424, section 6.2.1).
+    /// Severity of a log message. The variants are the levels of syslog (RFC 5424, section 6.2.1), from the least
+    /// severe to the most severe.
     pub enum LoggingLevel {
         /// Detailed information for debugging.
         Debug = "debug",

@@ -41,18 +41,19 @@ pub trait Method {
     /// Name of the method in JSON-RPC messages, for example `tools/call`.
     const NAME: &'static str;
 
-    /// Type of the result. Results are deserialized from JSON text in memory, so the type may contain [`Json`] values.
+    /// Type of the result, which is deserialized from the JSON text of the response. It may contain [`Json`] values,
+    /// which keep parts of the result as JSON text.
     type Result: DeserializeOwned;
 
-    /// Reads a result from JSON. The methods that this library defines override this function to avoid serde. Other
-    /// crates cannot override it, because they cannot name `Reader`.
+    /// Reads a result from JSON. The default implementation uses serde; the methods of this library override it to
+    /// avoid serde. Other crates cannot override it, because `Reader` is not part of the public API.
     #[doc(hidden)]
     fn read(reader: &mut Reader<'_>) -> Result<Self::Result, ReadError> {
         Self::Result::deserialize(reader)
     }
 
-    /// Applies the rules that hold only for results received over HTTP from protocol revision 2026-07-28 on. The
-    /// default implementation returns the result unchanged.
+    /// Adapts a result that the client received over HTTP from protocol revision 2026-07-28 on. The default
+    /// implementation returns the result unchanged; `tools/list` rejects tools with invalid `x-mcp-header` annotations.
     #[doc(hidden)]
     fn over_http(result: Self::Result) -> Self::Result {
         result
@@ -63,8 +64,8 @@ pub trait Method {
 ///
 /// `_meta` is not part of the parameters: set it in [`RequestOptions`](crate::RequestOptions).
 pub trait Params<M: Method + ?Sized>: Serialize {
-    /// Checks the serialized parameters and may change them. The parameters are the JSON object at the end of `out`.
-    /// Returns `false` if the parameters are invalid.
+    /// Checks the parameters, which were just appended to `out` as a JSON object. May rewrite them in place. Returns
+    /// `false` if they are invalid; the request is then not sent.
     #[doc(hidden)]
     fn check(_out: &mut Vec<u8>) -> bool {
         true
@@ -120,8 +121,8 @@ methods! {
     Unsubscribe = "resources/unsubscribe", UnsubscribeParams<'_> => Json, Json::read;
     /// `subscriptions/listen`: opens a subscription to change notifications (from protocol revision 2026-07-28).
     ///
-    /// Use [`Calls::subscribe`](crate::Calls::subscribe) instead of sending this request directly. A direct request has
-    /// a deadline, and its notifications are not assigned to a subscription.
+    /// Do not send this request directly: use [`Calls::subscribe`](crate::Calls::subscribe). A direct request has a
+    /// deadline, which ends it, and the session does not report its notifications as events of a subscription.
     SubscriptionsListen = "subscriptions/listen", SubscriptionsListenParams<'_> => SubscriptionsListenResult, strict;
     /// `prompts/list`: lists the prompts of a server, one page per request.
     ListPrompts = "prompts/list", ListParams<'_> => ListPromptsResult, strict;
@@ -130,16 +131,16 @@ methods! {
     /// `logging/setLevel`: sets the minimum severity of log messages (up to protocol revision 2025-11-25; in later
     /// revisions, each request contains the level).
     SetLevel = "logging/setLevel", SetLevelParams<'_> => Json, Json::read;
-    /// `tasks/get`: requests the status of a task. In the tasks extension, the response for a completed task also
-    /// contains the result of the call.
+    /// `tasks/get`: requests the status of a task. In the tasks extension, the response also contains the result of the
+    /// call if the task is completed.
     GetTask = "tasks/get", TaskParams<'_> => Task, strict;
-    /// `tasks/result`: requests the result of a task. The server responds when the task has ended (protocol revision
-    /// 2025-11-25 only).
+    /// `tasks/result`: requests the result of a task (protocol revision 2025-11-25 only). The server responds only when
+    /// the task has ended.
     GetTaskResult = "tasks/result", TaskParams<'_> => CallToolResult, strict;
     /// `tasks/update`: sends the client's answers to the input requests of a task (tasks extension).
     UpdateTask = "tasks/update", UpdateTaskParams<'_> => Json, Json::read;
-    /// `tasks/cancel`: requests the cancellation of a task. In the tasks extension, the task may continue after the
-    /// response, and may even complete.
+    /// `tasks/cancel`: requests the cancellation of a task. In the tasks extension, a successful response does not mean
+    /// that the task has stopped: the task may continue, and even complete.
     CancelTask = "tasks/cancel", TaskParams<'_> => CancelTaskResult, strict;
     /// `tasks/list`: lists the tasks that a server stores for this client, one page per request (protocol revision
     /// 2025-11-25 only).
@@ -184,10 +185,10 @@ impl<A: Serialize + ?Sized> Params<CallTool> for CallToolParams<'_, A> {
     }
 }
 
-/// Returns whether the `arguments` of a tool call are a JSON object. First replaces `null` by an empty object.
+/// Replaces `null` arguments of a tool call by an empty object, then returns whether the arguments are a JSON object.
 ///
-/// The serialized parameters are at the end of `out`, and `arguments` is their last member. So the last bytes suffice
-/// for the check.
+/// The serialized parameters are at the end of `out`, and `arguments` is their last member. So the parameters end with
+/// `}}` exactly if the arguments are an object.
 fn arguments_are_an_object(out: &mut Vec<u8>) -> bool {
     if out.ends_with(b":null}") {
         out.truncate(out.len() - b"null}".len());
@@ -215,7 +216,8 @@ impl<A: Serialize + ?Sized> Params<CallToolRaw> for CallToolParams<'_, A> {
 
 /// `tools/call`: calls a tool and returns either its result or a task.
 ///
-/// [`RequestOptions::task`](crate::RequestOptions::task) determines whether the call may create a task.
+/// To receive the task as soon as the server creates it, set [`RequestOptions::task`](crate::RequestOptions::task) to
+/// [`TaskMode::Handle`](crate::TaskMode::Handle).
 pub enum CallToolAsTask {}
 
 impl Method for CallToolAsTask {
@@ -256,7 +258,8 @@ impl ClientNotification for RootsListChanged {
     type Params = ();
 }
 
-/// Any method, with a name that is chosen at run time. Used by [`Calls::request_raw`](crate::Calls::request_raw).
+/// Any method. [`Calls::request_raw`](crate::Calls::request_raw) uses this type, because its caller chooses the name of
+/// the method at run time.
 pub enum Raw {}
 
 impl Method for Raw {

@@ -11,7 +11,8 @@ object! {
     ///
     /// Specification: basic/patterns/progress.
     pub struct Progress("an object") {
-        /// Token of the request that makes progress. The engine has already used the token to find the request.
+        /// Token by which the server identifies the request that makes progress. The engine finds the request by this
+        /// token, and reports the request's key with the progress.
         optional progress_token: Json = "progressToken",
         /// Amount of work done so far, in a unit that the server chooses. The amount increases with each notification.
         always progress: f64 = "progress",
@@ -25,7 +26,8 @@ object! {
 }
 
 impl Progress {
-    /// Returns the completed fraction of the work, from 0 to 1. Returns `None` if the total is unknown or not positive.
+    /// Returns the completed fraction of the work: `progress` divided by `total`, limited to the range from 0 to 1.
+    /// Returns `None` if the total is unknown or not positive.
     pub fn fraction(&self) -> Option<f64> {
         let total = self.total.filter(|total| *total > 0.0)?;
         Some((self.progress / total).clamp(0.0, 1.0))
