@@ -7,11 +7,11 @@ use crate::json::scan;
 /// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hints {
-    /// How long the response is fresh after receipt. Zero if the server declares no valid lifetime.
+    /// How long the response is fresh after receipt, as the server declares. Zero if the response has no valid `ttlMs`.
     pub(super) ttl: Duration,
-    /// Whether every context may use the response.
+    /// Whether the server declares the scope `public`: the response may be used with every authorization.
     pub(super) public: bool,
-    /// Whether the response contains a result, and the result is complete.
+    /// Whether the response contains a result that is complete: its `resultType` is `complete` or absent.
     pub(super) complete: bool,
 }
 
@@ -33,14 +33,14 @@ impl Hints {
     }
 }
 
-/// Parses the value of `ttlMs`, without fractions of a millisecond. Returns zero if the value is negative or not a
+/// Parses the value of `ttlMs`, rounded down to whole milliseconds. Returns zero if the value is negative or not a
 /// number.
 fn parse_ttl(number: &[u8]) -> Duration {
     Duration::from_millis(integer_part(number).unwrap_or(0))
 }
 
-/// Returns the integer part of a JSON number, limited to `u64::MAX`. Returns `None` if the number is negative, or the
-/// text is not a number.
+/// Returns the integer part of a JSON number, or `u64::MAX` if the integer part is greater. Returns `None` if the
+/// number is negative, or if the text is not a number.
 fn integer_part(number: &[u8]) -> Option<u64> {
     let number = core::str::from_utf8(number).ok()?;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));

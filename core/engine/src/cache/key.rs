@@ -36,8 +36,10 @@ const fn is_same(a: &str, b: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CacheKey {
     method: String,
-    /// The parameters on which the result depends, sorted by name, each encoded by `push_member`. If there is a
-    /// `_meta`, an empty parameter `_meta` and the sorted members of `_meta` follow.
+    /// The parameters on which the result depends, sorted by name and encoded by `push_member`.
+    ///
+    /// If the result also depends on members of `_meta`, these follow in the same order and encoding. An empty
+    /// parameter named `_meta` separates them from the parameters.
     params: Vec<u8>,
 }
 

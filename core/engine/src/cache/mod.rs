@@ -21,8 +21,8 @@ pub(crate) use pending::PendingEntry;
 
 /// Identifies the authorization (for example, the access token) with which responses were fetched.
 ///
-/// A response with the scope `private` is returned only for the context that fetched it. A connection without
-/// authorization uses a number that no other connection to the same server uses.
+/// A response without the scope `public` is returned only for the context that fetched it. Connections that share a
+/// cache use the same number only if they use the same authorization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CacheContext(pub u64);
 
@@ -62,10 +62,10 @@ pub(crate) struct CachedAnswer {
 /// A bounded cache of the responses of one server.
 ///
 /// A response with the scope `public` is returned for every [`CacheContext`]. Any other response is returned only for
-/// the context that fetched it (specification: server/utilities/caching, "Cache Scope Field"). All timestamps passed to
-/// a cache must have the same origin.
+/// the context that fetched it (specification: server/utilities/caching, "Cache Scope Field").
 ///
-/// When the cache is full, the least recently used response is removed.
+/// When the cache is full, the least recently used response is removed. All timestamps passed to a cache must count
+/// from the same point in time.
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
@@ -76,8 +76,8 @@ pub(crate) struct Cache {
     uses: u64,
 }
 
-/// Key of a cache entry: the context that may use the response (`None` means every context), and the key of the
-/// request.
+/// Key of a cache entry: the only context for which the response may be returned (`None` if for every context), and the
+/// key of the request.
 type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]
@@ -96,14 +96,14 @@ impl Cache {
         Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
     }
 
-    /// Returns the cached response to the request with this key. Returns `None` if there is no response, or if the
-    /// response is stale at the time `now`.
+    /// Returns the cached response to the request `key`, if it may be returned for `context`. Returns `None` if there
+    /// is no such response, or if it is stale at the time `now`.
     pub(crate) fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// Returns the cached response to the request with this key, even if the response is stale. For use when the
-    /// request itself has failed.
+    /// Returns the cached response to the request `key`, as [`Cache::fresh`] does, but even if it is stale. For use
+    /// when the request itself has failed.
     pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
@@ -111,8 +111,8 @@ impl Cache {
     /// Stores `message`, the response received at the time `now` to the request with the JSON-RPC id `id`. Returns
     /// whether the response was stored.
     ///
-    /// Incomplete results, results without a lifetime, and messages larger than a quarter of [`CacheLimits::bytes`] are
-    /// not stored. An earlier response to the same request is removed in every case.
+    /// Does not store an incomplete result, a result without a lifetime, or a message that is larger, together with its
+    /// key, than a quarter of [`CacheLimits::bytes`]. Even then, removes any earlier response to the same request.
     pub(crate) fn put(
         &mut self,
         key: CacheKey,
@@ -151,7 +151,7 @@ impl Cache {
         true
     }
 
-    /// Marks all cached responses to requests with this method as stale, for every context.
+    /// Marks all cached responses to requests with this method as stale, whatever their [`CacheContext`] is.
     pub(crate) fn invalidate(&mut self, method: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
@@ -169,7 +169,7 @@ impl Cache {
         }
     }
 
-    /// Removes all cached responses to requests with this method, for every context.
+    /// Removes all cached responses to requests with this method, whatever their [`CacheContext`] is.
     pub(crate) fn discard(&mut self, method: &str) {
         self.entries.retain(|(_, key), entry| {
             let stays = key.method() != method;

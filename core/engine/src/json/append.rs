@@ -6,8 +6,8 @@ use super::string::{is_plain, plain_run};
 
 /// A message that is being appended to a buffer of outgoing messages.
 ///
-/// Dropping a draft removes the unfinished message from the buffer, even if a value panics while it is serialized.
-/// Half a message would corrupt the next one. [`Draft::finish`] leaves the message in the buffer.
+/// [`Draft::finish`] ends the message and leaves it in the buffer. A draft that is dropped without it, for example
+/// because serialization fails or panics, removes the unfinished message, which would corrupt the next one.
 pub(crate) struct Draft<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
@@ -47,8 +47,8 @@ pub(crate) fn push(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// Appends a number in decimal digits. `core::fmt` would cost more instructions than writing the rest of a message's
-/// envelope.
+/// Appends a number in decimal digits. Does not use `core::fmt`, because that takes more instructions than everything
+/// else that is written for a message's envelope (`jsonrpc`, `id` and `method`).
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -85,7 +85,7 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends the contents of a JSON string with escapes. Copies the bytes between two escapes at once.
+/// Appends the contents of a JSON string with escapes. Copies the bytes between two escapes as one block.
 #[inline(never)]
 fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut from = 0;

@@ -216,8 +216,9 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// Passes the JSON text of a value to `serde_json::value::RawValue`, which expects an object with one member of a
-/// private name.
+/// A serde map with one member, whose value is the JSON text of a value.
+///
+/// Its key is [`SERDE_RAW`], a private name by which `serde_json::value::RawValue` recognizes JSON text.
 struct RawText<'de> {
     text: Option<&'de str>,
 }

@@ -66,8 +66,8 @@ impl de::Error for ReadError {
         ReadError::new(alloc::format!("{message}"))
     }
 
-    /// Creates the error for a value of the wrong type. The text is that of serde without the value of a float,
-    /// because the code that formats floats is large.
+    /// Creates the error for a value of the wrong type. The text is the same as that of serde, but does not contain the
+    /// value of a float, because the code that formats floats is large.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))

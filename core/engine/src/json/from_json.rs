@@ -22,7 +22,8 @@ pub(crate) enum Mismatch {
     Type(&'static str),
     /// The value is an object, but violates a rule of the expected type.
     ///
-    /// In an `Arc`, because every reader of an object drops a mismatch, and the drop glue of an `Arc` is compiled once.
+    /// Each function that reads an object also needs code to drop a mismatch. With an `Arc`, this code is small,
+    /// because the drop glue of the `Arc` is compiled once.
     Object(Arc<ObjectMismatch>),
 }
 
@@ -38,17 +39,18 @@ pub(crate) struct ObjectMismatch {
 }
 
 impl Mismatch {
-    /// Creates the mismatch of an object that violates a rule.
+    /// Creates the mismatch of an object that violates a rule of the expected type. `reason` describes the violation.
     pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::named_object(reason, None)
     }
 
-    /// Creates the mismatch of an object with a name, if it has one.
+    /// Creates a mismatch as [`Mismatch::object`] does. `name` is the name of the item that the object describes, or
+    /// `None` if it is unknown.
     pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
     }
 
-    /// Creates the mismatch of an object whose member `key` has a value that is not allowed.
+    /// Creates the mismatch of an object whose member `key` has a value that is not allowed. `reason` says why.
     pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
     }
@@ -77,7 +79,8 @@ pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
     T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
 }
 
-/// Reads a `T` from any serde deserializer of a self-describing format, by way of JSON text.
+/// Reads a `T` from any serde deserializer: obtains the value as JSON text, and parses the text. The format of the
+/// deserializer must be self-describing.
 pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let text = transcode::text_of(deserializer)?;
     strict(&mut Reader::new(&text)).map_err(D::Error::custom)
@@ -186,8 +189,8 @@ pub(crate) fn required_member<T: FromJson>(
     Ok(())
 }
 
-/// Returns why an object is invalid if its required member `key` is absent or not of the type `expected`. Otherwise
-/// returns `None`.
+/// Checks a required member after the whole object was read. Returns `None` if the member is valid, and otherwise why
+/// it is not: the member `key` is absent, or is not of the type named `expected`.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
     if matches!(member, Some(Ok(()))) {

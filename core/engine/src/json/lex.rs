@@ -63,12 +63,13 @@ pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Toke
     }
 }
 
-/// Calls `visit` for each string and for each byte outside of strings, from `at` on. The text may be malformed.
+/// Calls `visit` for each string, and for each byte outside of strings, from the offset `at` on. The text may be
+/// malformed.
 ///
-/// The arguments of `visit` are the first byte, the start offset and the end offset of the string or byte.
+/// The arguments of `visit` are the first byte of the string, or the byte itself, and its start and end offsets.
 ///
-/// Stops when `visit` returns `false`, and returns the end offset of that string or byte. Returns `None` if the text
-/// ends first.
+/// Stops when `visit` returns `false`, and returns the last end offset that was passed to `visit`. Returns `None` if
+/// the text ends first.
 #[inline]
 pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
     loop {

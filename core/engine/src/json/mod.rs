@@ -34,9 +34,8 @@ use crate::text::excerpt;
 
 /// One JSON value, stored as its original text.
 ///
-/// The protocol lets servers and programs choose the contents of some values. Examples are the schema of a tool,
-/// structured content and `_meta`. A `Json` contains such a value. The syntax is checked once, when the message is
-/// read. [`Json::decode`] parses the value.
+/// Represents a value whose form the protocol leaves to servers and programs: for example, the schema of a tool,
+/// structured content or `_meta`. The text is always valid JSON. [`Json::decode`] converts it to a Rust value.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -53,8 +52,8 @@ pub struct Json(Box<str>);
 impl Json {
     /// Returns the JSON text of the value.
     ///
-    /// The text contains line breaks between tokens if the body of an HTTP response or the argument of
-    /// [`Json::parse`] did. When the value is sent, a space replaces each line break.
+    /// The text may contain line breaks between tokens if it is from the body of an HTTP response, or was passed to
+    /// [`Json::parse`]. When the value is sent, a space replaces each line break.
     pub fn get(&self) -> &str {
         if self.0.is_empty() { "null" } else { &self.0 }
     }
@@ -107,7 +106,8 @@ impl Json {
 }
 
 impl scan::Member<'_> {
-    /// Returns the value of the member. The scanned text must be known to be valid JSON.
+    /// Returns the value of the member. The scanned text must have been checked to be valid JSON, because this function
+    /// does not check it.
     pub(crate) fn json(&self) -> Json {
         core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
     }
@@ -155,8 +155,8 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Copies the JSON text if the deserializer is that of `serde_json`. Converts the value of any other deserializer
-    /// to JSON text. The format must be self-describing.
+    /// Copies the JSON text if the deserializer is that of `serde_json`. For any other deserializer, converts the value
+    /// to JSON text; the format of the deserializer must be self-describing.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         transcode::text_of(deserializer).map(Json::trusted)
     }

@@ -11,7 +11,8 @@ use super::read::{self, Reader};
 
 /// A JSON number, stored as its original text.
 ///
-/// The code that parses floats is large. A program that never calls [`Number::as_f64`] does not contain this code.
+/// Only [`Number::as_f64`] parses the text. A program that never calls it does not contain the code that parses floats,
+/// which is large.
 ///
 /// ```
 /// use mcpwire_core::Number;

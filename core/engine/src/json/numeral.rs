@@ -5,8 +5,8 @@ pub(crate) fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Parses an integer that is not negative. Returns `None` if the text is no such integer, or if the integer does not
-/// fit.
+/// Parses an integer that is not negative. Returns `None` if the text is not such an integer, or if the integer is
+/// greater than [`u64::MAX`].
 ///
 /// Accepts zeros after a decimal point, because servers whose JSON library has only floats write 1 as `1.0`.
 pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
@@ -23,7 +23,8 @@ pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses an integer that may be negative. Returns `None` if the text is no integer, or if the integer does not fit.
+/// Parses an integer that may be negative. Returns `None` if the text is not an integer, or if the integer is outside
+/// the range of `i64`. Accepts zeros after a decimal point, as [`parse_unsigned`] does.
 pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),
@@ -31,7 +32,8 @@ pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Parses a number as the nearest `f64`. Returns `None` if the number is beyond [`f64::MAX`].
+/// Parses a number as the nearest `f64`. Returns `None` if the text is not a number, or if the number is beyond
+/// [`f64::MAX`].
 pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }

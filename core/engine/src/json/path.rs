@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use super::lex::walk;
 use super::scan::key_text;
 
-/// Maximum depth of nested values that a path describes: 32. Values are nested deeper only in malicious messages.
+/// Maximum number of segments in a path: 32. For a value that is nested deeper, the path ends after 32 segments. Only
+/// malicious messages contain such values.
 const MAX_DEPTH: usize = 32;
 
 /// Length after which an ellipsis replaces the rest of a path, in bytes: 200. The server chooses the keys, so they

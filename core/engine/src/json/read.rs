@@ -62,7 +62,9 @@ impl<'de> Reader<'de> {
         Reader { text, at: 0, depth: 0 }
     }
 
-    /// Creates a reader at the byte offset `at`, which must be between two tokens of the text's outermost object.
+    /// Creates a reader inside the outermost object of a text, at the byte offset `at`.
+    ///
+    /// A token of this object, or the white space before a token, must begin at `at`.
     pub(crate) fn within_object(text: &'de str, at: usize) -> Self {
         Reader { text, at, depth: 1 }
     }
@@ -72,7 +74,8 @@ impl<'de> Reader<'de> {
         self.at
     }
 
-    /// Reads the closing brace of the outermost object. Returns whether it was next and only white space follows.
+    /// Returns whether the text ends here: with the closing brace of the outermost object, and only white space after
+    /// it. Reads the brace if it is next.
     pub(crate) fn ends_object(&mut self) -> bool {
         if self.next_byte() != Some(b'}') {
             return false;
@@ -160,8 +163,10 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads a string whose contents begin at `start`. The byte at `special` is the first escape, or is not allowed
-    /// in a string.
+    /// Reads a string whose contents begin at the offset `start`.
+    ///
+    /// `special` is the offset of the first byte that is not plain: an escape, a control character, or the end of the
+    /// text. Fails if it is not an escape.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
         let (text, after) = string::read_escaped(self.bytes(), start, special)?;
@@ -250,7 +255,7 @@ impl<'de> Reader<'de> {
     /// Returns whether another element or member follows before the closing bracket `close`. If so, reads the comma
     /// before it.
     ///
-    /// `first` must be `true` in the first call for an array or object.
+    /// Set `first` to `true` before the first call for an array or object.
     #[inline]
     pub(super) fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
         match self.next_byte() {
@@ -268,8 +273,8 @@ impl<'de> Reader<'de> {
 
 /// A closure that reads one member of an object.
 ///
-/// Used as `dyn ReadMember` instead of `dyn FnMut`, because `dyn FnMut` also compiles `call_once` for each closure.
-/// Nothing calls that code, which is 5 KiB in all.
+/// Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
+/// `call_once` for each closure: 5 KiB in all, which nothing calls.
 trait ReadMember<'de> {
     fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()>;
 }
@@ -280,7 +285,8 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
     }
 }
 
-/// A closure that reads one element of an array. Used as `dyn ReadElement` for the same reason as [`ReadMember`].
+/// A closure that reads one value, such as an element of an array. Used as `dyn ReadValue` instead of `dyn FnMut`, for
+/// the same reason as [`ReadMember`].
 pub(crate) trait ReadValue<'de> {
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }

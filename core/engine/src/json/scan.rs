@@ -101,8 +101,9 @@ pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).find(|member| member.is(name)).map(|member| member.value)
 }
 
-/// Returns the JSON text of the last member of `object` with the key `name`. Of duplicate members,
-/// [`Reader`](super::read::Reader) uses the last one too.
+/// Returns the JSON text of the last member of `object` with the key `name`, or `None` if there is none.
+///
+/// If several members have the same key, [`Reader`](super::read::Reader) also uses the value of the last one.
 pub(crate) fn last_member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).filter(|member| member.is(name)).last().map(|member| member.value)
 }
@@ -130,7 +131,7 @@ fn inside(bytes: &[u8], open: u8) -> usize {
     after(bytes, 0, open).unwrap_or(bytes.len())
 }
 
-/// Returns the offset after `byte`, if `byte` is at `at` or follows white space there. Otherwise returns `None`.
+/// Skips white space from the offset `at` on. If `byte` is next, returns the offset after it, and otherwise `None`.
 #[inline]
 fn after(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     let at = skip_space(bytes, at);

@@ -11,11 +11,10 @@ const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";
 const ESCAPE: &str = "no such escape";
 
-/// Returns the offset of the closing quote of a string that has neither escapes nor control characters. Its contents
-/// begin at `start`.
+/// Returns the offset of the closing quote of a string whose contents begin at `start`.
 ///
-/// For any other string, returns as `Err` the offset of the first escape or control character, or of the end of the
-/// text.
+/// Succeeds only if the string has neither escapes nor control characters. Otherwise returns, as `Err`, the offset of
+/// the first of them, or the length of the text if the text ends before the string does.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     // Most keys are shorter than eight bytes.
@@ -26,15 +25,18 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
-/// Returns the same offset as [`plain_run`]. Not inlined, because most strings are short and do not need it.
+/// Calls [`plain_run`]. This function is not inlined, because [`plain_end`] does not need it for strings that end
+/// within eight bytes, and most keys do.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
 }
 
-/// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
+/// Reads a string whose contents begin at `start`. Returns the contents with escapes replaced, and the offset after the
+/// string.
 ///
-/// The contents begin at `start`. The byte at `special` is the first escape, or is not allowed in a string.
+/// `special` is the offset of the first byte that is not plain: an escape, a control character, or the end of the text.
+/// Fails if it is not an escape.
 #[inline(never)]
 pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
@@ -78,8 +80,10 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// Length of a string above which its buffer is enlarged only once, by the length of the remaining input, in bytes:
-/// 64 KiB. Repeated enlarging would copy the string each time.
+/// Length of an unescaped string, in bytes, above which its buffer is enlarged only once more: 64 KiB.
+///
+/// The buffer then gets room for the whole remaining input, because enlarging it repeatedly would copy a long string
+/// each time.
 const LONG: usize = 64 * 1024;
 
 /// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
@@ -160,8 +164,8 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// Number of bytes to examine in words of eight bytes, before the search continues in blocks of 64 bytes: 64. Most
-/// strings are shorter.
+/// Distance, in bytes, after which a search changes from words of 8 bytes to blocks of 64 bytes: 64. Most strings end
+/// before that.
 const NEAR: usize = 64;
 
 /// Returns the offset of the first quote, backslash or control character at or after `at`, or the end of the text.
@@ -182,8 +186,7 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
 
 /// Returns the offset of the first quote, backslash or control character at or after `start`, or the end of the text.
 ///
-/// Examines blocks of 64 bytes, but only up to the first block that contains one of them, because a text may contain
-/// many.
+/// Skips blocks of 64 bytes that contain no such byte, and then examines single bytes until the first one.
 #[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
@@ -191,8 +194,10 @@ fn block_run(bytes: &[u8], start: usize) -> usize {
     start + plain + rest[plain..].iter().position(|b| is_special(*b)).unwrap_or(rest.len() - plain)
 }
 
-/// Returns whether `bytes` contains no quote, backslash or control character. The last block overlaps the block
-/// before it, so no shorter rest remains.
+/// Returns whether `bytes` contains no quote, backslash or control character.
+///
+/// Examines blocks of equal size. The last block ends where `bytes` ends and may overlap the block before it, so that
+/// no shorter block is left over.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
         return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
@@ -220,12 +225,12 @@ fn is_plain_block(block: &[u8]) -> bool {
     block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
 }
 
-/// The bit in which a quote differs from a space. After flipping the bit, quotes and control characters are both less
-/// than `!`, so one comparison finds both.
+/// The bit that, when flipped, turns a quote (0x22) into a space (0x20). Then only quotes and control characters are
+/// less than `!` (0x21), so that one comparison finds both.
 const QUOTE_IS_SPACE: u8 = 0x02;
 
-/// Returns whether a byte is a quote, a backslash or a control character. With one bit flipped, a single comparison
-/// finds quotes and control characters.
+/// Returns whether a byte is a quote, a backslash or a control character. [`QUOTE_IS_SPACE`] explains the first
+/// comparison.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'

@@ -31,9 +31,9 @@ pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<
 
 /// Returns whether a serializer accepts raw JSON text in the way `serde_json::value::RawValue` passes it.
 ///
-/// No trait offers this information, so the type's name is compared. If a later compiler or `serde_json` changes the
-/// name, the value is parsed and serialized part by part. The result is the same, except for numbers that fit neither
-/// an integer nor a float.
+/// No trait offers this information, so the function compares the type's name with the known names. If a later compiler
+/// or `serde_json` changes the name, the function returns `false`, and the value is parsed and serialized part by part.
+/// The output is the same, except for numbers that fit neither an integer nor a float.
 pub(super) fn takes_raw<S: Serializer>() -> bool {
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
@@ -102,11 +102,10 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Returns raw JSON text unchanged. serde passes raw text as an object whose only key is a private name of
-    /// `serde_json`.
+    /// Returns raw JSON text unchanged: serde passes it as an object whose only key is [`SERDE_RAW`].
     ///
-    /// Any other object is written as JSON text: some deserializers call this method because they do not distinguish
-    /// newtype structs.
+    /// Writes any other object as JSON text. Such an object is from a deserializer that ignores the request for a
+    /// newtype struct and passes the value itself.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
@@ -117,8 +116,8 @@ impl<'de> Visitor<'de> for TextVisitor {
         if is_json(text.as_bytes()) { Ok(text) } else { Err(de::Error::custom("raw text that is not JSON")) }
     }
 
-    /// Writes the value of a deserializer other than those of `serde_json` and this crate, which pass raw JSON text
-    /// instead.
+    /// Converts the value to JSON text. Deserializers that do not pass raw JSON text call this method, whereas those of
+    /// `serde_json` and of this crate call `visit_map`.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         written(|writer| deserializer.deserialize_any(writer))
     }
@@ -196,13 +195,13 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Replaces an object that represents a number by that number. Returns `false` if the object does not represent a
-    /// number.
-    ///
-    /// The object starts at `start`, and its closing brace has not been written.
+    /// Replaces an object that represents a number by that number. Returns `false`, and changes nothing, if the object
+    /// does not represent a number.
     ///
     /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object whose only member is the
     /// number's text.
+    ///
+    /// The object starts at the offset `start` of `out`, and its closing brace has not been written.
     fn unwrap_number(&mut self, start: usize) -> bool {
         let before = 2 * 2 + 1 + SERDE_NUMBER.len();
         let Some([b'"', number @ .., b'"']) = self.out.get(start + before - 1..) else { return false };
@@ -293,8 +292,8 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
     }
 }
 
-/// A serde visitor that reads a string or a map key. Converts numbers and booleans to text, which other formats allow
-/// as keys.
+/// A serde visitor that reads a string or a map key. Formats other than JSON allow numbers and booleans as keys, which
+/// this visitor converts to text.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

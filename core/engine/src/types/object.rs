@@ -16,11 +16,11 @@ use crate::json::read::{self, Reader};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
-/// The undefined members of an object, as pairs of name and value.
+/// The members of an [`Extra`], as pairs of name and value.
 ///
-/// The members are stored behind a pointer, because every object has an [`Extra`] and few objects have undefined
-/// members. The pointer is an `Arc`, because its drop glue is compiled once. The drop glue of a `Box` would be inlined
-/// into each object type, 15 KiB in total.
+/// They are stored behind a pointer, because every object has an [`Extra`], but few objects have members in it. The
+/// pointer is an `Arc`, because its drop glue is compiled once. The drop glue of a `Box` would be inlined into each
+/// object type, 15 KiB in total.
 type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
@@ -81,7 +81,8 @@ impl Extra {
 
 /// Declares a JSON object of the protocol: a struct that can be deserialized and serialized.
 ///
-/// The keyword before each member determines what happens if its value is missing: absent, `null` or of the wrong type.
+/// The declaration of each member begins with a keyword. The keyword determines what happens if the value of the member
+/// is missing, that is, absent, `null` or of the wrong type:
 ///
 /// | keyword | type of the field | if the value is missing | when written |
 /// |---|---|---|---|

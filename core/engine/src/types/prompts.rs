@@ -16,13 +16,14 @@ use crate::json::scan::members;
 object! {
     /// A prompt that a server offers (`Prompt`): a template of messages for a language model.
     ///
-    /// A [`ListPromptsResult`] rejects prompts without a name (see [`ItemList::rejected`]).
+    /// A prompt without a name is invalid. A [`ListPromptsResult`] leaves it out, and reports it in
+    /// [`ItemList::rejected`].
     pub struct Prompt("a prompt", finish check) {
         /// Name of the prompt, for use in `prompts/get`. The name is unique within the server.
         required name: String = "name",
         /// Display name of the prompt (from protocol revision 2025-06-18).
         optional title: String = "title",
-        /// Description of what the prompt provides.
+        /// Description of the prompt's purpose.
         optional description: String = "description",
         /// Arguments that the prompt accepts.
         or_default arguments: Vec<PromptArgument> = "arguments",
@@ -150,8 +151,8 @@ object! {
     }
 }
 
-/// Returns an error if the content of a message is `null`. The check is necessary because [`ContentBlock::Unknown`]
-/// accepts every value, whereas `null` must count as absent.
+/// Returns an error if the content of a message is `null`, because `null` counts as absent and the content is required.
+/// Without this check, `null` would become a [`ContentBlock::Unknown`].
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => Err(Mismatch::object("`content` is null")),

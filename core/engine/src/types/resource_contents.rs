@@ -18,9 +18,9 @@ pub struct ResourceContents {
     pub uri: String,
     /// MIME type of the contents. `None` if the server sent none.
     pub mime_type: Option<String>,
-    /// The contents as text. `None` if the contents are binary data.
+    /// The contents as text. `None` if the server sent no text.
     pub text: Option<String>,
-    /// The contents as binary data, encoded in base64. `None` if the contents are text.
+    /// The contents as binary data, encoded in base64. `None` if the server sent no binary data.
     pub blob: Option<String>,
     /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,

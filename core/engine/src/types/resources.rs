@@ -14,8 +14,8 @@ use crate::json::from_json::Mismatch;
 object! {
     /// A resource that clients can read from a server, such as a file or a database record (`Resource`).
     ///
-    /// A [`ListResourcesResult`] rejects resources without a URI (see [`ItemList::rejected`]). If the server sent no
-    /// name, the URI is used as the name.
+    /// A resource without a URI is invalid. A [`ListResourcesResult`] leaves it out, and reports it in
+    /// [`ItemList::rejected`]. If the server sent no name, the URI is used as the name.
     pub struct Resource("a resource", finish check_resource) {
         /// URI of the resource, for use in `resources/read`.
         required uri: String = "uri",
@@ -53,8 +53,8 @@ impl Resource {
 object! {
     /// A template for the URIs of a family of resources (`ResourceTemplate`).
     ///
-    /// A [`ListResourceTemplatesResult`] rejects templates without a URI template (see [`ItemList::rejected`]). If the
-    /// server sent no name, the URI template is used as the name.
+    /// A template without a URI template is invalid. A [`ListResourceTemplatesResult`] leaves it out, and reports it in
+    /// [`ItemList::rejected`]. If the server sent no name, the URI template is used as the name.
     ///
     /// Specification: server/resources, "Resource Templates".
     pub struct ResourceTemplate("a resource template", finish check_template) {
@@ -125,9 +125,9 @@ pub struct ReadResourceParams<'a> {
 result! {
     /// Result of `resources/read`: the contents of a resource (`ReadResourceResult`).
     ///
-    /// A resource may have several contents: a folder, for example, may have one for each file. If contents are neither
-    /// text nor binary data, their undefined members are in [`ResourceContents::extra`]. Contents that are not a JSON
-    /// object are rejected (see [`ItemList::rejected`]).
+    /// A resource may have several contents: a folder, for example, may have one for each file. Contents may be neither
+    /// text nor binary data: then [`ResourceContents::extra`] has the members that this version of the library does not
+    /// define. Contents that are not a JSON object are left out, and reported in [`ItemList::rejected`].
     pub cacheable struct ReadResourceResult {
         /// The contents of the resource. Empty if the server sent none.
         always contents: ItemList<ResourceContents> = "contents",

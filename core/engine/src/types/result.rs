@@ -52,10 +52,10 @@ macro_rules! result {
                 /// Type of the result: `complete`. `None` before protocol revision 2026-07-28.
                 optional result_type: String = "resultType",
                 /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
-                /// revision 2026-07-28).
+                /// revision 2026-07-28). `None` if the server sent no valid time.
                 optional ttl_ms: u64 = "ttlMs",
                 /// Who may use a cached result: `public` means all users; `private` means only requests with the same
-                /// authorization (from protocol revision 2026-07-28).
+                /// authorization (from protocol revision 2026-07-28). `None` has the same effect as `private`.
                 optional cache_scope: String = "cacheScope",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",

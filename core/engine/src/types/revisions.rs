@@ -58,8 +58,10 @@ pub enum Kind {
     ClientRequest,
     /// A notification from the client to the server.
     ClientNotification,
-    /// A request from the server to the client. From protocol revision 2026-07-28 on, servers send it within a result,
-    /// as an input request (basic/patterns/mrtr).
+    /// A request from the server to the client.
+    ///
+    /// From protocol revision 2026-07-28 on, servers do not send it as a message. They include it as an input request
+    /// in the result of a client's request (basic/patterns/mrtr).
     ServerRequest,
     /// A notification from the server to the client.
     ServerNotification,
@@ -291,14 +293,14 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// The requests and notifications that a client must not send in a session, as sets of bits. [`bit`] returns the bit of
-/// a method.
+/// The requests and notifications that a client must not send in a session.
+///
+/// Each field is a set of methods: an integer with one bit for each method, which [`bit`] returns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnavailableMethods {
     /// Methods that the session's protocol revision does not have, or whose capability the server did not declare.
     pub(crate) all: u32,
-    /// Methods whose capability the server did not declare, including methods that the session's protocol revision does
-    /// not have.
+    /// Methods whose capability the server did not declare, whether or not the session's protocol revision has them.
     pub(crate) undeclared: u32,
 }
 

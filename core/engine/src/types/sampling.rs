@@ -179,7 +179,7 @@ impl CreateMessageResult {
 }
 
 impl CreateMessageParams {
-    /// Returns whether the request contains tools or a tool choice.
+    /// Returns whether the server sent tools or a tool choice in these parameters.
     pub fn has_tools(&self) -> bool {
         self.tools.is_some() || self.tool_choice.is_some()
     }

@@ -103,7 +103,7 @@ pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     }))
 }
 
-/// Sorts ids. Uses a heap, because the code of a heap is a tenth of the size of a slice sort.
+/// Sorts ids. Uses a heap, because its code is a tenth of the size of the code that sorts a slice.
 fn sorted(ids: Vec<String>) -> Vec<String> {
     BinaryHeap::from(ids).into_sorted_vec()
 }

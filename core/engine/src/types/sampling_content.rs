@@ -79,7 +79,7 @@ impl Serialize for SamplingContents {
 
 /// A content block of a sampling message (`SamplingMessageContentBlock`).
 ///
-/// Blocks of undefined types, and invalid blocks, become [`SamplingContent::Unknown`].
+/// A block becomes [`SamplingContent::Unknown`] if this library does not define its type, or if it is invalid.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplingContent {
@@ -106,7 +106,8 @@ object! {
         required name: String = "name",
         /// Arguments of the tool call, as a JSON object.
         always input: Json = "input",
-        /// Additional metadata of the block (`_meta`). Include it if a later request repeats the block.
+        /// Additional metadata of the block (`_meta`). Keep it when a later sampling request repeats the block, because
+        /// the metadata may help to cache the conversation.
         optional meta: Json = "_meta",
     }
 }
@@ -122,7 +123,8 @@ object! {
         optional structured_content: Json = "structuredContent",
         /// Whether the tool failed. If so, `content` describes the error.
         or_default is_error: bool = "isError",
-        /// Additional metadata of the block (`_meta`). Include it if a later request repeats the block.
+        /// Additional metadata of the block (`_meta`). Keep it when a later sampling request repeats the block, because
+        /// the metadata may help to cache the conversation.
         optional meta: Json = "_meta",
     }
 }

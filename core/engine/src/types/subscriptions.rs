@@ -9,8 +9,8 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// A set of change notifications: those that a client requests, or those that a server agrees to send
-    /// (`SubscriptionFilter`).
+    /// A set of change notifications (`SubscriptionFilter`): those that a client requests with `subscriptions/listen`,
+    /// or those that a server agrees to send.
     ///
     /// ```
     /// use mcpwire_core::SubscriptionFilter;
@@ -19,16 +19,16 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// Whether the server sends a notification when the list of tools changes.
+        /// Whether the set contains notifications about changes of the list of tools.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// Whether the server sends a notification when the list of prompts changes.
+        /// Whether the set contains notifications about changes of the list of prompts.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// Whether the server sends a notification when the list of resources changes.
+        /// Whether the set contains notifications about changes of the list of resources.
         or_default resources_list_changed: bool = "resourcesListChanged",
-        /// URIs of resources. The server sends a notification when one of these resources, or one of their
-        /// sub-resources, changes.
+        /// URIs of resources. The set contains notifications about changes of these resources and of their
+        /// sub-resources.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
-        /// Ids of tasks. The server sends a notification when the status of one of these tasks changes.
+        /// Ids of tasks. The set contains notifications about status changes of these tasks.
         ///
         /// The client reports these notifications as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
         /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".

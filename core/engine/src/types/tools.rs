@@ -16,8 +16,8 @@ use crate::json::from_json::{Mismatch, type_name};
 object! {
     /// A tool that a server offers (`Tool`).
     ///
-    /// A [`ListToolsResult`] rejects tools without a name, and tools whose `inputSchema` is not an object (see
-    /// [`ItemList::rejected`]).
+    /// A tool is invalid if it has no name, or if its `inputSchema` is not an object. A [`ListToolsResult`] leaves such
+    /// a tool out, and reports it in [`ItemList::rejected`].
     pub struct Tool("a tool", finish check) {
         /// Name of the tool, for use in `tools/call`. The name is unique within the server.
         required name: String = "name",
@@ -65,7 +65,7 @@ impl Tool {
 
     /// Returns whether clients may, must or must not call the tool as a task (protocol revision 2025-11-25).
     ///
-    /// In later revisions, the server decides for each call whether to create a task.
+    /// In later revisions, this value has no meaning: the server decides for each call whether to create a task.
     pub fn task_support(&self) -> TaskSupport {
         self.execution.as_ref().and_then(|execution| execution.task_support.clone()).unwrap_or_default()
     }
@@ -123,7 +123,7 @@ object! {
 /// Parameters of requests for a list, such as `tools/list`.
 #[derive(Debug, Default, Serialize)]
 pub struct ListParams<'a> {
-    /// Cursor that the previous page contained. `None` requests the first page.
+    /// Cursor of the requested page: the `nextCursor` of the page before it. `None` requests the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
 }

@@ -11,8 +11,8 @@ use crate::json::Json;
 /// Maximum number of list members in a `tracestate`: 32 (W3C Trace Context, section 3.3.1.1).
 const MAX_STATE_MEMBERS: usize = 32;
 
-/// Maximum number of list members in a `baggage`: 180. Systems are only required to forward 64 (W3C Baggage, section
-/// 3.3.2).
+/// Maximum number of list members in a `baggage`: 180, the limit in earlier drafts of W3C Baggage. The current version
+/// requires systems to forward only 64 (section 3.3.2).
 const MAX_BAGGAGE_MEMBERS: usize = 180;
 
 /// Maximum length of a `tracestate`, in bytes: 512. Systems need not forward a longer value (W3C Trace Context,

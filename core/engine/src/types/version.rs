@@ -81,8 +81,8 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the newest version whose name is in `offered` and that `is_allowed` accepts. Returns `None` if there is
-    /// no such version.
+    /// Returns the newest version whose name is in `offered` and that `is_allowed` accepts, or `None` if there is no
+    /// such version. `offered` contains the names of the versions that the server supports.
     pub(crate) fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
         let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
         Self::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))

@@ -240,7 +240,8 @@ struct Compound<'a> {
     out: &'a mut Vec<u8>,
     /// Whether an element or member has been written. Then a comma is written before the next one.
     has_elements: bool,
-    /// Whether serde is passing raw JSON text, in a struct with one field, instead of an array or object.
+    /// Whether the value is JSON text, which serde passes as a struct with one field. The text is written without
+    /// brackets.
     is_raw: bool,
 }
 

@@ -58,7 +58,8 @@ impl TaskHandle {
         }
     }
 
-    /// Updates the status and the times in the handle to those of `task`.
+    /// Copies the status, `ttl_ms` and `poll_interval_ms` of `task` to the handle, and `created_at` if the server sent
+    /// it.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());

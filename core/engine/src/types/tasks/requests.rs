@@ -34,8 +34,8 @@ pub struct UpdateTaskParams<'a> {
 object! {
     /// Result of `tasks/cancel`.
     ///
-    /// In protocol revision 2025-11-25, the result contains the task. In the tasks extension, the result contains no
-    /// data of the task, which may continue after the response and may even complete.
+    /// In protocol revision 2025-11-25, the result contains the task. In the tasks extension, it only confirms the
+    /// request: the task may continue after that, and may even complete.
     pub struct CancelTaskResult("an object") {
         /// Id of the task (protocol revision 2025-11-25 only).
         optional task_id: String = "taskId",

@@ -93,7 +93,8 @@ pub enum TaskProtocol {
 open_enum! {
     /// The status of a task.
     ///
-    /// A task with a status that the specification does not define counts as running.
+    /// A status that the specification does not define becomes [`TaskStatus::Other`]. A task with such a status is
+    /// treated as running.
     pub enum TaskStatus {
         /// The task is running.
         #[default]
