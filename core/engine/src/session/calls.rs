@@ -128,8 +128,8 @@ impl<'e> Calls<'e> {
     ///
     /// # Errors
     /// Returns an error and sends nothing if the connection is not open,
-    /// [`Config::max_in_flight`](super::Config::max_in_flight) or [`Config::max_transmit`](super::Config::max_transmit)
-    /// is reached, or the parameters are not a JSON object.
+    /// [`Config::max_in_flight`](super::Config::max_in_flight) is reached,
+    /// [`Config::max_transmit`](super::Config::max_transmit) is exceeded, or the parameters are not a JSON object.
     pub fn request_raw(
         &mut self,
         method: &str,
@@ -174,7 +174,8 @@ impl<'e> Calls<'e> {
     /// method.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request_raw`].
+    /// Returns an error and sends nothing if the connection is not open,
+    /// [`Config::max_transmit`](super::Config::max_transmit) is exceeded, or the parameters are not a JSON object.
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
         let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| match params {
