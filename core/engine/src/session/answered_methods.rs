@@ -6,11 +6,11 @@ use super::config::Config;
 use crate::types::{ELICIT, LIST_ROOTS, SAMPLE};
 
 impl Config {
-    /// Returns the methods of the server requests that the embedder answers, such as `roots/list`.
+    /// Returns the methods of the server requests that the embedder answers, such as `roots/list`. Empty by default.
     ///
-    /// The session reports requests of these methods as [`Event::ServerRequest`](crate::Event::ServerRequest), if
-    /// [`Config::capabilities`] allow them. It refuses all other requests of the server. The list is empty by default;
-    /// [`Config::answer`] adds a method.
+    /// The session reports a request with one of these methods as
+    /// [`Event::ServerRequest`](crate::Event::ServerRequest), if [`Config::capabilities`] declare what the request
+    /// needs. It answers `ping` itself, and refuses all other requests of the server. [`Config::answer`] adds a method.
     pub fn answers(&self) -> &[String] {
         &self.answers
     }
@@ -18,8 +18,8 @@ impl Config {
     /// Adds a method to [`Config::answers`], and declares the client capability that the method requires, if the
     /// protocol defines one.
     ///
-    /// If the capability is already declared, the declaration is not changed. Otherwise the smallest variant is
-    /// declared: elicitation with forms only, sampling without tools, or roots without change notifications.
+    /// An existing declaration of this capability does not change. A new declaration is minimal: elicitation in form
+    /// mode only, sampling without tools, or roots without change notifications.
     pub fn answer(&mut self, method: &str) {
         let capabilities = core::mem::take(&mut self.capabilities);
         self.capabilities = match method {
@@ -37,7 +37,8 @@ impl Config {
         }
     }
 
-    /// Adds `elicitation/create` to [`Config::answers`], and declares elicitation with forms, with URLs, or with both.
+    /// Adds `elicitation/create` to [`Config::answers`], and declares elicitation in form mode (`form`), URL mode
+    /// (`url`), or both. Modes that were declared before remain declared.
     pub fn answer_elicitation(&mut self, form: bool, url: bool) {
         self.capabilities = core::mem::take(&mut self.capabilities).with_elicitation(form, url);
         self.offer(ELICIT);

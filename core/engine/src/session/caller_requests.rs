@@ -36,8 +36,8 @@ use crate::types::{Task, TaskHandle};
 
 /// The callers' requests that have no reply yet, and the response cache.
 ///
-/// Each request is stored in exactly one place: in the table of sent requests in the [`Context`], in `input_required`,
-/// or in `tasks`.
+/// Each request is stored in exactly one place: in the [`Context`]'s table of sent requests while the server owes a
+/// response, in `input_required` while the embedder must supply input, or in `tasks` while the session polls its task.
 #[derive(Debug)]
 pub(super) struct CallerRequests {
     cache: ResponseCache,
@@ -83,19 +83,19 @@ impl CallerRequests {
         !self.cache.is_empty()
     }
 
-    /// Returns the next deadline of requests that wait for input, and of polled tasks. Does not include the deadlines
-    /// in the table of sent requests.
+    /// Returns the earliest deadline of the requests that wait for input and of the polled tasks, or `None` if there
+    /// are none. Does not include the deadlines in the table of sent requests.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         [self.input_required.poll_timeout(), self.tasks.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// Frees the buffers for requests that may be sent again with input.
+    /// Frees the memory that is kept for reuse by later requests. Pending requests keep their buffers.
     pub(super) fn release_buffers(&mut self) {
         self.input_required.release_buffers();
     }
 
-    /// Returns whether the server may respond to a request with a task, and whether the request contains the parameter
-    /// `task`.
+    /// Returns two decisions about a request: whether the server may respond with a task ([`TaskUse`]), and whether the
+    /// request contains the parameter `task` ([`TaskParam`]).
     pub(super) fn task_use(
         &self,
         method: &str,
@@ -105,11 +105,11 @@ impl CallerRequests {
         self.tasks.task_use(method, options, context)
     }
 
-    /// Sends a request, or replies at once with a cached response. Returns the key of the request.
+    /// Sends a request, or sends nothing and reports a cached response as the reply. Returns the key of the request.
     ///
     /// # Errors
-    /// Returns an error and sends nothing if too many requests are pending, or if the parameters or their `_meta`
-    /// cannot be written as a JSON object.
+    /// Returns an error and sends nothing if [`Config::max_in_flight`] requests are pending, or if the parameters or
+    /// the caller's `_meta` cannot be written as a JSON object.
     pub(super) fn send(
         &mut self,
         request: NewRequest<'_>,
@@ -225,7 +225,8 @@ impl CallerRequests {
         context.report(Event::Reply(reply));
     }
 
-    /// Handles the response to `request`, which was sent about the task of the call with key `call`.
+    /// Handles the response to `request`, a request such as `tasks/get` that the session sent about the task of a call.
+    /// `call` is the key of the call.
     pub(super) fn receive_about_task(
         &mut self,
         call: RequestKey,
@@ -238,7 +239,8 @@ impl CallerRequests {
         self.tasks.receive(call, request, id, message.to_vec(), server_requests, context);
     }
 
-    /// Handles that `request`, which was sent about the task of the call with key `call`, ended without a response.
+    /// Handles that `request`, a request such as `tasks/get` about the task of a call, ended without a response. `call`
+    /// is the key of the call, and `error` says why there is no response.
     pub(super) fn fail_about_task(
         &mut self,
         call: RequestKey,
@@ -257,7 +259,8 @@ impl CallerRequests {
         context.requests.progress(id, context.now).or_else(|| self.tasks.progress(id))
     }
 
-    /// Handles a notification from the server about the status of a task.
+    /// Passes a task status from a server notification to the call that waits for the task. If no call waits for the
+    /// task, only reports the status to the embedder.
     pub(super) fn task_status(&mut self, task: Task, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         self.tasks.notified(task, server_requests, context);
     }
@@ -268,8 +271,8 @@ impl CallerRequests {
         self.cache.notified(notification, context.requests);
     }
 
-    /// Forwards the embedder's answer, or refusal, to the request or task that required the input. Returns `false` if
-    /// the answered server request is not pending any more.
+    /// Continues or fails the client's request or task for which the embedder answered or refused an input. Returns
+    /// `false` if the answered or refused server request was not pending.
     pub(super) fn input_answered(
         &mut self,
         answered: AnswerOutcome,
@@ -296,7 +299,8 @@ impl CallerRequests {
         true
     }
 
-    /// Fails the requests and tasks that have missed a deadline, and sends the requests about tasks that are due.
+    /// Fails the requests and tasks that have missed a deadline, and sends each request about a task, such as
+    /// `tasks/get`, that is due.
     pub(super) fn handle_timeout(&mut self, server_requests: &mut ServerRequests, context: &mut Context<'_>) {
         while let Some(Expired { id, owner, missed }) = context.requests.expire(context.now) {
             let deadlines = match &owner {
@@ -351,8 +355,8 @@ fn deadlines(options: &RequestOptions, context: &Context<'_>) -> Deadlines {
     Deadlines::new(context.now, timeout, total)
 }
 
-/// Writes a request with the next JSON-RPC id into the transmit buffer. Returns the range of the request's parameters
-/// in that buffer, without their closing brace.
+/// Writes a request with the next JSON-RPC id into the transmit buffer. Returns the range of the parameters in that
+/// buffer, from their opening brace to the end of the last member before `_meta`.
 fn write_request(
     request: &NewRequest<'_>,
     options: &RequestOptions,

@@ -39,7 +39,7 @@ pub struct Calls<'e> {
     out: &'e mut Vec<u8>,
     /// Latest time that was passed to the engine. Never decreases.
     now: &'e mut Timestamp,
-    /// Number of unsent bytes that the transport has queued outside of `out`.
+    /// Number of unsent bytes that the transport stores outside of `out`, such as the bodies of HTTP requests.
     queued: usize,
 }
 
@@ -55,8 +55,9 @@ impl<'e> Calls<'e> {
 
     /// Starts to open the connection.
     ///
-    /// The result is reported as [`Event::Connected`](crate::Event::Connected),
-    /// [`Event::Restart`](crate::Event::Restart) or [`Event::Closed`](crate::Event::Closed).
+    /// The opening ends with [`Event::Connected`](crate::Event::Connected) if it succeeds,
+    /// [`Event::Restart`](crate::Event::Restart) if the embedder must restart the server, or
+    /// [`Event::Closed`](crate::Event::Closed) if it fails.
     ///
     /// # Errors
     /// Returns an error if `initialize` was called before on this session, or if the session is closed.
@@ -71,7 +72,8 @@ impl<'e> Calls<'e> {
     /// # Errors
     /// Returns an error and sends nothing in any of these cases: the connection is not open, a limit is reached, the
     /// parameters are not a JSON object, the negotiated protocol version does not have the method, or the server did
-    /// not declare the required capability ([`revisions`]).
+    /// not declare the capability that the method requires. The table in [`revisions`] lists the versions and the
+    /// capability of each method.
     pub fn request<M: Method>(
         &mut self,
         params: &impl Params<M>,
@@ -97,8 +99,8 @@ impl<'e> Calls<'e> {
         self.send_prepared(params.request(), options, now).map(Ticket::new)
     }
 
-    /// Sends a request whose parameters are already serialized. Unlike [`Self::request_prepared`], this function has no
-    /// type parameter for the method.
+    /// Sends a request whose parameters are already serialized. Unlike [`Self::request_prepared`], this function is
+    /// compiled once for all methods, because it has no type parameter.
     ///
     /// [`Prepared::ticket`] converts the returned key to a ticket, which decodes the result.
     ///
@@ -121,11 +123,13 @@ impl<'e> Calls<'e> {
     /// Sends a request of any method, without checking that the protocol version and the server support the method.
     ///
     /// If the parameters contain `_meta`, its members are merged with those of [`RequestOptions::meta`] and with the
-    /// protocol fields that the session adds.
+    /// protocol fields that the session adds. For a key with several values, a protocol field takes precedence, then a
+    /// member of [`RequestOptions::meta`].
     ///
     /// # Errors
-    /// Returns an error and sends nothing if the connection is not open, a limit is reached, or the parameters are not
-    /// a JSON object.
+    /// Returns an error and sends nothing if the connection is not open,
+    /// [`Config::max_in_flight`](super::Config::max_in_flight) is reached,
+    /// [`Config::max_transmit`](super::Config::max_transmit) is exceeded, or the parameters are not a JSON object.
     pub fn request_raw(
         &mut self,
         method: &str,
@@ -170,7 +174,8 @@ impl<'e> Calls<'e> {
     /// method.
     ///
     /// # Errors
-    /// Returns an error in the same cases as [`Self::request_raw`].
+    /// Returns an error and sends nothing if the connection is not open,
+    /// [`Config::max_transmit`](super::Config::max_transmit) is exceeded, or the parameters are not a JSON object.
     pub fn notify_raw(&mut self, method: &str, params: Option<&Json>, now: Timestamp) -> Result<(), SendError> {
         self.check_room(now)?;
         let push: ParamsWriter<'_> = &|out: &mut Vec<u8>| match params {
@@ -183,9 +188,9 @@ impl<'e> Calls<'e> {
     /// Cancels a request, which fails with [`CallError::Cancelled`](crate::CallError::Cancelled). Returns `false` if
     /// the request has already ended.
     ///
-    /// The server receives `notifications/cancelled` with the reason, if there is one. Servers log the reason, and may
-    /// show it to users. Over HTTP, modern servers (from revision 2026-07-28) receive no notification: the client
-    /// closes the response stream of the request instead. Specification: basic/patterns/cancellation.
+    /// The server receives `notifications/cancelled`, which contains `reason` if that is not `None`. Servers log the
+    /// reason, and may show it to users. Over HTTP, modern servers (from revision 2026-07-28) receive no notification:
+    /// the client closes the response stream of the request instead. Specification: basic/patterns/cancellation.
     pub fn cancel(&mut self, key: RequestKey, reason: Option<&str>, now: Timestamp) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.parts(now);
         callers.cancel(key, reason, server_requests, &mut context)
@@ -227,8 +232,8 @@ impl<'e> Calls<'e> {
     /// The result of the task is reported as an [`Event::Reply`](crate::Event::Reply). The first poll is sent at once,
     /// and the next ones at the intervals that the server suggests.
     ///
-    /// [`RequestOptions::timeout`] limits each poll, and [`RequestOptions::total_timeout`] the time of all polls
-    /// together. A cancellation or timeout ends only the polling: the task continues, and its handle remains valid.
+    /// [`RequestOptions::timeout`] limits the time of each poll, and [`RequestOptions::total_timeout`] the time until
+    /// the task ends. A cancellation or timeout ends only the polling: the task continues, and `handle` remains valid.
     ///
     /// # Errors
     /// Returns an error if the connection is not open, a limit is reached, or the protocol version has no tasks.
@@ -256,8 +261,9 @@ impl<'e> Calls<'e> {
     /// [`Session::in_flight`] does not count subscriptions. Only the acknowledgment has a deadline.
     ///
     /// With a legacy server (up to revision 2025-11-25), the session sends `resources/subscribe` once for each
-    /// resource, even if several subscriptions include the resource. Changes of lists are reported if the server
-    /// declared the notification. The acknowledgment lists the changes that the server declared and did not refuse.
+    /// resource, even if several subscriptions include the resource. It sends nothing for changes of lists: the server
+    /// reports those that its capabilities declare. The acknowledgment contains these changes and the resources that
+    /// the server did not refuse.
     ///
     /// # Errors
     /// Returns an error and sends nothing if the connection is not open, or a limit is reached.
@@ -325,8 +331,8 @@ impl<'e> Calls<'e> {
         self.input_answered(answered)
     }
 
-    /// Forwards the outcome of an answer to the client's request that required the input. Returns `false` if the
-    /// answered server request is not pending any more.
+    /// Continues or fails the client's request or task for which the embedder answered or refused an input. Returns
+    /// `false` if the answered or refused server request was not pending.
     fn input_answered(&mut self, answered: AnswerOutcome) -> bool {
         let Parts { callers, server_requests, mut context, .. } = self.session.parts(*self.now, self.out);
         callers.input_answered(answered, server_requests, &mut context)

@@ -22,7 +22,8 @@ pub enum Negotiate {
     /// Accept legacy versions only (up to revision 2025-11-25). Send `initialize` without trying `server/discover`
     /// first.
     Legacy,
-    /// Accept only this version.
+    /// Accept only this version. Send `server/discover` first for a modern version, and `initialize` for a legacy
+    /// version.
     Version(ProtocolVersion),
 }
 
@@ -45,7 +46,8 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// Whether [`Config::follow_tasks`] was called.
+    /// Whether the session may call a tool as a task if the tool requires a task. [`Config::follow_tasks`] sets this
+    /// field.
     follows_tasks: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
@@ -81,44 +83,47 @@ pub struct Config {
     pub connect_timeout: Duration,
 
     /// Limits of the cache for responses of modern servers (from revision 2026-07-28, specification:
-    /// server/utilities/caching).
+    /// server/utilities/caching). [`CacheLimits::NONE`] disables the cache.
     ///
-    /// Default size: 4 MiB, ten times the longest known list of tools. Default number: 512 responses, more documents
-    /// than an agent reads in a session. Default maximum lifetime: 1 day, in case a server declares too long a
-    /// lifetime. [`CacheLimits::NONE`] disables the cache.
+    /// By default, the cache stores up to 4 MiB, ten times the size of the longest known list of tools. It stores up to
+    /// 512 responses, more than the number of documents that an agent reads in a session. A response is fresh for at
+    /// most 1 day, in case a server declares too long a lifetime.
     pub cache: CacheLimits,
     /// Maximum size of a received message, in bytes. Default: 64 MiB.
     ///
-    /// The default is ten times the largest known results, and two messages of this size fit into the memory of a small
-    /// machine. A larger message is discarded, and only the request that it responds to fails.
+    /// The default is ten times the size of the largest known result, and small enough that two messages of this size
+    /// fit into the memory of a small machine. The session discards a larger message, and fails only the request to
+    /// which the message responds.
     pub max_message: usize,
     /// Maximum number of bytes that are queued for sending. Default: 64 MiB, the same as [`Config::max_message`].
     ///
     /// While more bytes are queued, new requests fail. A single message may exceed the limit if the queue is empty.
     pub max_transmit: usize,
-    /// Maximum number of requests of the client without a reply. Default: 65,536, far more than a program needs, at a
-    /// small cost of memory.
+    /// Maximum number of requests of the client without a reply. Default: 65,536.
+    ///
+    /// A program needs far fewer, and each request occupies little memory. At the limit, new requests fail with
+    /// [`SendError::TooManyInFlight`](crate::SendError::TooManyInFlight).
     pub max_in_flight: usize,
     /// Maximum number of subscriptions. Default: 256.
     ///
     /// A program usually needs a few. Each subscription can use several hundred KiB of memory for events that the
     /// embedder has not polled.
     pub max_subscriptions: usize,
-    /// Maximum number of server requests and required inputs without an answer. Default: 64, because a person answers
-    /// one at a time.
+    /// Maximum number of requests of the server that the embedder has not answered, including the inputs that a modern
+    /// server requires. Default: 64. This is enough, because a person answers one at a time.
     ///
-    /// Above the limit, the session refuses further requests of the server. A request of the client fails if its
-    /// required inputs would exceed the limit.
+    /// At the limit, the session refuses further requests of the server. A request of the client fails if the inputs
+    /// that the server requires for it would exceed the limit.
     pub max_server_requests: usize,
     /// Maximum number of times that one request is sent again with input that the server required. Default: 10.
     ///
     /// Ten rounds are enough for a long dialogue. The limit ends requests whose server requires input again and again.
     pub max_input_rounds: u32,
-    /// Maximum number of bytes, over all requests together, that are stored to send requests again with input. Default:
-    /// 64 MiB, the same as [`Config::max_message`].
+    /// Maximum number of bytes, over all requests together, that the session stores so that it can send requests again
+    /// with input. Default: 64 MiB, the same as [`Config::max_message`].
     ///
     /// With a modern server (from revision 2026-07-28), the session stores the parameters of pending requests, and the
-    /// `requestState` that the server must receive again. A request that exceeds the limit is still sent, but fails if
+    /// `requestState` that it must return to the server. A request that exceeds the limit is still sent, but fails if
     /// the server requires input.
     pub max_retry_bytes: usize,
     /// Maximum number of tasks that the session polls at the same time. Default: 1,024.
@@ -168,14 +173,14 @@ impl Config {
     /// Also enables [`Config::follow_tasks`].
     ///
     /// Servers from revision 2026-07-28 on create tasks only if the client declares the extension
-    /// `io.modelcontextprotocol/tasks` ("Capability Negotiation"). They decide for each call. Servers of revision
-    /// 2025-11-25 do not need the declaration.
+    /// `io.modelcontextprotocol/tasks` ("Capability Negotiation"). The server decides for each call whether to create a
+    /// task. Servers of revision 2025-11-25 do not need the declaration.
     pub fn declare_tasks(&mut self) {
         self.follow_tasks();
         self.capabilities.declare_tasks();
     }
 
-    /// Returns whether [`Config::follow_tasks`] was called.
+    /// Returns whether the session may call a tool as a task if the tool requires a task. See [`Config::follow_tasks`].
     pub(crate) fn follows_tasks(&self) -> bool {
         self.follows_tasks
     }
@@ -210,12 +215,13 @@ pub struct RequestOptions {
     /// Maximum time the request waits for a response or a progress notification. `None` uses
     /// [`Config::request_timeout`].
     pub timeout: Option<Duration>,
-    /// Maximum total duration of the request. `None` uses [`Config::total_timeout`], or the timeout without progress if
-    /// that is longer.
+    /// Maximum total duration of the request. `None` uses the longer of [`Config::total_timeout`] and
+    /// [`RequestOptions::timeout`].
     pub total_timeout: Option<Duration>,
     /// Whether the request asks the server for progress notifications.
     pub(crate) progress: bool,
-    /// Additional members for the `_meta` of the request, as a JSON object. `None` adds no members.
+    /// Additional members for the `_meta` of the request, as a JSON object. A protocol field that the session adds
+    /// replaces a member with the same key. `None` adds no members.
     pub meta: Option<Json>,
     /// Whether to send the request even if a fresh response is cached.
     pub fresh: bool,
@@ -223,10 +229,10 @@ pub struct RequestOptions {
     pub stale_if_error: bool,
     /// Whether a `tools/call` may become a task, and who polls that task. Other methods ignore this field.
     pub(crate) task: TaskMode,
-    /// How long the server should keep the task after its creation (revision 2025-11-25). Later revisions ignore this
-    /// field.
+    /// How long the server should keep the task after its creation (revision 2025-11-25). `None` lets the server
+    /// decide. Later revisions ignore this field.
     pub task_ttl: Option<Duration>,
-    /// Whether the server may perform the request twice.
+    /// Whether the server may perform the request twice. Default: `false`.
     ///
     /// If `true`, the engine sends the request again when the server's HTTP session ended before the response arrived.
     /// Other transports have no such sessions, and ignore this field.
@@ -234,6 +240,8 @@ pub struct RequestOptions {
 }
 
 /// Whether a `tools/call` may become a task, and who polls the task.
+///
+/// Each cell of the table says when the call may become a task, and who polls the task:
 ///
 /// | | from revision 2026-07-28: the server may respond with a task | revision 2025-11-25: the client requests a task |
 /// |---|---|---|
@@ -243,13 +251,15 @@ pub struct RequestOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TaskMode {
-    /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the call may become a task.
+    /// [`Config::follow_tasks`] and [`Config::declare_tasks`] decide whether the call may become a task. The session
+    /// polls the task, and the call ends with the result of the task.
     #[default]
     Session,
-    /// The session polls the task, and the call ends with the result of the task.
+    /// The call may become a task, regardless of the [`Config`]. The session polls the task, and the call ends with the
+    /// result of the task.
     Follow,
-    /// The call ends as soon as the task is created, and the caller receives the task. For use with
-    /// [`CallToolAsTask`](crate::CallToolAsTask).
+    /// The call may become a task, regardless of the [`Config`]. The call ends as soon as the server has created the
+    /// task, and the caller receives the task. Use this mode with [`CallToolAsTask`](crate::CallToolAsTask).
     Handle,
 }
 
@@ -276,8 +286,8 @@ impl RequestOptions {
         self.progress
     }
 
-    /// Asks the server for progress notifications. Each notification restarts the idle timeout, but not the total
-    /// timeout.
+    /// Asks the server for progress notifications. Each notification restarts [`RequestOptions::timeout`], but not
+    /// [`RequestOptions::total_timeout`].
     pub fn progress(mut self) -> Self {
         self.progress = true;
         self
@@ -306,7 +316,8 @@ impl RequestOptions {
         self.task
     }
 
-    /// Sets how long the server should keep the task after its creation (revision 2025-11-25).
+    /// Sets how long the server should keep the task after its creation (revision 2025-11-25). See
+    /// [`RequestOptions::task_ttl`].
     pub fn task_ttl(mut self, ttl: Duration) -> Self {
         self.task_ttl = Some(ttl);
         self
@@ -327,7 +338,7 @@ impl RequestOptions {
     /// Returns a copy of the options with a trace context, or an unchanged copy if the request's `_meta` already
     /// contains `traceparent`.
     ///
-    /// For adapters, which obtain the context from the program's tracing library.
+    /// Adapters call this method with the trace context of the program's tracing library.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
         let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
@@ -339,7 +350,8 @@ impl RequestOptions {
         self
     }
 
-    /// Sets additional members for the `_meta` of the request. `meta` must be a JSON object.
+    /// Sets the additional members for the `_meta` of the request, and replaces those set before. `meta` must be a JSON
+    /// object; otherwise the request fails with [`SendError::NotAnObject`](crate::SendError::NotAnObject).
     pub fn meta(mut self, meta: Json) -> Self {
         self.meta = Some(meta);
         self

@@ -40,8 +40,8 @@ pub(super) struct Negotiated {
     /// Methods that must not be sent: the protocol version does not have them, or the server did not declare the
     /// required capability.
     capability_check: UnavailableMethods,
-    /// Fields for the `_meta` of each request. `None` for legacy versions (up to revision 2025-11-25), which do not
-    /// have these fields.
+    /// Protocol fields for the `_meta` of each request. `None` for legacy versions (up to revision 2025-11-25), whose
+    /// requests contain no protocol fields.
     fields: Option<ProtocolFields>,
 }
 
@@ -50,10 +50,11 @@ pub(super) struct Negotiated {
 #[derive(Debug)]
 struct ProtocolFields {
     members: String,
-    /// The fields of `members`, with the tasks extension among the client's capabilities. For requests that may become
-    /// a task or concern a task.
+    /// The same fields as `members`, but the client's capabilities include the tasks extension. For requests that may
+    /// become a task or concern a task.
     ///
-    /// `None` before the first such request, and always if [`Config::capabilities`] declares the extension.
+    /// `None` until the first such request. Stays `None` if [`Config::capabilities`] declares the extension, because
+    /// `members` then declares it too.
     with_tasks: Option<String>,
 }
 
@@ -85,21 +86,23 @@ impl Connection {
         self.version().is_some_and(|version| version.era() == era)
     }
 
-    /// Returns the protocol fields for the `_meta` of a request. Empty for legacy versions (up to revision 2025-11-25).
+    /// Returns the protocol fields for the `_meta` of a request, as JSON text without braces. Empty for legacy versions
+    /// (up to revision 2025-11-25), and while the connection is not open.
     pub(super) fn request_meta(&self) -> &str {
         self.fields().map_or("", |fields| &fields.members)
     }
 
-    /// Returns the protocol fields for the `_meta` of a request that may become a task or concerns a task.
+    /// Returns the protocol fields for the `_meta` of a request that may become a task or concerns a task. Empty in the
+    /// same cases as [`Self::request_meta`].
     ///
-    /// Call [`Self::declare_tasks`] before: the server refuses such a request if its fields do not declare the tasks
-    /// extension. Empty for legacy versions (up to revision 2025-11-25).
+    /// Call [`Self::declare_tasks`] before the first such request. Otherwise the fields may lack the tasks extension,
+    /// and the server would refuse the request.
     pub(super) fn task_meta(&self) -> &str {
         self.fields().map_or("", |fields| fields.with_tasks.as_ref().unwrap_or(&fields.members))
     }
 
-    /// Prepares the protocol fields for [`Self::task_meta`]. Does nothing if they are already prepared, or if all
-    /// requests declare the tasks extension.
+    /// Builds the protocol fields that [`Self::task_meta`] returns. Does nothing if they exist already, if
+    /// [`Config::capabilities`] declares the tasks extension, or if the version has no protocol fields.
     pub(super) fn declare_tasks(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         if fields.with_tasks.is_none() && !config.capabilities.has_tasks() {
@@ -107,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// Rebuilds the protocol fields of later requests, after a change of the configuration.
+    /// Rebuilds the protocol fields of later requests, after a value in `config` (such as the log level) has changed.
     pub(super) fn refresh_request_meta(&mut self, config: &Config) {
         let Connection::Ready(Negotiated { version, fields: Some(fields), .. }) = self else { return };
         fields.members = protocol_fields(config, *version);
@@ -141,7 +144,7 @@ impl Connection {
     }
 
     /// Returns whether the server did not declare the capability that a method requires. `bit` is the flag of that
-    /// method in [`UnavailableMethods`].
+    /// method in [`UnavailableMethods`]. Returns `false` while the connection is not open.
     pub(super) fn is_undeclared(&self, bit: u32) -> bool {
         self.negotiated().is_some_and(|negotiated| negotiated.capability_check.undeclared & bit != 0)
     }

@@ -33,7 +33,8 @@ pub(super) struct Context<'a> {
     pub(super) events: &'a mut VecDeque<Event>,
     pub(super) requests: &'a mut Requests,
     pub(super) stats: &'a mut Stats,
-    /// Length of `out`, in bytes, at which the session stops answering requests of the server.
+    /// Length of `out`, in bytes, from which the session stops answering requests of the server. The limit protects
+    /// against a server that sends requests but does not read the answers.
     pub(super) answer_limit: usize,
     pub(super) connection: &'a Connection,
     pub(super) config: &'a Config,
@@ -57,15 +58,15 @@ impl Context<'_> {
     }
 
     /// Writes a request to the transmit buffer and adds it to the table of sent requests. Returns the JSON-RPC id of
-    /// the request.
+    /// the request, or an error if the parameters cannot be written as a JSON object.
     pub(super) fn send(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> Result<u64, ParamsError> {
         let meta = Meta { protocol: self.connection.request_meta(), ..Meta::default() };
         write::request(self.out, self.requests.next_id(), method, params, meta)?;
         Ok(self.requests.insert(owner))
     }
 
-    /// Writes a request about a task to the transmit buffer and adds it to the table of sent requests. Returns the
-    /// JSON-RPC id of the request.
+    /// Writes a request about a task to the transmit buffer and adds it to the table of sent requests. Unlike
+    /// [`Self::send`], declares the tasks extension in the request. Returns the JSON-RPC id of the request.
     pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
@@ -109,8 +110,8 @@ impl Context<'_> {
         self.report(Event::Reply(Reply::failed(key, error)));
     }
 
-    /// Reports that the caller's request `key` ended with a response from the server. `id` is the JSON-RPC id in
-    /// `message`.
+    /// Reports that the caller's request `key` ended with a response from the server. `message` is the complete
+    /// response, and `id` is the JSON-RPC id in it.
     pub(super) fn reply(&mut self, key: RequestKey, method: Cow<'static, str>, message: Vec<u8>, id: u64) {
         self.report(Event::Reply(Reply::answered(key, method, message, id)));
     }

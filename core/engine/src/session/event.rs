@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::rpc::RpcError;
 use crate::types::{ElicitationComplete, LogMessage, Progress, ResourceUpdated, Task};
 
-/// An event of a connection. The session returns events in the order in which the server caused them.
+/// An event of a connection. The session returns events in the order in which they occurred.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Event {
@@ -23,16 +23,17 @@ pub enum Event {
     Notification(Notification),
     /// A subscription has unread events.
     ///
-    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Before that, this
-    /// event is not repeated for further events of the subscription.
+    /// Call [`Calls::poll_subscription`](super::Calls::poll_subscription) until it returns `None`. Only then can the
+    /// session report this event again for the same subscription.
     Subscription(SubscriptionKey),
     /// The server requested something from the client. The embedder must answer or refuse the request.
     ServerRequest(ServerRequest),
     /// A request of the server needs no answer any more. The server has cancelled the request, or the client's request
     /// that required the input has ended.
     ServerRequestCancelled(ServerRequestId),
-    /// The session did not accept a request of the server. For example, the client does not answer the method, or too
-    /// many requests are pending.
+    /// The session refused or ignored a request of the server. For example, the embedder does not answer the method,
+    /// too many requests are pending, or a modern server (from revision 2026-07-28) sent a request although it must
+    /// not.
     ServerRequestRefused {
         /// Method of the server's request, shortened and without control characters.
         method: String,
@@ -72,10 +73,12 @@ pub enum Event {
 /// others.
 ///
 /// A legacy server (up to revision 2025-11-25) sends such requests itself. A modern server instead responds to a
-/// request of the client with inputs that it requires (revision 2026-07-28, basic/patterns/mrtr); each input is
-/// reported as a `ServerRequest`. When all inputs are answered, the session sends the client's request again. If one
-/// input is refused, the client's request fails with [`CallError::Input`](super::CallError::Input), and its other
-/// inputs are withdrawn.
+/// request of the client with a list of inputs that it requires (revision 2026-07-28, basic/patterns/mrtr). The session
+/// reports each input as a `ServerRequest`.
+///
+/// When all inputs are answered, the session sends the client's request again. If the embedder refuses one input, the
+/// client's request fails with [`CallError::Input`](super::CallError::Input), and the session withdraws its other
+/// inputs.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerRequest {
@@ -131,8 +134,8 @@ pub enum Notification {
     },
 }
 
-/// A received message in a buffer. The session moves the bytes out of the buffer only if the message is a response to a
-/// caller's request.
+/// A received message, borrowed or owned. The session takes over the bytes of a batch and of a response to a caller's
+/// request. It only borrows the bytes of other messages.
 pub(crate) trait Message {
     /// Returns the bytes of the message.
     fn bytes(&self) -> &[u8];

@@ -67,7 +67,7 @@ pub(super) enum HandshakeAction {
     Nothing,
     SendDiscover(ProtocolVersion),
     SendInitialize(ProtocolVersion),
-    /// The connection is open. A legacy server gets `notifications/initialized`.
+    /// The connection is open. If the server is a legacy server, the session sends `notifications/initialized`.
     Open(Arc<ServerInfo>),
     Fail(ConnectError),
     /// Restart the server, and open the connection with a legacy version (up to revision 2025-11-25).
@@ -97,8 +97,7 @@ enum HandshakeState {
 pub(super) struct Handshake {
     negotiate: Negotiate,
     state: HandshakeState,
-    /// Whether `server/discover` was sent although the server may support legacy versions only (up to revision
-    /// 2025-11-25).
+    /// Whether the handshake began with `server/discover` without knowing whether the server supports modern versions.
     probed: bool,
     /// Whether `server/discover` was sent a second time, with a version that the server suggested.
     retried: bool,
@@ -205,7 +204,8 @@ impl Handshake {
         self.fail(error)
     }
 
-    /// Handles that the server closed its output. Returns the next action.
+    /// Handles that the server closed its output. Returns [`HandshakeAction::Restart`] if a legacy server may have done
+    /// this because of `server/discover`. Otherwise returns an action that fails the handshake, if it has not ended.
     pub(super) fn ended(&mut self) -> HandshakeAction {
         match self.state {
             HandshakeState::Done => HandshakeAction::Nothing,
@@ -285,7 +285,8 @@ impl Handshake {
     /// Returns a modern version (from revision 2026-07-28) with which to send `server/discover` again, if the server
     /// rejected the version of the first attempt. Otherwise returns `None`.
     ///
-    /// May return the same version as in the first attempt (basic/versioning, "Protocol Version Negotiation").
+    /// The first attempt may have used the same version: a server may reject a version that it lists as supported
+    /// (basic/versioning, "Protocol Version Negotiation").
     fn suggested_version(&self, outcome: &HandshakeReply<DiscoverResult>) -> Option<ProtocolVersion> {
         let asking =
             matches!(self.state, HandshakeState::Probing | HandshakeState::Racing | HandshakeState::Discovering);

@@ -65,9 +65,11 @@ pub(super) fn overlong_id(head: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns candidates for the JSON-RPC id of a response that exceeds the size limit. `tail` is the end of the message.
+/// Returns possible values of the JSON-RPC id of a response that exceeds the size limit. `tail` is the end of the
+/// message.
 ///
-/// There may be several candidates, because the id may be the last member or the one before it.
+/// The id may be the last member of the message or the one before it, so there may be two values. The caller looks for
+/// the pending request that has one of these ids.
 pub(super) fn overlong_end_ids(tail: &[u8]) -> impl Iterator<Item = u64> {
     let last = memchr::memrchr(b',', tail);
     let second_last = last.and_then(|last| memchr::memrchr(b',', &tail[..last]).or(Some(last)));

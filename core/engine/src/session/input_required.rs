@@ -54,8 +54,8 @@ struct PausedRequest {
 /// calls. Larger buffers are freed, so that one large request does not occupy memory permanently.
 const MAX_SPARE: usize = 4 * 1024;
 
-/// Returns whether a server may require input before it responds to `method` (from revision 2026-07-28, "Supported
-/// Requests").
+/// Returns whether a server may require input before it responds to `method` (from revision 2026-07-28,
+/// basic/patterns/mrtr, "Supported Requests").
 #[inline]
 pub(super) fn may_require_input(method: &str, context: &Context<'_>) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read") && context.connection.is_era(Era::Modern)
@@ -90,8 +90,8 @@ impl InputRequired {
         self.paused.shrink_to_fit();
     }
 
-    /// Copies the parameters of a request, so that it can be sent again with input. `params` is the JSON object as
-    /// sent, without its closing brace; `meta` is the caller's `_meta`.
+    /// Copies the parameters and the `_meta` of a request, so that the request can be sent again with input. `params`
+    /// is the JSON object as sent, without its closing brace; `meta` is the `_meta` that the caller passed.
     ///
     /// Returns `None` if all such copies together would exceed
     /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
@@ -165,8 +165,8 @@ impl InputRequired {
         Ok(())
     }
 
-    /// Sends a request again after all its inputs were answered. `answers` is a JSON object that maps the name of each
-    /// input to its answer.
+    /// Sends a request again, after the embedder has answered all inputs that the server required for it. `answers` is
+    /// a JSON object that maps the name of each input to the embedder's answer.
     pub(super) fn answered(
         &mut self,
         key: RequestKey,
@@ -180,8 +180,8 @@ impl InputRequired {
         }
     }
 
-    /// Fails a request that is waiting for input, because one of its inputs was refused. Sends nothing, because the
-    /// server does not wait for an answer (client/roots, "Error Handling").
+    /// Fails a request that is waiting for input, because the embedder refused an input. Sends nothing, because the
+    /// server does not wait for the input (client/roots, "Error Handling").
     pub(super) fn refused(
         &mut self,
         key: RequestKey,
@@ -194,8 +194,8 @@ impl InputRequired {
         }
     }
 
-    /// Cancels a request that is waiting for input, and withdraws its inputs. Returns `false` if the request is not
-    /// waiting for input.
+    /// Cancels a request that is waiting for input, and reports to the embedder that its inputs need no answer any
+    /// more. Returns `false` if the request is not waiting for input.
     pub(super) fn cancel(
         &mut self,
         key: RequestKey,
@@ -231,7 +231,7 @@ impl InputRequired {
         }
     }
 
-    /// Returns whether `more` bytes can be stored without exceeding
+    /// Returns whether the session can store `more` bytes for sending requests again, without exceeding
     /// [`Config::max_retry_bytes`](super::Config::max_retry_bytes).
     fn has_room(&self, more: usize, context: &Context<'_>) -> bool {
         let state_len = |paused: &PausedRequest| paused.state.as_ref().map_or(0, |state| state.get().len());
@@ -257,10 +257,10 @@ fn fail(caller: &CallerRequest, error: InputError, server_requests: &mut ServerR
     context.fail(caller.key, CallError::Input { method: caller.method.clone(), error: Arc::new(error) });
 }
 
-/// Sends a request again under a new JSON-RPC id. Adds the embedder's `answers` to the inputs, and the server's opaque
-/// `requestState`.
+/// Sends a request again under a new JSON-RPC id. Adds to its parameters the embedder's `answers`, and the
+/// `requestState` that the server sent (`state`).
 ///
-/// If the connection cannot send, returns the request and the error.
+/// If the connection is not open or the transmit buffer is full, returns the request and the error.
 fn send_again(
     caller: CallerRequest,
     answers: Option<&[u8]>,
@@ -288,10 +288,10 @@ fn send_again(
     Ok(())
 }
 
-/// Appends the parameters for sending a request again. `params` are the parameters as sent before.
+/// Appends the parameters for sending a request again. `params` are the parameters that were sent the first time.
 ///
-/// Adds `answers` as `inputResponses` and `state` as `requestState`, and removes earlier values of both ("Client
-/// Requirements").
+/// Adds `answers` as `inputResponses` and `state` as `requestState`. Removes the values that `params` contains for
+/// these two members (basic/patterns/mrtr, "Client Requirements").
 fn push_params(out: &mut Vec<u8>, params: &[u8], answers: Option<&[u8]>, state: Option<&Json>) {
     let is_replaced = |member: &scan::Member<'_>| member.is("inputResponses") || member.is("requestState");
     if scan::members(params).any(|member| is_replaced(&member)) {

@@ -21,10 +21,10 @@ use crate::types::{Era, ProtocolVersion};
 #[derive(Debug)]
 pub(super) struct Opening {
     handshake: Handshake,
-    /// When the opening fails because [`Config::connect_timeout`] has passed.
+    /// Deadline for opening the connection, set from [`Config::connect_timeout`]. At this time, the opening fails.
     connect_by: Timestamp,
-    /// When the session also sends `initialize`, because [`Config::probe_timeout`] has passed without a response to
-    /// `server/discover`. `None` if the session is not waiting for this response, or must not send `initialize`.
+    /// Deadline for the response to `server/discover`, set from [`Config::probe_timeout`]. At this time, the session
+    /// also sends `initialize`. `None` if the session is not waiting for this response, or must not send `initialize`.
     probe_by: Option<Timestamp>,
 }
 
@@ -66,7 +66,8 @@ impl Opening {
         self.probe_by.map_or(self.connect_by, |at| at.min(self.connect_by))
     }
 
-    /// Handles the deadlines that have expired. Returns how the opening ended, or `None` if the opening continues.
+    /// Fails the opening if the connect timeout has expired, or sends `initialize` if the probe timeout has expired.
+    /// Returns how the opening ended, or `None` if the opening continues.
     pub(super) fn handle_timeout(&mut self, context: &mut OpeningContext<'_>) -> Option<OpeningEnd> {
         let action = if self.connect_by <= context.now {
             self.handshake.fail(ConnectError::Timeout { after: context.config.connect_timeout })
@@ -126,7 +127,8 @@ impl Opening {
     }
 
     /// Returns how the opening ends, after the connection was closed for `reason`. Returns `None` for
-    /// [`CloseReason::NotOpened`], which already contains the error.
+    /// [`CloseReason::NotOpened`]: the session can report this reason unchanged, because it contains a
+    /// [`ConnectError`].
     pub(super) fn close(&mut self, reason: &CloseReason) -> Option<OpeningEnd> {
         Some(OpeningEnd::Failed(match reason {
             CloseReason::ByServer => match self.handshake.ended() {

@@ -101,7 +101,7 @@ impl Parts<'_> {
     }
 
     /// Marks the cached responses that a notification concerns as stale, and reports the notification to the embedder.
-    /// The event precedes the events that the notification causes in subscriptions.
+    /// [`Event::Notification`] precedes any [`Event::Subscription`] that the notification causes.
     #[inline(never)]
     fn report(&mut self, notification: Notification, message: &[u8]) {
         self.callers.invalidate(&notification, &mut self.context);

@@ -49,8 +49,8 @@ pub(super) enum CacheUse {
 }
 
 impl CacheUse {
-    /// Returns how requests with this method use the cache. A `const fn`, so that typed requests need no check at run
-    /// time.
+    /// Returns how requests with this method use the cache. A `const fn`, so that the compiler evaluates it for typed
+    /// requests, whose method is a constant.
     pub(super) const fn of(method: &str) -> Self {
         if is_cacheable(method) { CacheUse::Yes } else { CacheUse::No }
     }
@@ -127,7 +127,8 @@ impl fmt::Debug for PreparedRequest {
     }
 }
 
-/// Appends the parameters of a request with method `M` to `out` as a JSON object, and checks them.
+/// Appends the parameters of a request with method `M` to `out` as a JSON object. Returns an error if the parameters
+/// cannot be serialized, or if they are invalid.
 pub(super) fn push<M: Method, P: Params<M>>(out: &mut Vec<u8>, params: &P) -> Result<(), ParamsError> {
     write::push_object(out, params)?;
     if P::check(out) { Ok(()) } else { Err(ParamsError::NotAnObject) }

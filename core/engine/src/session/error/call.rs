@@ -56,7 +56,7 @@ pub enum CallError {
         /// What is wrong with the structured content.
         error: Arc<StructuredError>,
     },
-    /// No response arrived in time. The request was cancelled.
+    /// No response arrived in time. The session has cancelled the request.
     #[error("`{method}` timed out after {}{}", Seconds(*after), deadline.note())]
     Timeout {
         /// The method of the request.
@@ -190,10 +190,10 @@ impl Deadline {
     }
 }
 
-/// The reason why a task ended without the result or error of its call.
+/// The reason why a task ended with neither a result nor an error of the call that it belongs to.
 ///
-/// If the task reports an error of the call itself, the call fails with that error instead. `Display` writes a
-/// predicate such as "was cancelled by the server", to follow the name of the task.
+/// If the task reports an error of the call itself, the call fails with that error instead. The `Display` text has no
+/// subject and starts with a verb, such as "was cancelled by the server". Write the id of the task before the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {

@@ -26,7 +26,8 @@ pub enum CloseReason {
     /// The connection could not be opened, because of this error.
     #[error("{0}")]
     NotOpened(Arc<ConnectError>),
-    /// The client failed and cannot continue. Contains the cause as text.
+    /// The client failed locally and cannot continue, for example because a stream of the adapter panicked. Contains
+    /// the cause as text.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
 }
@@ -70,7 +71,7 @@ pub enum ConnectError {
         /// The versions that the client accepts.
         client: Vec<String>,
     },
-    /// The server responded with an error.
+    /// The server responded to `method` with an error.
     #[error("the server refused `{method}`: {error}")]
     Refused {
         /// The request that failed: `initialize` or `server/discover`.
@@ -78,7 +79,7 @@ pub enum ConnectError {
         /// The error in the server's response.
         error: RpcError,
     },
-    /// The server's response violates the specification.
+    /// The server's response to `method` violates the specification.
     #[error("the answer to `{method}` cannot be read: {error}")]
     Invalid {
         /// The request that failed: `initialize` or `server/discover`.
@@ -92,16 +93,17 @@ pub enum ConnectError {
         /// Duration of the timeout, [`Config::connect_timeout`](crate::Config::connect_timeout).
         after: Duration,
     },
-    /// The connection ended before the handshake was complete.
+    /// The connection ended before the handshake was complete, for example because the server closed its output.
     #[error("the connection ended before the server answered")]
     Closed,
     /// The client closed the connection before the handshake was complete.
     #[error("the opening of the connection was cancelled")]
     Cancelled,
-    /// The client failed and cannot continue. Contains the cause as text.
+    /// The client failed locally and cannot continue, for example because a stream of the adapter panicked. Contains
+    /// the cause as text.
     #[error("this side failed: {}", printable(.0))]
     Failed(Arc<str>),
-    /// The HTTP exchange ended without a response.
+    /// The HTTP exchange of `method` ended without a response.
     #[cfg(feature = "http")]
     #[error("`{method}` got no answer: {error}")]
     Http {

@@ -53,8 +53,8 @@ pub enum InputError {
         /// [`Config::max_input_rounds`](crate::Config::max_input_rounds).
         limit: u32,
     },
-    /// The request cannot be sent again with input. Its parameters were too large to be stored together with those of
-    /// other pending requests.
+    /// The session cannot send the request again with the input, because it could not store the parameters and the
+    /// server's `requestState`. Storing them would have exceeded the limit for all pending requests together.
     #[error(
         "the request cannot be kept for sending it again: all such requests would exceed the limit of {limit} bytes"
     )]

@@ -9,7 +9,8 @@ use super::connect::ConnectError;
 use crate::rpc::RequestFault;
 
 impl RequestFault {
-    /// Converts the fault to the error of a request with this method.
+    /// Converts this reason to the [`CallError`] of a request that has no usable response. `method` is the method of
+    /// the request.
     #[cold]
     pub(in crate::session) fn into_call_error(self, method: Cow<'static, str>) -> CallError {
         match self {
@@ -20,8 +21,8 @@ impl RequestFault {
         }
     }
 
-    /// Converts the reason to the error of opening a connection. `method` is the request that failed: `initialize` or
-    /// `server/discover`.
+    /// Converts this reason to the error of opening a connection. `method` is the request that has no usable response:
+    /// `initialize` or `server/discover`.
     #[cold]
     pub(in crate::session) fn into_connect_error(self, method: &'static str) -> ConnectError {
         match self {
