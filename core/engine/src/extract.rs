@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::printable;
 use crate::types::{CallToolResult, ContentBlock};
 
-/// The text of a tool result, from its text blocks or from its raw JSON.
+/// The text of a tool result: its text blocks, or the raw JSON of a result without a `content` array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolText<'a> {
     /// The text blocks of the result, joined by newlines. Blocks of other types are left out; the text may be empty.
@@ -51,7 +51,8 @@ impl CallToolResult {
     /// ```
     /// use mcpwire_core::{CallToolResult, ToolText, Json};
     ///
-    /// let two = Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
+    /// let two =
+    /// Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
     /// assert_eq!(two.decode::<CallToolResult>()?.text().as_str(), "a\nb");
     ///
     /// let bare = Json::parse(r#"{"rows":3}"#)?;

@@ -37,7 +37,8 @@ pub struct ToolSearch<'t> {
     pages: u32,
     /// The name and presence of each tool on the pages searched so far.
     pub(super) seen: Vec<(String, ToolPresence)>,
-    /// Whether all pages were searched and none contains the tool.
+    /// Whether the search has proved that the server does not have the tool: all pages were searched, and none contains
+    /// it. `false` before the last page, or if the search ended early.
     pub(super) lacks: bool,
 }
 
@@ -51,7 +52,8 @@ pub enum SearchProgress {
     Found,
     /// The search has ended: the server does not have the tool.
     NotFound,
-    /// The search has ended without a result: a page is missing, or there are too many pages.
+    /// The search has ended without a result. Either a request for a page failed, or the cursor repeated, or the list
+    /// has more than 100 pages.
     Unknown,
 }
 

@@ -65,7 +65,7 @@ impl ExchangeEnd {
         self.response.status()
     }
 
-    /// Converts the result to the error of a request whose JSON-RPC response is missing.
+    /// Converts the end of this exchange to the error of the request that got no JSON-RPC response.
     pub(super) fn into_error(self) -> HttpError {
         match self.failure {
             Some(failure) => HttpError::Failed(failure),
@@ -73,7 +73,8 @@ impl ExchangeEnd {
         }
     }
 
-    /// Converts the result to the error of a notification or an answer that the server did not accept.
+    /// Converts the end of this exchange to the error of the notification or answer that the server did not accept. A
+    /// JSON-RPC error in the response body becomes the text of the error.
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
@@ -274,8 +275,8 @@ impl Exchanges {
         }
     }
 
-    /// Sets when the exchange of a notification or an answer is aborted. No deadline may be earlier than the previous
-    /// one.
+    /// Sets when the exchange of a notification or an answer is aborted. The caller must not pass an earlier deadline
+    /// than in the call before, because [`Self::overdue_message`] expects ascending times.
     pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
         self.messages.push_back((deadline, id));
     }
@@ -289,9 +290,8 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns the exchange of an event stream to abort, or `None` if there is none.
-    ///
-    /// The server has not ended the stream within [`CLOSE_DELAY`] of the JSON-RPC response.
+    /// Returns an event stream that the server has not ended within [`CLOSE_DELAY`] of its JSON-RPC response, so that
+    /// the engine aborts it. Returns `None` if there is none.
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }

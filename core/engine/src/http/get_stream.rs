@@ -47,8 +47,8 @@ enum State {
 }
 
 impl GetStream {
-    /// Requests the stream in a new session. Does nothing if the settings disable the stream or the server cannot offer
-    /// it.
+    /// Requests the stream in a new session, unless the settings disable it. Does nothing with HTTP+SSE or a modern
+    /// server (from revision 2026-07-28), because they do not have this stream.
     pub(super) fn open(&mut self, context: &mut Context) {
         let is_wanted = context.settings.listen && self.state == State::Unused;
         if !is_wanted || context.endpoint.is_http_sse() || context.endpoint.is_modern() || !context.is_ready() {
@@ -72,10 +72,12 @@ impl GetStream {
         self.held_until.is_some()
     }
 
-    /// Handles the head of the response to the `GET` request.
+    /// Handles the head of the response to the `GET` request: the stream is open, or unavailable, or will be requested
+    /// again.
     ///
-    /// Servers without this stream respond with 405, or with the status that they use for unknown requests. A status
-    /// from 500 on is treated as temporary.
+    /// Servers without this stream respond with 405, or with the status that they use for unknown requests. So any
+    /// status below 500 without an event stream makes the stream unavailable. After a status from 500 on, the engine
+    /// tries again.
     pub(super) fn responded(&mut self, is_event_stream: bool, status: u16) {
         self.held_until = None;
         match self.state {

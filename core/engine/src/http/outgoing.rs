@@ -17,7 +17,8 @@ use crate::rpc::peek::{MessageClass, peek};
 /// Tool arguments are rarely longer than a few KiB. The stored copy doubles the memory of a large call.
 const MAX_STORED_MESSAGE: usize = 1 << 20;
 
-/// Moves the messages that the session wrote into one queue for each kind of message, and abandons unneeded requests.
+/// Moves the messages that the session wrote into one queue for each kind of message, and abandons requests whose
+/// callers no longer wait.
 ///
 /// Drops the cancellation of a request that was never sent. For modern servers (from revision 2026-07-28), drops every
 /// cancellation: the end of the HTTP exchange cancels the request.

@@ -22,10 +22,10 @@ pub(super) enum Recovery {
     ResumeStream,
     /// Renew the legacy session, and then send the request again.
     RenewAndResend,
-    /// Renew the legacy session, and fail the request with this error.
+    /// Renew the legacy session, but fail the request with this error instead of sending it again.
     ///
-    /// The request is not sent again if the server may have carried it out, if the server refused it twice, or if its
-    /// message is no longer stored.
+    /// Sending it again would be harmful if the server may have carried it out, useless if the server has refused it
+    /// twice, and impossible if its message is no longer stored.
     RenewAndFail(RequestFault),
     /// Fetch the tool list again, and then send the tool call with new headers. The error says why the server rejected
     /// the old ones.

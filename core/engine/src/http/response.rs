@@ -59,7 +59,8 @@ pub(super) enum StreamItem {
         from: ExchangeId,
         uri: Vec<u8>,
     },
-    /// Follows each message in the inbox. When it is reached, all events of the message have been polled.
+    /// Follows each message in the inbox. The engine handles this item only after all events of that message were
+    /// polled.
     MessageHandled {
         from: ExchangeId,
     },
@@ -234,7 +235,7 @@ impl Response {
 
     /// Parses the body of an error response as a JSON-RPC error. Returns `None` if the body is not a JSON-RPC error.
     ///
-    /// Also returns whether the error has the JSON-RPC id `request`.
+    /// The `bool` is whether the error has the JSON-RPC id `request`, and not another id or none.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
         if body.is_truncated || self.is_success() || member(body.text(), "jsonrpc").is_none() {

@@ -208,7 +208,8 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the start of a `data` field. From the second field of an event on, adds a newline to the event data.
+    /// Handles the start of a `data` field. If the event already has a `data` field, first appends a newline to the
+    /// event data.
     fn begin_data(&mut self) {
         match self.fill {
             DataState::None => self.fill = DataState::Some,

@@ -33,7 +33,7 @@ enum NextPage {
     First,
     /// The page that the server's cursor refers to.
     After(String),
-    /// No page. The list has been read as far as needed, or the requested page has not arrived.
+    /// There is no page to request: the tool was found, or the list has ended, or a requested page has not arrived yet.
     None,
 }
 
