@@ -43,8 +43,8 @@ impl CacheHints {
         CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
     }
 
-    /// Combines these hints with those of another page of the same list: the shorter lifetime, and public only if
-    /// both are.
+    /// Combines these hints with those of another page of the same list. The result has the shorter lifetime, and is
+    /// public only if both pages are.
     #[must_use]
     pub fn and(self, page: CacheHints) -> Self {
         let ttl = [self.ttl, page.ttl].into_iter().flatten().min();

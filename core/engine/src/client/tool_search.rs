@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::json::scan;
 use crate::session::{PreparedRequest, Reply};
 
-/// Maximum number of tools whose search results a client stores: 1,000, more than most servers have.
+/// Maximum number of tools for which a client stores what searches have found: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;
 
 /// What a search has found out about a tool: whether it exists, and whether it can be called as a task.

@@ -158,7 +158,8 @@ impl Context {
         }
     }
 
-    /// Drops all queued messages, and aborts all exchanges except those that still deliver a notification or an answer.
+    /// Drops all queued messages, and aborts all exchanges. Exchanges that carry a notification or an answer to a
+    /// server request continue if the server has not responded yet.
     pub(super) fn abort_all(&mut self) {
         self.queue.clear();
         self.inbox.clear();

@@ -32,7 +32,8 @@ pub(super) struct RequestHead {
     pub(super) session: Option<SessionGeneration>,
 }
 
-/// A number that distinguishes the successive legacy sessions of a connection.
+/// Identifies one of the successive sessions of a connection with a legacy server (up to revision 2025-11-25). The
+/// number grows when the server ends a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SessionGeneration(u32);
 

@@ -172,7 +172,7 @@ impl Engine {
         Calls::new(session, queue.buffer(), now, queued)
     }
 
-    /// Returns the session, which contains the state of the MCP connection.
+    /// Returns the session: the negotiated version, the server's capabilities and the pending requests.
     pub fn session(&self) -> &Session {
         &self.context.session
     }
@@ -472,7 +472,8 @@ impl Engine {
         }
     }
 
-    /// Aborts all exchanges except those that still deliver a notification or an answer. Then ends the legacy session.
+    /// Closes the HTTP side of the connection: aborts the exchanges as [`Context::abort_all`] does, and then ends the
+    /// legacy session.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

@@ -14,7 +14,7 @@ use super::response_head::Head;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, HttpError};
 
-/// How long a server may keep an event stream open after sending the JSON-RPC response on it. 1 s.
+/// How long the engine waits for a server to end an event stream after the JSON-RPC response on it: 1 s.
 ///
 /// Servers that end these streams do so immediately. If the client ends the stream first, an HTTP/1.1 connection cannot
 /// be reused.
@@ -187,8 +187,8 @@ impl Exchanges {
         self.by_request.keys().copied().collect()
     }
 
-    /// Returns the exchanges to abort when the connection closes: all except those that still deliver a notification or
-    /// an answer.
+    /// Returns the exchanges to abort when the connection closes. These are all except those that carry a notification
+    /// or an answer to a server request and have no response yet.
     pub(super) fn dispensable(&self) -> Vec<ExchangeId> {
         self.table.iter().filter(|(_, exchange)| !exchange.is_delivering()).map(|(id, _)| *id).collect()
     }

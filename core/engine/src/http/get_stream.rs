@@ -13,12 +13,12 @@ use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
 use crate::time::Timestamp;
 
-/// How long requests wait for the `GET` event stream to open. 1 s, enough for a TLS connection and a round trip on a
+/// How long requests wait for the `GET` event stream to open: 1 s, enough for a TLS connection and a round trip on a
 /// slow network.
 ///
 /// During a tool call, a server may send requests of its own on this stream. If the stream is not open yet, such a
-/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server delays the response
-/// head until its first event.
+/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server sends the response
+/// head together with its first event.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client

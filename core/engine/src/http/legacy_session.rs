@@ -39,7 +39,7 @@ use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
 use crate::types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two session renewals that are caused by refused notifications or answers. 1 min.
+/// Minimum time between two session renewals after the server has refused notifications or answers with 404: 1 min.
 ///
 /// Without this limit, a server could make the client send answers and renew the session endlessly. Refused requests
 /// need no limit, because each request causes at most one renewal.

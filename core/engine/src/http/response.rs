@@ -19,7 +19,8 @@ use crate::transport_error::{Failure, HttpError};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Number of bytes that are stored of a message that exceeds the size limit. 1 KiB, enough to find its JSON-RPC id.
+/// Number of bytes that are stored from the start of a message that exceeds the size limit: 1 KiB, enough to find the
+/// JSON-RPC id.
 const OVERLONG_HEAD: usize = 1024;
 
 /// What the body of a successful HTTP response must contain.
@@ -221,7 +222,7 @@ impl Response {
         }
     }
 
-    /// Converts this HTTP response to the error of a request whose JSON-RPC response it does not contain.
+    /// Converts this HTTP response to the error of a request that expected a JSON-RPC response in it.
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };

@@ -11,11 +11,11 @@ use crate::backoff::exponential;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// Delay before the first attempt to resume a stream, if the server requested no delay. 1 s: a server that restarts
+/// Delay before the first attempt to resume a stream, if the server requested no delay: 1 s. A server that restarts
 /// quickly is available again by then.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one. 1 min: one request per
+/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one: 1 min. One request per
 /// minute is no load for a server.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
@@ -40,8 +40,8 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 pub(super) struct ResumePoint {
     /// The id of the last event that had an id. `None` if no event had one.
     last_event_id: Option<String>,
-    /// The delay that the server requested with a `retry` field, to wait before reopening the stream. `None` if it
-    /// requested none.
+    /// How long to wait before reopening the stream, as the server requested in a `retry` field. `None` if it sent no
+    /// such field.
     retry: Option<Duration>,
     /// Number of attempts to reopen the stream since the last message or new event id arrived on it.
     attempts: u32,

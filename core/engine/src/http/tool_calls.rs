@@ -20,7 +20,8 @@ use crate::rpc::decode;
 use crate::rpc::peek::{usual_end, usual_start};
 use crate::session::RequestFault;
 
-/// Sets the custom headers of tool calls, and fetches the tool list again when a server rejects the headers of a call.
+/// Sets the `Mcp-Param-*` headers of tool calls, and fetches the tool list again when a server rejects the headers of a
+/// call.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,

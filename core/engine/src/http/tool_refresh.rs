@@ -12,7 +12,7 @@ use crate::rpc::write::{self, ParamsError};
 use crate::rpc::{RpcError, WireId};
 use crate::types::ListParams;
 
-/// Maximum number of pages of the tool list to request. 100, many more than any tool list has.
+/// Maximum number of pages of the tool list that are requested for one tool call: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;
 
 /// A tool call that waits until the tool list has been fetched again.

@@ -135,8 +135,8 @@ struct Envelope<'de> {
 enum ResultMember {
     #[default]
     Absent,
-    /// The value is `null`. It is a result only if the response contains no error: some servers send both, as
-    /// JSON-RPC 1.0 requires.
+    /// The value is `null`. Some servers send `null` together with an `error`, as JSON-RPC 1.0 requires. So the value
+    /// counts as a result only if the response contains no error.
     Null,
     /// The value is not `null` and has been read.
     Read,
