@@ -51,8 +51,7 @@ impl CallToolResult {
     /// ```
     /// use mcpwire_core::{CallToolResult, ToolText, Json};
     ///
-    /// let two =
-    /// Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
+    /// let two = Json::parse(r#"{"content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}]}"#)?;
     /// assert_eq!(two.decode::<CallToolResult>()?.text().as_str(), "a\nb");
     ///
     /// let bare = Json::parse(r#"{"rows":3}"#)?;

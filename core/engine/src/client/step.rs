@@ -24,8 +24,8 @@ pub enum RequestError {
     /// The request was not sent, for this reason.
     #[error(transparent)]
     NotSent(#[from] SendError),
-    /// The request failed, for example because the server returned an error or did not respond.
-    /// Also used without sending the request if the client knows that the tool does not exist.
+    /// The request failed, for example because the server returned an error or did not respond. Also used without
+    /// sending the request, if the client knows that the tool does not exist.
     #[error(transparent)]
     Failed(#[from] CallError),
 }

@@ -106,7 +106,7 @@ pub(crate) struct ReceiveBuffer {
     /// The last received bytes of the overlong line that is being discarded; `None` if no line is being discarded.
     discarding: Option<Vec<u8>>,
     /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, later buffers start with [`SMALL_SIZE`], because
-    /// more large reads are likely.
+    /// the server then probably sends more bytes at once.
     has_filled_initial: bool,
     /// Whether a large buffer is stored for reuse because the last message was large.
     expects_large: bool,

@@ -178,8 +178,8 @@ fn name_of(method: &str, message: &[u8]) -> Option<String> {
     member(member(message, "params")?, key).and_then(text)
 }
 
-/// Returns the protocol version in the `_meta` of a `server/discover` request. Its headers contain
-/// that version, because none is negotiated yet. Returns `None` if the message contains no known version.
+/// Returns the protocol version in the `_meta` of a `server/discover` request. The headers of this request contain the
+/// same version, because none is negotiated yet. Returns `None` if the message contains no known version.
 fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
     const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
     let value = &message[memmem::find(message, KEY)? + KEY.len()..];

@@ -434,8 +434,8 @@ impl Engine {
     }
 
     /// Reacts to an event of the session before [`Self::poll_event`] returns the event: stores the negotiated version,
-    /// ends a closed connection, and marks tool lists from which the reply's decoder must reject invalid `x-mcp-header`
-    /// annotations.
+    /// ends a closed connection, and marks tool lists. From marked lists, [`Ticket`](crate::Ticket) removes the tools
+    /// with invalid `x-mcp-header` annotations.
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {

@@ -17,8 +17,8 @@ use crate::time::Timestamp;
 /// slow network.
 ///
 /// During a tool call, a server may send requests of its own on this stream. If the stream is not open yet, such a
-/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server sends the response
-/// head together with its first event.
+/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server is slow, or delays
+/// the response head until its first event.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client

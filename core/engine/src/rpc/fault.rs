@@ -13,7 +13,7 @@ pub(crate) enum RequestFault {
     /// The server answered with a JSON-RPC error. The error may have arrived without the id of the request, for example
     /// in an HTTP error response.
     Server(RpcError),
-    /// The server's answer is not valid JSON-RPC, or has a wrong type, or is too long.
+    /// The server's answer is not valid JSON-RPC, or contains a value of the wrong type, or is too long.
     Invalid(PeerError),
     /// The HTTP exchange of the request failed, or ended without a JSON-RPC response.
     #[cfg(feature = "http")]
