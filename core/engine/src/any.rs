@@ -62,8 +62,8 @@ impl AnyEngine {
         stream!(self, engine => engine.space(), None)
     }
 
-    /// Copies received bytes into the engine, and returns the number of accepted bytes. See
-    /// [`stdio::Engine::receive`].
+    /// Copies received bytes into the engine, and returns how many bytes of `bytes` were copied. An HTTP engine copies
+    /// none. See [`stdio::Engine::receive`].
     #[inline]
     pub fn receive(&mut self, bytes: &[u8], now: Timestamp) -> usize {
         stream!(self, engine => engine.receive(bytes, now), 0)
@@ -96,7 +96,8 @@ impl AnyEngine {
     /// Creates the engine for a restarted server process, with the configuration of this engine. See
     /// [`stdio::Engine::restarted`].
     ///
-    /// Returns `None` if this engine is for HTTP, which has no process to restart.
+    /// `spent` is the time since the connection attempt began. Returns `None` if this engine is for HTTP, which has no
+    /// process to restart.
     #[inline]
     pub fn restarted(&mut self, spent: Duration) -> Option<AnyEngine> {
         stream!(self, engine => Some(AnyEngine::Stream(engine.restarted(spent))), None)
@@ -121,8 +122,8 @@ impl AnyEngine {
         }
     }
 
-    /// Returns whether this engine is for HTTP. Then use [`http::Engine`](crate::http) instead of the byte stream
-    /// methods.
+    /// Returns whether this engine is for HTTP. An adapter drives such an engine through [`Self::http`], because the
+    /// methods for byte streams have no effect on it.
     #[inline]
     pub fn is_http(&self) -> bool {
         stream!(self, _engine => false, true)
@@ -180,7 +181,8 @@ impl AnyEngine {
         either!(self, engine => engine.close());
     }
 
-    /// Closes the connection because of the local failure `why`. See [`stdio::Engine::close_failed`].
+    /// Closes the connection because the client failed, and fails all pending requests with the reason `why`. See
+    /// [`stdio::Engine::close_failed`].
     #[inline]
     pub fn close_failed(&mut self, why: Arc<str>) {
         either!(self, engine => engine.close_failed(why));

@@ -69,7 +69,8 @@ impl EndOfStream {
         self.errors_over = true;
     }
 
-    /// Reports that writing to stdin failed. The server may still close stdout and exit within 500 ms.
+    /// Reports that writing to stdin failed. The connection ends 500 ms later, or earlier if stdout, stderr and the
+    /// process end before that.
     pub fn input_broke(&mut self, now: Timestamp) {
         self.end_by(now + EXIT_GRACE);
     }
@@ -87,7 +88,7 @@ impl EndOfStream {
 
     /// Returns the time at which the connection counts as ended, even if stdout, stderr or the process has not ended.
     ///
-    /// Returns `None` if no report indicates the end of the connection.
+    /// Returns `None` as long as [`Self::is_near`] returns `false`.
     pub fn deadline(&self) -> Option<Timestamp> {
         self.by
     }

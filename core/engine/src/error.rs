@@ -128,7 +128,8 @@ pub enum PeerErrorKind {
     },
 }
 
-/// Maximum number of bytes before the invalid part that an error quotes: 40.
+/// Maximum number of bytes before the invalid part that an error quotes: 40. This leaves 160 of the 200 bytes of an
+/// excerpt for the invalid part itself.
 const BEFORE: usize = 40;
 
 impl PeerError {

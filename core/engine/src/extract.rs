@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::printable;
 use crate::types::{CallToolResult, ContentBlock};
 
-/// The text of a tool result, from its text blocks or from its raw JSON.
+/// The text of a tool result: its text blocks, or the raw JSON of a result without a `content` array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolText<'a> {
     /// The text blocks of the result, joined by newlines. Blocks of other types are left out; the text may be empty.

@@ -15,7 +15,8 @@ use crate::types::{ItemList, Tool};
 
 const ANNOTATION: &str = "x-mcp-header";
 
-/// Maximum number of custom headers per tool. 64, because HTTP servers accept about a hundred headers per request.
+/// Maximum number of `Mcp-Param-*` headers per tool: 64, because HTTP servers accept about a hundred headers per
+/// request.
 const MAX_HEADERS: usize = 64;
 
 /// A tool parameter that the client also sends as an HTTP header.

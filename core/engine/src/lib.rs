@@ -123,7 +123,7 @@ mod vec_map;
 ///
 /// * `AnyEngine`, `EndOfStream` and the client state machines, which all adapters use.
 /// * `Prepared`: a request that an adapter serializes before it locks its engine.
-/// * Methods and data types that the engine uses itself. `Calls` has an operation for each method.
+/// * MCP methods and data types for which `Calls` has its own operations, such as `Discover` for `Calls::initialize`.
 /// * Backoff, random numbers and the JSON reader, which the supervisor uses too.
 #[doc(hidden)]
 pub mod internal {

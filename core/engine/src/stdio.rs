@@ -152,8 +152,8 @@ impl Engine {
         }
     }
 
-    /// Returns when to call [`Engine::handle_timeout`] next, or `None` if no timeout is running. Calling it
-    /// earlier has no effect.
+    /// Returns when to call [`Engine::handle_timeout`] next, or `None` if no timeout is running. An earlier call of
+    /// that method does no harm.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         self.session.poll_timeout()
     }

@@ -12,7 +12,7 @@ use crate::text::excerpt;
 use crate::types::{CallToolResult, Tool};
 
 impl CallToolResult {
-    /// Decodes the structured content of the result into a type of the program.
+    /// Decodes the structured content of the result into the type `T` of the caller.
     ///
     /// ```
     /// use mcpwire_core::{CallToolResult, Json};
@@ -141,8 +141,9 @@ impl Tool {
     /// A result always passes if the tool has no output schema, or if the tool reported a failure.
     ///
     /// # Errors
-    /// [`StructuredErrorKind::Absent`] if the result has no structured content. [`StructuredErrorKind::Invalid`] if
-    /// the content does not match the schema, or if the schema cannot be used. The text of the result remains usable.
+    /// [`StructuredErrorKind::Absent`] if the result has no structured content. [`StructuredErrorKind::Invalid`] if the
+    /// content does not match the schema, or if the schema cannot be used. The caller can still use the text of the
+    /// result.
     pub fn check_output(&self, result: &CallToolResult, validator: &dyn Validator) -> Result<(), StructuredError> {
         let Some(schema) = self.output_schema.as_ref().filter(|_| !result.is_error) else { return Ok(()) };
         let Some(content) = &result.structured_content else {

@@ -52,7 +52,8 @@ pub enum HttpError {
     NoAnswer {
         /// The HTTP status code of the response.
         status: u16,
-        /// Number of consecutive attempts to resume the event stream, all of which failed. 0 if no attempt was made.
+        /// Number of consecutive attempts to resume the event stream, none of which brought the JSON-RPC response. 0 if
+        /// the response was not an event stream, or if the engine did not try to resume the stream.
         attempts: u32,
     },
     /// The server ended the MCP session in which the request was sent. The server may have carried out the request.
@@ -78,7 +79,7 @@ impl HttpError {
         }
     }
 
-    /// Returns whether this error of `server/discover` means that `initialize` would fail too.
+    /// Returns whether `initialize` would fail too after `server/discover` has failed with this error.
     pub(crate) fn is_final(&self) -> bool {
         match self {
             HttpError::Unauthorized { .. } => true,
@@ -143,13 +144,13 @@ impl fmt::Display for NamedStatus {
 #[error("{kind}{}", self::detail(&excerpt(detail.as_bytes())))]
 #[non_exhaustive]
 pub struct Failure {
-    /// The stage at which the exchange failed.
+    /// How the exchange failed.
     pub kind: FailureKind,
     /// The error message of the HTTP client.
     pub detail: String,
 }
 
-/// The stage at which an HTTP exchange failed.
+/// How an HTTP exchange failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -174,7 +175,7 @@ pub enum FailureKind {
 }
 
 impl Failure {
-    /// Creates a failure of the stage `kind`. `detail` is the error message of the HTTP client.
+    /// Creates a failure of this kind. `detail` is the error message of the HTTP client.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
         Failure { kind, detail: detail.into() }
     }

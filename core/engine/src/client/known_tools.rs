@@ -73,12 +73,13 @@ impl KnownTools {
         self.list.knows(tool).or_else(|| self.found.get(tool).map(|found| *found != ToolPresence::Absent))
     }
 
-    /// Returns whether the client must search the server's list for a tool before it calls the tool in the mode
+    /// Returns whether the client must search the server's list for a tool before it calls the tool in the task mode
     /// `wanted`.
     ///
-    /// The search finds out whether the tool allows or requires a task, so it is necessary only if the server
-    /// supports tasks. A fresh list, or an earlier search that found the tool, makes it unnecessary. In
-    /// [`TaskMode::Session`], a stale list suffices.
+    /// The search finds out whether the tool allows or requires a task, so it is necessary only if the server supports
+    /// tasks. It is not necessary if the list is fresh, or if the result of an earlier search for the tool is stored.
+    /// In the default mode [`TaskMode::Session`], a stale list with at least one entry also makes the search
+    /// unnecessary.
     pub fn needs_search_before_call(&self, tool: &str, server: Option<&ServerInfo>, wanted: TaskMode) -> bool {
         if !server.is_some_and(ServerInfo::takes_tasks) {
             return false;
@@ -91,10 +92,11 @@ impl KnownTools {
     /// basic/utilities/tasks, "Tool-Level Negotiation").
     ///
     /// If [`Config::follow_tasks`] was called, a tool that requires a task is called as a task. A tool that does not
-    /// allow tasks is called without a task, regardless of the requested mode.
+    /// allow tasks is called without a task, regardless of the mode in `options`.
     ///
     /// # Errors
-    /// [`SendError::TaskRequired`] if the tool requires a task, and neither `options` nor `config` allows one.
+    /// [`SendError::TaskRequired`] if the tool requires a task, `options` request no task, and [`Config::follow_tasks`]
+    /// was not called.
     pub fn resolve_task_mode(
         &self,
         tool: &str,
@@ -123,10 +125,11 @@ impl KnownTools {
         Ok(())
     }
 
-    /// Returns whether the client must search the server's list to find out if a failed call named a tool that does
-    /// not exist.
+    /// Returns whether a failed call of `tool` makes a search of the server's list necessary, to find out whether the
+    /// tool exists.
     ///
-    /// `error` is the error of the call.
+    /// A search is necessary if `error`, the error of the call, may mean that the tool does not exist, and neither a
+    /// fresh list nor an earlier search has answered the question.
     pub fn needs_search_after_error(&self, tool: &str, error: &CallError) -> bool {
         let is_known = self.list.is_fresh() || self.found.contains_key(tool);
         !is_known && matches!(error, CallError::Server { error, .. } if is_unknown_tool(error))
@@ -154,8 +157,8 @@ impl KnownTools {
     }
 }
 
-/// Returns whether the code of an error may mean that the server does not have the tool. Invalid arguments cause the
-/// same codes.
+/// Returns whether the code of an error may mean that the server does not have the tool. Servers also send these codes
+/// for invalid arguments, so the code alone proves nothing.
 fn is_unknown_tool(error: &RpcError) -> bool {
     matches!(error.code, RpcError::INVALID_PARAMS | RpcError::METHOD_NOT_FOUND)
 }

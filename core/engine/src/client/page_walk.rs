@@ -15,9 +15,9 @@ type Item<M> = <<M as Method>::Result as PagedList>::Item;
 
 /// A state machine that requests all pages of a list one after the other, and joins the pages.
 ///
-/// If the server rejects the cursor of a cached page, all pages are requested again without the cache (protocol
-/// revision 2026-07-28, server/utilities/caching, "Interaction with Pagination"). [`RequestOptions::total_timeout`]
-/// limits the time for all pages together.
+/// If the server rejects a request after a page from the client's response cache, all pages are requested again without
+/// that cache (protocol revision 2026-07-28, server/utilities/caching, "Interaction with Pagination").
+/// [`RequestOptions::total_timeout`] limits the time for all pages together.
 ///
 /// ```
 /// use mcpwire_core::internal::{PageWalk, RequestError, Step};
@@ -43,12 +43,14 @@ pub struct PageWalk<M: Method<Result: PagedList>> {
     options: RequestOptions,
     time: PagesTime,
     pages: Pages<Item<M>>,
-    /// Whether any page so far came from the client's response cache.
+    /// Whether any page so far came from the client's response cache. Only then does an error of the server cause a
+    /// second walk without the cache.
     has_cached: bool,
     /// Whether [`Step::Drain`] was returned, so that the adapter has read the bytes that arrived before the first
     /// request.
     ///
-    /// Necessary only if pages may come from the response cache.
+    /// Those bytes may contain a notification that makes cached pages stale. The step is left out if the response cache
+    /// cannot contain pages of this list.
     has_drained: bool,
     state: PageWalkState<M>,
 }

@@ -90,8 +90,10 @@ impl PagesTime {
         RequestOptions { total_timeout: Some(self.left(now)), ..options.clone() }
     }
 
-    /// Corrects the error of a page that exceeded its total timeout: sets the reported duration to the limit for the
-    /// whole list.
+    /// Sets the duration in a timeout error to the time limit of the whole list.
+    ///
+    /// Without this, the error of a later page would show only the rest of the limit, which was the total timeout of
+    /// that page. Other errors do not change.
     pub(super) fn explain(&self, error: &mut CallError) {
         if let CallError::Timeout { after, deadline: Deadline::Total, .. } = error {
             *after = self.total;

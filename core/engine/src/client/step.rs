@@ -10,7 +10,7 @@ pub enum Step<T> {
     /// machine's `receive`.
     Wait(RequestKey),
     /// Read the bytes that the server has already sent, handle their events, and poll the state machine again. An
-    /// adapter that reads in the background polls again at once.
+    /// adapter that reads in the background has no bytes left to read, and polls again at once.
     Drain,
     /// The operation has ended with this result. Do not poll the state machine again.
     Done(T),
@@ -18,13 +18,14 @@ pub enum Step<T> {
 
 /// The error of a client state machine, such as [`ToolCall`](super::ToolCall), that ended without a result.
 ///
-/// The enum is exhaustive, because a request was either sent or not.
+/// The enum will get no further variants, so a `match` needs no wildcard arm.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The request was not sent, for this reason.
     #[error(transparent)]
     NotSent(#[from] SendError),
-    /// The request was sent and failed. Also used if a request is certain to fail and is therefore not sent.
+    /// The request failed, for example because the server returned an error or did not respond. Also used without
+    /// sending the request, if the client knows that the tool does not exist.
     #[error(transparent)]
     Failed(#[from] CallError),
 }

@@ -14,8 +14,8 @@ use crate::time::Timestamp;
 /// A state machine that calls a tool, and searches the server's list for the tool if necessary.
 ///
 /// - If a fresh list of tools does not contain the tool, the call fails without a request.
-/// - If the tool may require a task and is not known, the search precedes the call (protocol revision 2025-11-25,
-///   basic/utilities/tasks, "Tool-Level Negotiation").
+/// - If the server supports tasks and the client has no information about the tool, the search precedes the call
+///   (protocol revision 2025-11-25, basic/utilities/tasks, "Tool-Level Negotiation").
 /// - If the error of the call may mean that the tool does not exist, the search follows the call.
 ///
 /// `M` is the method of the call and determines the type of the result: [`CallTool`](crate::CallTool),
@@ -31,7 +31,8 @@ enum ToolCallState<'t, M: Method> {
     New {
         /// Whether a search for the tool has already ended.
         has_searched: bool,
-        /// Whether [`Step::Drain`] was returned, so that the adapter has read the server's pending notifications.
+        /// Whether [`Step::Drain`] was returned, so that the adapter has read the server's pending notifications. One
+        /// of them may report a change of the list that adds the tool.
         has_drained: bool,
     },
     /// The client is searching for the tool; the call has not been sent.
@@ -133,7 +134,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Decodes the reply to the request of the last [`Step::Wait`].
+    /// Decodes the reply to the request of the last [`Step::Wait`], which is the call or the request for a page of the
+    /// search.
     pub fn receive(&mut self, reply: &mut Reply) {
         match &mut self.state {
             ToolCallState::Waiting(ticket) => {
@@ -156,8 +158,8 @@ impl<'t, M: Method> ToolCall<'t, M> {
         }
     }
 
-    /// Returns whether the pending request is the call itself, not a search for the tool. Only the progress of the
-    /// call is reported to the caller.
+    /// Returns whether the pending request is the call itself, not a search for the tool. Adapters pass on the progress
+    /// notifications of the call, but not those of a search.
     pub fn is_sent(&self) -> bool {
         matches!(self.state, ToolCallState::Waiting(_))
     }

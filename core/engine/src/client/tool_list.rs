@@ -43,20 +43,22 @@ impl CacheHints {
         CacheHints { ttl: page.ttl_ms.map(Duration::from_millis), is_public }
     }
 
-    /// Combines these hints with those of another page of the same list: the shorter lifetime, and public only if
-    /// both are.
+    /// Combines these hints with those of another page of the same list. The result has the shorter lifetime, and is
+    /// public only if both pages are.
     #[must_use]
     pub fn and(self, page: CacheHints) -> Self {
         let ttl = [self.ttl, page.ttl].into_iter().flatten().min();
         CacheHints { ttl, is_public: self.is_public && page.is_public }
     }
 
-    /// Returns the age at which the list should be requested again when it is next used.
+    /// Returns the age from which the client requests the list again before it uses the list.
     ///
     /// Returns `None` if the list is fresh until the server reports a change. `tells` is whether the server reports
     /// changes.
-    /// A declared lifetime of zero allows a request "every time the result is needed". The client does not need that
-    /// if the server reports changes. Otherwise the client requests the list at most once per minute.
+    ///
+    /// The age is the declared lifetime [`Self::ttl`], unless that is zero. The specification allows clients to request
+    /// a list with lifetime zero before every use. This client does so at most once per minute, and not at all if the
+    /// server reports changes.
     pub fn stale_after(self, tells: bool) -> Option<Duration> {
         match self.ttl {
             Some(Duration::ZERO) => (!tells).then_some(MIN_LIFETIME),
@@ -65,8 +67,8 @@ impl CacheHints {
     }
 }
 
-/// Lifetime of a list of tools whose declared lifetime is zero: 60 s, which avoids a request before every use.
-/// Applies only if the server does not report changes.
+/// Age from which a list of tools with the declared lifetime zero is requested again: 60 s. Applies only if the server
+/// does not report changes. A shorter age would cost a request for almost every use of the list.
 const MIN_LIFETIME: Duration = Duration::from_secs(60);
 
 impl Clone for ToolList {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::json::scan;
 use crate::session::{PreparedRequest, Reply};
 
-/// Maximum number of tools whose search results a client stores: 1,000, more than most servers have.
+/// Maximum number of tools for which a client stores what searches have found: 1,000, more than most servers have.
 pub(super) const MAX_FOUND: usize = 1_000;
 
 /// What a search has found out about a tool: whether it exists, and whether it can be called as a task.
@@ -37,7 +37,8 @@ pub struct ToolSearch<'t> {
     pages: u32,
     /// The name and presence of each tool on the pages searched so far.
     pub(super) seen: Vec<(String, ToolPresence)>,
-    /// Whether all pages were searched and none contains the tool.
+    /// Whether the search has proved that the server does not have the tool: all pages were searched, and none contains
+    /// it. `false` before the last page, or if the search ended early.
     pub(super) lacks: bool,
 }
 
@@ -51,7 +52,8 @@ pub enum SearchProgress {
     Found,
     /// The search has ended: the server does not have the tool.
     NotFound,
-    /// The search has ended without a result: a page is missing, or there are too many pages.
+    /// The search has ended without a result. Either a request for a page failed, or the cursor repeated, or the list
+    /// has more than 100 pages.
     Unknown,
 }
 

@@ -21,8 +21,10 @@ const INITIAL_SIZE: usize = 1024;
 /// response.
 const SMALL_SIZE: usize = 8 * 1024;
 
-/// Maximum step by which the receive buffer grows, in bytes: 64 KiB, the capacity of a Linux pipe. A buffer of this
-/// size or more grows only for a line that fills it.
+/// Maximum number of bytes by which the receive buffer grows at once: 64 KiB, the capacity of a Linux pipe.
+///
+/// Below this size, the buffer also grows when it is full of complete lines that were not yet returned. From this size
+/// on, it grows only if a single line fills it.
 const MAX_GROWTH: usize = 64 * 1024;
 
 /// Maximum size of a processed message whose memory is reused as receive buffer, in bytes: 2 MiB. The memory of
@@ -103,7 +105,8 @@ pub(crate) struct ReceiveBuffer {
     max_message: usize,
     /// The last received bytes of the overlong line that is being discarded; `None` if no line is being discarded.
     discarding: Option<Vec<u8>>,
-    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. Then the next buffer has [`SMALL_SIZE`].
+    /// Whether a read has filled a buffer of [`INITIAL_SIZE`]. If so, later buffers start with [`SMALL_SIZE`], because
+    /// the server then probably sends more bytes at once.
     has_filled_initial: bool,
     /// Whether a large buffer is stored for reuse because the last message was large.
     expects_large: bool,
@@ -146,7 +149,8 @@ impl ReceiveBuffer {
 
     /// Makes space for the next read: moves the received bytes to the start of the buffer, or enlarges the buffer.
     ///
-    /// Makes no space if the buffer has at least 64 KiB and is full of lines that were not yet returned.
+    /// Does neither if the buffer has at least 64 KiB and is full of lines that were not yet returned. Then the caller
+    /// must take these lines first.
     fn make_space(&mut self) {
         if self.start == self.end {
             self.start = 0;

@@ -16,7 +16,7 @@ use crate::rpc::write::ParamsWriter;
 use crate::session::{Phase, RequestFault, Session};
 use crate::time::Timestamp;
 
-/// The state that several parts of the HTTP engine use, with the operations that involve several of its fields.
+/// The state that all parts of the HTTP engine share. Its methods are the operations that need more than one field.
 pub(super) struct Context {
     /// The latest time that the embedder has passed to the engine.
     pub(super) now: Timestamp,
@@ -26,7 +26,7 @@ pub(super) struct Context {
     pub(super) queue: SendQueue,
     pub(super) exchanges: Exchanges,
     pub(super) broken_streams: BrokenStreams,
-    /// The received messages, and other parts of HTTP responses, that the engine has not handled yet.
+    /// The received messages, and the ends of HTTP responses, that the engine has not handled yet.
     pub(super) inbox: VecDeque<StreamItem>,
     /// Random number generator for the delays before event streams are reopened.
     pub(super) random: XorShift64,
@@ -135,7 +135,8 @@ impl Context {
 
     /// Abandons the request with this JSON-RPC id, because no caller waits for its response.
     ///
-    /// Returns `true` if the request was never sent in the current legacy session, so that it needs no cancellation.
+    /// Returns `true` if the request was never sent in the current legacy session. Then the engine drops the
+    /// `notifications/cancelled` for this request.
     pub(super) fn give_up(&mut self, request: u64) -> bool {
         self.broken_streams.remove(request);
         // A queued request is new, or the server refused it, or it was sent in a session that has ended.
@@ -157,7 +158,8 @@ impl Context {
         }
     }
 
-    /// Drops all queued messages, and aborts all exchanges except those that still deliver a notification or an answer.
+    /// Drops all queued messages, and aborts all exchanges. Exchanges that carry a notification or an answer to a
+    /// server request continue if the server has not responded yet.
     pub(super) fn abort_all(&mut self) {
         self.queue.clear();
         self.inbox.clear();
@@ -171,7 +173,8 @@ impl Context {
         self.session.fail(request, fault, self.now, self.queue.buffer());
     }
 
-    /// Writes a request of the transport itself, such as a session renewal. Returns the JSON-RPC id and the message.
+    /// Writes a request that no caller has made, such as the `initialize` of a session renewal. Returns the JSON-RPC id
+    /// and the message.
     pub(super) fn write_request(&mut self, method: &str, params: ParamsWriter<'_>) -> (u64, Vec<u8>) {
         let mut message = Vec::new();
         let id = self.session.write_own(method, params, &mut message);

@@ -27,11 +27,13 @@ pub(super) struct RequestHead {
     pub(super) verb: Verb,
     pub(super) uri: String,
     pub(super) headers: Headers,
-    /// The legacy session whose id is in the headers. `None` if the headers contain no session id.
+    /// The session with a legacy server (up to revision 2025-11-25) whose id is in the headers. `None` if the headers
+    /// contain no session id.
     pub(super) session: Option<SessionGeneration>,
 }
 
-/// A number that distinguishes the successive legacy sessions of a connection.
+/// Identifies one of the successive sessions of a connection with a legacy server (up to revision 2025-11-25). The
+/// number grows when the server ends a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SessionGeneration(u32);
 
@@ -80,7 +82,8 @@ impl Endpoint {
         self.generation
     }
 
-    /// Forgets the session id and increments the generation, because the server has ended the legacy session.
+    /// Forgets the session id, because the server has ended the legacy session. The next session gets a new
+    /// [`SessionGeneration`].
     pub(super) fn end_session(&mut self) {
         self.session_id = None;
         self.generation.0 += 1;
@@ -163,8 +166,8 @@ fn common_headers(settings: &Settings, accept: &'static str) -> Headers {
 /// Returns the value of the `Mcp-Name` header for a message. Returns `None` if messages of this method do not have the
 /// header.
 ///
-/// Specification: basic/transports/streamable-http, "Standard Request Headers"; for tasks, "Streamable HTTP" in the
-/// tasks extension.
+/// Specification: basic/transports/streamable-http, "Standard Request Headers". The methods of the tasks extension are
+/// specified in that extension, "Streamable HTTP".
 fn name_of(method: &str, message: &[u8]) -> Option<String> {
     let key = match method {
         "tools/call" | "prompts/get" => "name",
@@ -175,8 +178,8 @@ fn name_of(method: &str, message: &[u8]) -> Option<String> {
     member(member(message, "params")?, key).and_then(text)
 }
 
-/// Returns the protocol version in the `_meta` of a `server/discover` request. The server may later negotiate another
-/// version.
+/// Returns the protocol version in the `_meta` of a `server/discover` request. The headers of this request contain the
+/// same version, because none is negotiated yet. Returns `None` if the message contains no known version.
 fn version_in(message: &[u8]) -> Option<ProtocolVersion> {
     const KEY: &[u8] = b"\"io.modelcontextprotocol/protocolVersion\":\"";
     let value = &message[memmem::find(message, KEY)? + KEY.len()..];

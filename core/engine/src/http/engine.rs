@@ -172,7 +172,7 @@ impl Engine {
         Calls::new(session, queue.buffer(), now, queued)
     }
 
-    /// Returns the session, which contains the state of the MCP connection.
+    /// Returns the session: the negotiated version, the server's capabilities and the pending requests.
     pub fn session(&self) -> &Session {
         &self.context.session
     }
@@ -210,9 +210,10 @@ impl Engine {
 
     /// Closes the connection: pending requests fail, and their HTTP exchanges are aborted.
     ///
-    /// Exchanges that still deliver a notification or an answer, such as a cancellation, continue. After them,
-    /// [`Engine::poll_exchange`] returns the `DELETE` request that ends a legacy session on the server.
-    /// [`Engine::exchanges`] returns 0 once all exchanges are complete. Adapters need not wait for them.
+    /// The exchanges of notifications (such as cancellations) and of answers to server requests continue until the
+    /// server has responded. After them, [`Engine::poll_exchange`] returns the `DELETE` request that ends a legacy
+    /// session on the server. [`Engine::exchanges`] returns 0 once all exchanges are complete. Adapters need not wait
+    /// for them.
     pub fn close(&mut self) {
         self.context.session.close(CloseReason::ByClient);
         self.shut();
@@ -288,8 +289,8 @@ impl Engine {
         }
     }
 
-    /// Sends a request if its caller still waits for the response. If the legacy session is lost, renews the session
-    /// first.
+    /// Sends a request if its caller still waits for the response. If the server has ended the legacy session and the
+    /// last renewal failed, renews the session first.
     fn send_request(&mut self, mut request: Request) {
         let context = &mut self.context;
         if !context.session.waits_for(request.id) {
@@ -432,7 +433,9 @@ impl Engine {
         }
     }
 
-    /// Updates the engine for an event of the session before [`Self::poll_event`] returns the event.
+    /// Reacts to an event of the session before [`Self::poll_event`] returns the event: stores the negotiated version,
+    /// ends a closed connection, and marks tool lists. From marked lists, [`Ticket`](crate::Ticket) removes the tools
+    /// with invalid `x-mcp-header` annotations.
     fn inspect(&mut self, mut event: Event) -> Event {
         match &mut event {
             Event::Reply(reply) => {
@@ -469,7 +472,8 @@ impl Engine {
         }
     }
 
-    /// Aborts all exchanges except those that still deliver a notification or an answer. Then ends the legacy session.
+    /// Closes the HTTP side of the connection: aborts the exchanges as [`Context::abort_all`] does, and then ends the
+    /// legacy session.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

@@ -14,7 +14,7 @@ use super::response_head::Head;
 use crate::time::Timestamp;
 use crate::transport_error::{Failure, HttpError};
 
-/// How long a server may keep an event stream open after sending the JSON-RPC response on it. 1 s.
+/// How long the engine waits for a server to end an event stream after the JSON-RPC response on it: 1 s.
 ///
 /// Servers that end these streams do so immediately. If the client ends the stream first, an HTTP/1.1 connection cannot
 /// be reused.
@@ -65,7 +65,7 @@ impl ExchangeEnd {
         self.response.status()
     }
 
-    /// Converts the result to the error of a request whose JSON-RPC response is missing.
+    /// Converts the end of this exchange to the error of the request that got no JSON-RPC response.
     pub(super) fn into_error(self) -> HttpError {
         match self.failure {
             Some(failure) => HttpError::Failed(failure),
@@ -73,7 +73,8 @@ impl ExchangeEnd {
         }
     }
 
-    /// Converts the result to the error of a notification or an answer that the server did not accept.
+    /// Converts the end of this exchange to the error of the notification or answer that the server did not accept. A
+    /// JSON-RPC error in the response body becomes the text of the error.
     pub(super) fn into_message_error(self) -> HttpError {
         match self.response.rpc_error(None) {
             Some((error, _)) if self.failure.is_none() => {
@@ -186,8 +187,8 @@ impl Exchanges {
         self.by_request.keys().copied().collect()
     }
 
-    /// Returns the exchanges to abort when the connection closes: all except those that still deliver a notification or
-    /// an answer.
+    /// Returns the exchanges to abort when the connection closes. These are all except those that carry a notification
+    /// or an answer to a server request and have no response yet.
     pub(super) fn dispensable(&self) -> Vec<ExchangeId> {
         self.table.iter().filter(|(_, exchange)| !exchange.is_delivering()).map(|(id, _)| *id).collect()
     }
@@ -274,8 +275,8 @@ impl Exchanges {
         }
     }
 
-    /// Sets when the exchange of a notification or an answer is aborted. No deadline may be earlier than the previous
-    /// one.
+    /// Sets when the exchange of a notification or an answer is aborted. The caller must not pass an earlier deadline
+    /// than in the call before, because [`Self::overdue_message`] expects ascending times.
     pub(super) fn set_message_deadline(&mut self, id: ExchangeId, deadline: Timestamp) {
         self.messages.push_back((deadline, id));
     }
@@ -289,9 +290,8 @@ impl Exchanges {
         [&self.closing, &self.messages].into_iter().filter_map(|queue| queue.front()).map(|(at, _)| *at).min()
     }
 
-    /// Returns the exchange of an event stream to abort, or `None` if there is none.
-    ///
-    /// The server has not ended the stream within [`CLOSE_DELAY`] of the JSON-RPC response.
+    /// Returns an event stream that the server has not ended within [`CLOSE_DELAY`] of its JSON-RPC response, so that
+    /// the engine aborts it. Returns `None` if there is none.
     pub(super) fn overdue_stream(&self, now: Timestamp) -> Option<ExchangeId> {
         overdue(&self.closing, now)
     }

@@ -13,12 +13,12 @@ use super::resume_point::ResumePoint;
 use super::sse_decoder::SseDecoder;
 use crate::time::Timestamp;
 
-/// How long requests wait for the `GET` event stream to open. 1 s, enough for a TLS connection and a round trip on a
+/// How long requests wait for the `GET` event stream to open: 1 s, enough for a TLS connection and a round trip on a
 /// slow network.
 ///
 /// During a tool call, a server may send requests of its own on this stream. If the stream is not open yet, such a
-/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server delays the response
-/// head until its first event.
+/// request is lost, and the tool call never completes. The wait takes the full 1 s only if a server is slow, or delays
+/// the response head until its first event.
 const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// The event stream on which a legacy server (up to revision 2025-11-25) sends messages that belong to no client
@@ -47,8 +47,8 @@ enum State {
 }
 
 impl GetStream {
-    /// Requests the stream in a new session. Does nothing if the settings disable the stream or the server cannot offer
-    /// it.
+    /// Requests the stream in a new session, unless the settings disable it. Does nothing with HTTP+SSE or a modern
+    /// server (from revision 2026-07-28), because they do not have this stream.
     pub(super) fn open(&mut self, context: &mut Context) {
         let is_wanted = context.settings.listen && self.state == State::Unused;
         if !is_wanted || context.endpoint.is_http_sse() || context.endpoint.is_modern() || !context.is_ready() {
@@ -72,10 +72,12 @@ impl GetStream {
         self.held_until.is_some()
     }
 
-    /// Handles the head of the response to the `GET` request.
+    /// Handles the head of the response to the `GET` request: the stream is open, or unavailable, or will be requested
+    /// again.
     ///
-    /// Servers without this stream respond with 405, or with the status that they use for unknown requests. A status
-    /// from 500 on is treated as temporary.
+    /// Servers without this stream respond with 405, or with the status that they use for unknown requests. So any
+    /// status below 500 without an event stream makes the stream unavailable. After a status from 500 on, the engine
+    /// tries again.
     pub(super) fn responded(&mut self, is_event_stream: bool, status: u16) {
         self.held_until = None;
         match self.state {

@@ -26,7 +26,8 @@ pub(super) enum HttpSse {
     /// The client has requested the event stream. `initialize` waits until the server sends the URL for messages.
     Connecting {
         initialize: Box<Request>,
-        /// The error of `initialize` over Streamable HTTP. `None` if Streamable HTTP was not tried.
+        /// The error with which `initialize` failed over Streamable HTTP, before the client tried HTTP+SSE. `None` if
+        /// the client did not try Streamable HTTP.
         refusal: Option<RequestFault>,
     },
     /// The server has sent the URL for messages, which is stored in [`Context::endpoint`].

@@ -18,7 +18,8 @@ pub(super) fn receive(from: ExchangeId, message: Vec<u8>, context: &mut Context)
     context.inbox.push_front(StreamItem::MessageHandled { from });
 }
 
-/// Sets the number of bytes of answers to server requests that the session may write: the free space in their queue.
+/// Tells the session how many more bytes of answers to server requests it may write:
+/// [`Settings::max_queued_answers`](super::Settings::max_queued_answers) minus the bytes that wait to be sent.
 pub(super) fn limit_answers(context: &mut Context) {
     sort_messages(context);
     let room = context.settings.max_queued_answers.saturating_sub(context.queue.answer_bytes());
@@ -45,7 +46,8 @@ pub(super) fn receive_overlong(from: ExchangeId, head: &[u8], context: &mut Cont
     }
 }
 
-/// Schedules the end of the event stream `from` if the caller no longer waits for the JSON-RPC response on the stream.
+/// Schedules the end of the event stream `from` if the request that opened the stream has got its JSON-RPC response, or
+/// its caller no longer waits.
 pub(super) fn close_if_answered(from: ExchangeId, context: &mut Context) {
     let Some(exchange) = context.exchanges.get(from) else { return };
     let Purpose::Request(request) = &exchange.purpose else { return };

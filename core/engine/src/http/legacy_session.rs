@@ -39,13 +39,14 @@ use crate::time::Timestamp;
 use crate::transport_error::{Failure, FailureKind, HttpError};
 use crate::types::{InitializeResult, ProtocolVersion};
 
-/// Minimum time between two session renewals that are caused by refused notifications or answers. 1 min.
+/// Minimum time between two session renewals after the server has refused notifications or answers with 404: 1 min.
 ///
 /// Without this limit, a server could make the client send answers and renew the session endlessly. Refused requests
 /// need no limit, because each request causes at most one renewal.
 const MIN_RENEWAL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The session with a legacy server (up to revision 2025-11-25). With a modern server, the state is always `Open`.
+/// The session with a legacy server (up to revision 2025-11-25). Modern servers have no sessions; with them, the state
+/// is always `Open`.
 #[derive(Debug, Default)]
 pub(super) struct LegacySession {
     state: State,
@@ -71,7 +72,7 @@ enum State {
     Lost,
 }
 
-/// The result of [`LegacySession::handle_timeout`].
+/// What the engine must do after [`LegacySession::handle_timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expired {
     Nothing,
@@ -114,10 +115,12 @@ impl LegacySession {
         self.state == State::Lost
     }
 
-    /// Handles a 404 response to a notification or an answer, and returns whether to renew `session`, the session of
-    /// the message.
+    /// Handles a 404 response to a notification or an answer that was sent in `session`. Returns whether the engine
+    /// must renew that session.
     ///
-    /// If the last renewal began less than [`MIN_RENEWAL_INTERVAL`] ago, the session is marked as lost instead.
+    /// Returns `false` if the session is no longer the current one, or if the client knows already that the server has
+    /// ended it. If the last renewal began less than [`MIN_RENEWAL_INTERVAL`] ago, marks the session as lost and
+    /// returns `false`.
     pub(super) fn message_refused(
         &mut self,
         session: Option<SessionGeneration>,
@@ -176,7 +179,8 @@ impl LegacySession {
         is_response
     }
 
-    /// Completes a renewal if the JSON-RPC response in `message` is acceptable. Otherwise, the renewal fails.
+    /// Completes a renewal if `message` is a successful response to `initialize` with an unchanged or absent protocol
+    /// version. Otherwise, the renewal fails.
     fn renewed(&mut self, from: ExchangeId, id: u64, message: &[u8], context: &mut Context) {
         match check_response(message, id, context.endpoint.version()) {
             Ok(()) => {
@@ -240,9 +244,9 @@ impl LegacySession {
     }
 }
 
-/// Checks the JSON-RPC response to the `initialize` request of a renewal.
+/// Checks the response to an `initialize` request that was sent to replace a session that the server has ended.
 ///
-/// The server must choose `version`, the protocol version of the first session, or omit the version.
+/// The response must contain `version`, the version negotiated when the connection was opened, or no version.
 fn check_response(message: &[u8], id: u64, version: Option<ProtocolVersion>) -> Result<(), HttpError> {
     let error = |status, excerpt: String| Err(HttpError::Status { status, excerpt });
     match decode::answer::<InitializeResult>(message, id) {

@@ -12,12 +12,14 @@ use crate::json::scan::member;
 use crate::rpc::WireId;
 use crate::rpc::peek::{MessageClass, peek};
 
-/// Maximum length in bytes of a request message that is stored in order to send the request again. 1 MiB.
+/// Maximum length in bytes of a request message that the engine copies, in order to send the request again: 1 MiB.
 ///
-/// Tool arguments are rarely longer than a few KiB. The stored copy doubles the memory of a large call.
+/// Tool arguments are rarely longer than a few KiB. For a long message, a copy would cost more memory than the rare
+/// repetition is worth.
 const MAX_STORED_MESSAGE: usize = 1 << 20;
 
-/// Moves the messages that the session wrote into one queue for each kind of message, and abandons unneeded requests.
+/// Moves the messages that the session wrote into one queue for each kind of message, and abandons requests whose
+/// callers no longer wait.
 ///
 /// Drops the cancellation of a request that was never sent. For modern servers (from revision 2026-07-28), drops every
 /// cancellation: the end of the HTTP exchange cancels the request.

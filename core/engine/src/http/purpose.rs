@@ -10,7 +10,8 @@ use super::tool_refresh::ToolRefresh;
 /// Why an HTTP exchange was started, with the state that is needed when the exchange ends.
 #[derive(Debug)]
 pub(super) enum Purpose {
-    /// The exchange carries a request of the session. The HTTP response contains the JSON-RPC response.
+    /// The exchange carries a request that the session wrote, for example for a caller. The HTTP response contains the
+    /// JSON-RPC response.
     Request(Request),
     /// The exchange carries a request to an HTTP+SSE server. The JSON-RPC response arrives on the server's event
     /// stream.
@@ -63,8 +64,10 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of the session's request that the exchange serves, or `None` if the exchange serves
-    /// none.
+    /// Returns the JSON-RPC id of the session's request that needs this exchange. For [`Purpose::RefreshTools`], this
+    /// is the id of the waiting tool call.
+    ///
+    /// Returns `None` if no request of the session needs the exchange.
     pub(super) fn request(&self) -> Option<u64> {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => Some(request.id),
@@ -73,10 +76,10 @@ impl Purpose {
         }
     }
 
-    /// Returns the JSON-RPC id of the request that the transport itself sends in the exchange, such as a session
-    /// renewal.
+    /// Returns the JSON-RPC id of the request in this exchange, if the HTTP engine sends it without a caller: the
+    /// renewal of a session, or `tools/list` after rejected headers.
     ///
-    /// Returns `None` if the exchange carries no request of the transport.
+    /// Returns `None` for all other exchanges.
     pub(super) fn transport_request(&self) -> Option<u64> {
         match self {
             Purpose::RenewSession { id } => Some(*id),
@@ -85,7 +88,8 @@ impl Purpose {
         }
     }
 
-    /// Returns whether the exchange carries a request of the session that no earlier exchange carried.
+    /// Returns whether the exchange sends a request of the session, and does not resume the event stream of that
+    /// request. See [`Request::is_first_attempt`].
     pub(super) fn is_first_attempt(&self) -> bool {
         match self {
             Purpose::Request(request) | Purpose::RequestOverSse(request) => request.is_first_attempt(),

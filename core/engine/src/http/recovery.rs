@@ -8,7 +8,7 @@ use crate::rpc::RpcError;
 use crate::session::RequestFault;
 use crate::transport_error::{FailureKind, HttpError};
 
-/// Maximum number of consecutive attempts to resume an event stream while the server is unreachable. 2.
+/// Maximum number of consecutive attempts to resume an event stream while the server is unreachable: 2.
 ///
 /// Two attempts take about 3 s, including the delays before them. The limit is low, so that callers soon learn that a
 /// server has crashed. A restarted server has usually lost its sessions anyway.
@@ -22,10 +22,10 @@ pub(super) enum Recovery {
     ResumeStream,
     /// Renew the legacy session, and then send the request again.
     RenewAndResend,
-    /// Renew the legacy session, and fail the request with this error.
+    /// Renew the legacy session, but fail the request with this error instead of sending it again.
     ///
-    /// The request is not sent again if the server may have carried it out, if the server refused it twice, or if its
-    /// message is no longer stored.
+    /// Sending it again would be harmful if the server may have carried it out, useless if the server has refused it
+    /// twice, and impossible if its message is no longer stored.
     RenewAndFail(RequestFault),
     /// Fetch the tool list again, and then send the tool call with new headers. The error says why the server rejected
     /// the old ones.
@@ -34,7 +34,7 @@ pub(super) enum Recovery {
     TrySse(RequestFault),
 }
 
-/// The state of the connection and the settings on which [`recover`] depends.
+/// What [`recover`] must know about the connection and its settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExchangeContext {
     /// Whether the negotiated protocol revision is 2026-07-28 or later.

@@ -13,7 +13,7 @@ pub(super) struct Request {
     /// The JSON-RPC id of the request.
     pub(super) id: u64,
     pub(super) method: Box<str>,
-    /// The JSON-RPC message. `None` if the message was sent and cannot be sent again.
+    /// The JSON-RPC message. `None` after the message was sent, unless the engine keeps a copy for sending it again.
     pub(super) message: Option<Vec<u8>>,
     /// Names and values of the `Mcp-Param-*` headers in the latest attempt to send the request.
     pub(super) header_params: Vec<(String, String)>,
@@ -21,7 +21,7 @@ pub(super) struct Request {
     pub(super) is_repeatable: bool,
     /// Whether the request was sent again. A request is sent at most twice.
     pub(super) was_resent: bool,
-    /// The last event id and the delays with which the event stream of the request resumes if the stream breaks.
+    /// Where and when to resume the event stream of the request if the stream breaks.
     pub(super) resume: ResumePoint,
 }
 
@@ -46,10 +46,10 @@ impl Request {
         &*self.method == "tools/call"
     }
 
-    /// Returns whether no earlier exchange carried the request in the current session.
+    /// Returns whether the exchange of this request sends the request itself, and does not resume its event stream.
     ///
-    /// Only attempts to resume the event stream count as earlier exchanges. The request itself is sent again only in a
-    /// new session, or after the server refused it.
+    /// Reliable only until the exchange starts: a message on a resumed stream resets the number of attempts. Also
+    /// `true` if the request is sent again in a new session, or after the server refused it.
     pub(super) fn is_first_attempt(&self) -> bool {
         self.resume.attempts() == 0
     }

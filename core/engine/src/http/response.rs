@@ -19,7 +19,8 @@ use crate::transport_error::{Failure, HttpError};
 
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Number of bytes that are stored of a message that exceeds the size limit. 1 KiB, enough to find its JSON-RPC id.
+/// Number of bytes that are stored from the start of a message that exceeds the size limit: 1 KiB, enough to find the
+/// JSON-RPC id.
 const OVERLONG_HEAD: usize = 1024;
 
 /// What the body of a successful HTTP response must contain.
@@ -59,7 +60,8 @@ pub(super) enum StreamItem {
         from: ExchangeId,
         uri: Vec<u8>,
     },
-    /// Follows each message in the inbox. When it is reached, all events of the message have been polled.
+    /// Follows each message in the inbox. The engine handles this item only after all events of that message were
+    /// polled.
     MessageHandled {
         from: ExchangeId,
     },
@@ -220,7 +222,7 @@ impl Response {
         }
     }
 
-    /// Converts this HTTP response to the error of a request whose JSON-RPC response it does not contain.
+    /// Converts this HTTP response to the error of a request that expected a JSON-RPC response in it.
     pub(super) fn into_error(self) -> HttpError {
         let status = self.status.unwrap_or_default();
         let Body::Unexpected(body) = self.body else { return HttpError::NoAnswer { status, attempts: 0 } };
@@ -234,7 +236,7 @@ impl Response {
 
     /// Parses the body of an error response as a JSON-RPC error. Returns `None` if the body is not a JSON-RPC error.
     ///
-    /// Also returns whether the error has the JSON-RPC id `request`.
+    /// The `bool` is whether the error has the JSON-RPC id `request`, and not another id or none.
     pub(super) fn rpc_error(&self, request: Option<u64>) -> Option<(RpcError, bool)> {
         let Body::Unexpected(body) = &self.body else { return None };
         if body.is_truncated || self.is_success() || member(body.text(), "jsonrpc").is_none() {

@@ -3,11 +3,12 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Maximum length of a header value, in bytes. Longer values are ignored. 8 KiB: challenges of known servers are
-/// shorter than 1 KiB, and session ids are shorter than 200 bytes.
+/// Maximum length of a header value in bytes: 8 KiB. Longer values are ignored. Authentication challenges of known
+/// servers are shorter than 1 KiB, and session ids are shorter than 200 bytes.
 const MAX_VALUE: usize = 8 * 1024;
 
-/// Maximum number of `WWW-Authenticate` headers that are stored. 8: servers send one for each authentication scheme.
+/// Maximum number of `WWW-Authenticate` headers that are stored: 8. Servers send one for each authentication scheme
+/// that they support.
 const MAX_CHALLENGES: usize = 8;
 
 /// The status of an HTTP response, and the headers that the protocol uses.
@@ -20,7 +21,7 @@ pub(super) struct Head {
     pub(super) encoding: Option<String>,
     /// The value of the `Mcp-Session-Id` header. `None` if the header is missing or invalid.
     pub(super) session_id: Option<String>,
-    /// The values of the `WWW-Authenticate` headers.
+    /// The values of the `WWW-Authenticate` headers, at most [`MAX_CHALLENGES`]. Empty if there are none.
     pub(super) challenges: Vec<String>,
 }
 

@@ -11,27 +11,28 @@ use crate::backoff::exponential;
 use crate::random::XorShift64;
 use crate::time::Timestamp;
 
-/// Delay before the first attempt to resume a stream, if the server requested no delay. 1 s: a server that restarts
+/// Delay before the first attempt to resume a stream, if the server requested no delay: 1 s. A server that restarts
 /// quickly is available again by then.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 
-/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one. 1 min: one request per
+/// Maximum delay before an attempt to resume a stream, unless the server requests a longer one: 1 min. One request per
 /// minute is no load for a server.
 const MAX_DELAY: Duration = Duration::from_secs(60);
 
-/// Minimum delay before reopening a stream that ended soon after it was last reopened. 125 ms at first; doubles each
-/// time.
+/// Minimum delay before the second reopening of a stream: 125 ms. It doubles for each further reopening, up to
+/// [`MAX_MINIMUM`]. The first reopening, also after a stream has stayed open for [`STABLE_AFTER`], has no minimum.
 ///
-/// The minimum also applies if the server requests a shorter delay.
+/// The minimum also applies if the server requests a shorter delay. It limits the load from a server that ends each
+/// stream at once.
 const FIRST_MINIMUM: Duration = Duration::from_millis(125);
 
-/// Maximum that the minimum delay before reopening a stream reaches by doubling. 1 s.
+/// Longest minimum delay before a stream is reopened, after all doublings of [`FIRST_MINIMUM`]: 1 s.
 ///
-/// Servers that want to be polled request a delay of 1 s or more.
+/// Servers that want to be polled request a delay of 1 s or more, so the minimum does not slow down their polling.
 const MAX_MINIMUM: Duration = Duration::from_secs(1);
 
-/// How long a reopened stream must stay open so that the next reopening has no minimum delay. 10 s, ten times
-/// [`MAX_MINIMUM`].
+/// How long a stream must have been open to count as stable: 10 s, ten times [`MAX_MINIMUM`]. When a stable stream
+/// breaks, there is no minimum delay before it is reopened.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// The position and the retry state of an event stream that may break and be resumed.
@@ -39,8 +40,8 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 pub(super) struct ResumePoint {
     /// The id of the last event that had an id. `None` if no event had one.
     last_event_id: Option<String>,
-    /// The delay that the server requested with a `retry` field, to wait before reopening the stream. `None` if it
-    /// requested none.
+    /// How long to wait before reopening the stream, as the server requested in a `retry` field. `None` if it sent no
+    /// such field.
     retry: Option<Duration>,
     /// Number of attempts to reopen the stream since the last message or new event id arrived on it.
     attempts: u32,
@@ -48,7 +49,8 @@ pub(super) struct ResumePoint {
     unreachable: u32,
     /// Number of reopenings since the stream last stayed open for [`STABLE_AFTER`].
     ///
-    /// Received events do not reset this number, because a server could send one event on each stream.
+    /// Received events do not reset this number. Otherwise, a server that ends each stream after one event would cause
+    /// an endless series of fast reopenings.
     reopenings: u32,
     /// The time of the last attempt to reopen the stream. `None` if there was no attempt.
     reopened_at: Option<Timestamp>,
@@ -105,13 +107,14 @@ impl ResumePoint {
 }
 
 /// Returns the delay before an attempt to reopen a stream. `attempt` is the number of previous attempts without
-/// progress.
+/// progress. `requested` is the delay that the server requested.
 ///
-/// `requested` is the delay that the server requested. The first attempt waits exactly that long: a server that closes
-/// a connection to be polled knows when it wants the next request (protocol revision 2025-11-25, basic/transports,
-/// "Sending Messages to the Server"). Later attempts wait at least that long, and the client's own delay doubles up to
-/// [`MAX_DELAY`]. A random part of up to a quarter is added, so that not all clients of a restarted server reconnect at
-/// once.
+/// The first attempt waits exactly as long as requested: a server that closes a connection to be polled knows when it
+/// wants the next request (protocol revision 2025-11-25, basic/transports, "Sending Messages to the Server").
+///
+/// Later attempts wait for the requested delay or for the client's own delay, whichever is longer. The own delay
+/// doubles up to [`MAX_DELAY`]. A random part of up to a quarter of the own delay is added, so that not all clients of
+/// a restarted server reconnect at once.
 fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> Duration {
     let doubled = exponential(FIRST_DELAY, MAX_DELAY, attempt);
     match (requested, attempt) {
@@ -120,7 +123,8 @@ fn delay(requested: Option<Duration>, attempt: u32, random: &mut XorShift64) -> 
     }
 }
 
-/// Returns the minimum delay before a stream is reopened. `reopenings` is the number of earlier reopenings.
+/// Returns the minimum delay before a stream is reopened. `reopenings` is the number of reopenings since the stream was
+/// last stable ([`STABLE_AFTER`]).
 ///
 /// The minimum delay before the first reopening is zero.
 fn minimum_delay(reopenings: u32) -> Duration {

@@ -175,7 +175,7 @@ impl SendQueue {
 
     /// Returns the total length of the queued messages, in bytes.
     ///
-    /// Messages that are not sorted yet do not count, nor do requests that are sent again.
+    /// Does not count messages that are not sorted yet, nor requests that are sent again.
     pub(super) fn bytes(&self) -> usize {
         self.request_bytes + self.notification_bytes + self.answer_bytes()
     }

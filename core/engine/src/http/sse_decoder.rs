@@ -9,16 +9,16 @@ use memchr::memchr2;
 
 use crate::text::BOM;
 
-/// Maximum length in bytes of an SSE line whose field is not `data`. Longer lines are ignored. 4 KiB: the event ids of
+/// Maximum length in bytes of an SSE line whose field is not `data`: 4 KiB. Longer lines are ignored. The event ids of
 /// known servers are shorter than 100 bytes.
 const MAX_FIELD: usize = 4 * 1024;
 
-/// Number of bytes that are stored of event data that exceeds the limit. 1 KiB, enough to find the JSON-RPC id of a
-/// message.
+/// Number of bytes that are stored from the start of event data that exceeds the limit: 1 KiB, enough to find the
+/// JSON-RPC id of a message.
 const CUT_LENGTH: usize = 1024;
 
-/// Maximum length in bytes of event data that is copied out of the decoder's buffer. Longer data is moved together with
-/// the buffer, so that an idle decoder uses little memory.
+/// Maximum length in bytes of event data that is copied out of the decoder's buffer: 8 KiB. Longer data takes the
+/// buffer with it, so that an idle decoder never keeps a large buffer.
 const MAX_COPIED: usize = 8 * 1024;
 
 const DATA: &[u8] = b"data:";
@@ -163,9 +163,9 @@ impl SseDecoder {
         Some(self.last_id.as_str()).filter(|id| !id.is_empty())
     }
 
-    /// Returns the delay that the server requested with a `retry` field, to wait before reopening the stream.
+    /// Returns how long to wait before reopening the stream, as the server requested in a `retry` field.
     ///
-    /// Returns `None` if the server requested no delay.
+    /// Returns `None` if the server sent no such field.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -208,7 +208,8 @@ impl SseDecoder {
         }
     }
 
-    /// Handles the start of a `data` field. From the second field of an event on, adds a newline to the event data.
+    /// Handles the start of a `data` field. If the event already has a `data` field, first appends a newline to the
+    /// event data.
     fn begin_data(&mut self) {
         match self.fill {
             DataState::None => self.fill = DataState::Some,

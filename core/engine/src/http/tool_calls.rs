@@ -20,14 +20,16 @@ use crate::rpc::decode;
 use crate::rpc::peek::{usual_end, usual_start};
 use crate::session::RequestFault;
 
-/// Sets the custom headers of tool calls, and fetches the tool list again when a server rejects the headers of a call.
+/// Sets the `Mcp-Param-*` headers of tool calls, and fetches the tool list again when a server rejects the headers of a
+/// call.
 #[derive(Debug, Default)]
 pub(super) struct ToolCalls {
     headers: ToolHeaders,
 }
 
 impl ToolCalls {
-    /// Sets the custom headers of a request, and whether the request is repeatable. Both depend on the known tools.
+    /// Sets the `Mcp-Param-*` headers of a tool call, and for any request whether the server may carry it out twice
+    /// without harm. For a tool call, both follow from the tool's entry in the received tool lists.
     pub(super) fn prepare(&self, request: &mut Request, context: &Context) {
         let Some(message) = &request.message else { return };
         if context.endpoint.is_modern() && request.is_tool_call() {
@@ -36,10 +38,10 @@ impl ToolCalls {
         request.is_repeatable = request.is_repeatable || self.headers.is_repeatable(&request.method, message);
     }
 
-    /// Reads tool lists, and reacts to responses that reject the headers of a tool call by fetching the tool list
-    /// again.
+    /// Reads received tool lists. If `message` rejects the headers of a tool call, fetches the tool list again.
     ///
-    /// Returns whether the message was handled. If not, the session must handle it.
+    /// Returns `true` if the message needs no further handling. If `false`, the caller passes the message to the
+    /// session.
     pub(super) fn receive(&mut self, from: ExchangeId, message: &[u8], context: &mut Context) -> bool {
         let Some(exchange) = context.exchanges.get(from) else { return false };
         match &exchange.purpose {

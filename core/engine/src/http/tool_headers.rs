@@ -12,10 +12,10 @@ use crate::header_params::{self, HeaderParam, header_params};
 use crate::json::scan::{self, key_text, last_member, member, text};
 use crate::json::string::unescape_lossy;
 
-/// Maximum number of tools that are stored. 10,000, ten times the number of tools of the largest servers.
+/// Maximum number of tools that are stored: 10,000, ten times the number of tools of the largest known servers.
 const MAX_TOOLS: usize = 10_000;
 
-/// The tools that have header parameters or are idempotent, by name.
+/// The tools, by name, that are idempotent or have parameters that the client also sends as `Mcp-Param-*` headers.
 #[derive(Debug, Default)]
 pub(super) struct ToolHeaders {
     tools: BTreeMap<String, KnownTool>,
@@ -55,7 +55,7 @@ impl ToolHeaders {
         }
     }
 
-    /// Returns the names and values of the custom headers for the arguments in the `tools/call` message `call`.
+    /// Returns the names and values of the `Mcp-Param-*` headers for the arguments in the `tools/call` message `call`.
     pub(super) fn headers_of(&self, call: &[u8]) -> Vec<(String, String)> {
         if self.tools.is_empty() {
             return Vec::new();

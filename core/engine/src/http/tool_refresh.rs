@@ -12,7 +12,7 @@ use crate::rpc::write::{self, ParamsError};
 use crate::rpc::{RpcError, WireId};
 use crate::types::ListParams;
 
-/// Maximum number of pages of the tool list to request. 100, many more than any tool list has.
+/// Maximum number of pages of the tool list that are requested for one tool call: 100, more than any known server has.
 const MAX_PAGES: u32 = 100;
 
 /// A tool call that waits until the tool list has been fetched again.
@@ -33,7 +33,7 @@ enum NextPage {
     First,
     /// The page that the server's cursor refers to.
     After(String),
-    /// No page. The list has been read as far as needed, or the requested page has not arrived.
+    /// There is no page to request: the tool was found, or the list has ended, or a requested page has not arrived yet.
     None,
 }
 

@@ -51,9 +51,9 @@ pub(crate) fn params<P: FromJson>(message: &[u8]) -> Option<Result<P, Mismatch>>
     Some(params)
 }
 
-/// Reads the response to the request `id`. Returns the error if the response contains one, and otherwise `None`.
+/// Reads the response to the request `id`, and calls `result` to read the value of the member `result`.
 ///
-/// `result` is called to read the value of the member `result`.
+/// Returns an error if the response contains an error, is malformed, or belongs to another request.
 fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Result<(), RequestFault> {
     let text = utf8(message).map_err(RequestFault::Invalid)?;
     // Most responses have one of two orders of keys. Then only the result has to be read. If that fails, the whole message is read
@@ -77,8 +77,8 @@ fn response<'de>(message: &'de [u8], id: u64, result: ReadPart<'_, 'de>) -> Resu
     }
 }
 
-/// Reads a response whose keys may be in any order. Returns the error if the response contains one, and otherwise
-/// `None`.
+/// Reads a response whose keys may be in any order. Returns the JSON-RPC error in the response, or `None` if the
+/// response contains a result.
 #[cold]
 fn unusual_response<'de>(
     text: &'de str,
@@ -113,7 +113,7 @@ fn utf8(message: &[u8]) -> Result<&str, PeerError> {
     core::str::from_utf8(message).map_err(|error| PeerError::not_utf8(message, error.valid_up_to()))
 }
 
-/// Returns `reader` if an object is next in its text, and otherwise an error.
+/// Returns `reader` if its next value is an object, and otherwise an error.
 fn object<'r, 'de>(reader: &'r mut Reader<'de>) -> read::Result<&'r mut Reader<'de>> {
     match reader.next_byte() {
         Some(b'{') => Ok(reader),
@@ -135,18 +135,18 @@ struct Envelope<'de> {
 enum ResultMember {
     #[default]
     Absent,
-    /// The value is `null`. It is a result only if the response contains no error: some servers send both, as
-    /// JSON-RPC 1.0 requires.
+    /// The value is `null`. Some servers send `null` together with an `error`, as JSON-RPC 1.0 requires. So the value
+    /// counts as a result only if the response contains no error.
     Null,
     /// The value is not `null` and has been read.
     Read,
 }
 
 impl<'de> Envelope<'de> {
-    /// Reads a response. Returns the error if the response contains one, and otherwise `None`.
+    /// Reads a response. Returns the JSON-RPC error in the response, or `None` if the response contains a result.
+    /// `result` is called to read the value of the member `result`.
     ///
-    /// Fails if the id of the response is not `id`; any id passes if `id` is `None`. `result` is called to read the
-    /// value of the member `result`.
+    /// Fails if the response is malformed, or if its id is not `id`. If `id` is `None`, the response may have any id.
     fn read(reader: &mut Reader<'de>, id: Option<u64>, result: ReadPart<'_, 'de>) -> read::Result<Option<RpcError>> {
         let mut envelope = Envelope::default();
         object(reader)?.members(&mut |key, reader| envelope.member(key, reader, result))?;

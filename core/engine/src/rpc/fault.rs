@@ -6,14 +6,16 @@ use crate::transport_error::HttpError;
 
 /// The reason why a request got no usable answer.
 ///
-/// The transport and the decoder report it. The owner of the request decides which public error it becomes.
+/// The transport and the decoder report it. The part of the session that sent the request converts it to a public
+/// error, such as [`CallError`](crate::CallError).
 #[derive(Clone, Debug)]
 pub(crate) enum RequestFault {
-    /// The server answered with an error, possibly in a message that does not name the request.
+    /// The server answered with a JSON-RPC error. The error may have arrived without the id of the request, for example
+    /// in an HTTP error response.
     Server(RpcError),
-    /// The server's answer is invalid.
+    /// The server's answer is not valid JSON-RPC, or contains a value of the wrong type, or is too long.
     Invalid(PeerError),
-    /// The HTTP exchange of the request brought no answer.
+    /// The HTTP exchange of the request failed, or ended without a JSON-RPC response.
     #[cfg(feature = "http")]
     Http(HttpError),
 }

@@ -165,11 +165,12 @@ fn classify_key(key: &[u8]) -> Key {
     }
 }
 
-/// Returns the value of the member `id`, if it is one of the last two members of the message. Reads backwards from
-/// the end.
+/// Returns the value of the member `id`, if it is one of the last two members of the message. Reads backwards from the
+/// end.
 ///
-/// The result is exact if the message is valid JSON. Then the last `}` closes the message, so the members right
-/// before it belong to the message itself. Outside of strings, a quote before a `:` always ends a key.
+/// The result is reliable only if the message is valid JSON. In valid JSON, the last `}` closes the message, so the
+/// members right before it belong to the message itself. Also, a quote before a `:` outside of strings always ends a
+/// key.
 #[inline(never)]
 fn last_id(bytes: &[u8]) -> Option<WireId<'_>> {
     let mut rest = bytes.trim_ascii_end().strip_suffix(b"}")?;

@@ -9,7 +9,7 @@ use crate::json::scan::{key_text, members};
 /// The `resultType` of a response, which determines the part of the session that handles the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultType {
-    /// The response contains the requested result, an error, or a type that the session does not know.
+    /// The response contains the requested result or an error. Also used for a `resultType` that is missing or unknown.
     Complete,
     /// The server requires input from the client before it can return the requested result.
     InputRequired,
@@ -17,10 +17,11 @@ pub(crate) enum ResultType {
     Task,
 }
 
-/// Maximum length of a message whose members are scanned for `resultType` at once, in bytes: 256.
+/// Maximum length in bytes of a message in which [`search`] scans the members without searching for the text of [`KEY`]
+/// first: 256.
 ///
-/// A longer message is first searched for the text of the key, starting with the last 256 bytes, because the type may
-/// follow a long member.
+/// In a longer message, the text search is faster. It starts with the last 256 bytes, because the type may follow a
+/// long member.
 const SHORT: usize = 256;
 
 const COMPLETE: &[u8] = br#""resultType":"complete""#;
@@ -34,10 +35,11 @@ const RARE: usize = 7;
 
 /// Returns the `resultType` of a response.
 ///
-/// Most servers write `resultType` as the first or the last member of the result, where comparing a few bytes finds
-/// it. Otherwise, the key is searched for, first at the end of the message. The search costs a tenth of decoding the
-/// message.
-/// The members are scanned only if the key is found with a value other than `complete`. No string can contain the key
+/// Most servers write `resultType` as the first or the last member of the result. There, comparing the text
+/// `"resultType":"complete"` is enough. Otherwise, this function searches for the key, which costs a tenth of decoding
+/// the message.
+///
+/// Only if the key is found with a value other than `complete`, the members are scanned. No string can contain the key
 /// with its quotes, because the quotes would be escaped.
 pub(crate) fn result_type(message: &[u8]) -> ResultType {
     let result = match usual_start(message) {
@@ -51,7 +53,8 @@ pub(crate) fn result_type(message: &[u8]) -> ResultType {
     if is_first || before_braces(result).ends_with(COMPLETE) { ResultType::Complete } else { search(message) }
 }
 
-/// Returns `result` without the closing braces at its end: its own and, if included, that of the message.
+/// Returns `result` without up to two closing braces at its end. The first closes the result, and the second closes the
+/// message if `result` extends to the end of the message.
 fn before_braces(result: &[u8]) -> &[u8] {
     let inner = result.strip_suffix(b"}").unwrap_or(result);
     inner.strip_suffix(b"}").unwrap_or(inner)

@@ -11,7 +11,8 @@ use crate::json::append::{Draft, push, push_number, push_raw, push_signed, push_
 use crate::json::scan::{members, skip_space};
 use crate::json::serialize::append;
 
-/// The members of the `_meta` object of a request, by origin. The writer merges them into one object.
+/// The members of the `_meta` object of a request: from the protocol revision, from the session, and from the caller.
+/// The writer merges them into one object.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Meta<'a> {
     /// The members that the protocol revision requires, as JSON text without the braces of an object. Empty if none
@@ -58,8 +59,8 @@ impl<F: Fn(&mut Vec<u8>) -> Result<(), ParamsError>> WriteParams for F {
 
 /// Appends a request and a newline to `out`. If this fails, `out` is unchanged.
 ///
-/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before
-/// `_meta`. The range is meaningless if there are no parameters.
+/// Returns the range of the parameters in `out`, from their opening brace to the end of the last member before `_meta`.
+/// If the request has no parameters, callers must not use the range: `out` then contains no parameters.
 pub(crate) fn request(
     out: &mut Vec<u8>,
     id: u64,
@@ -214,8 +215,8 @@ fn is_reserved(key: &str, meta: Meta<'_>) -> bool {
     }
 }
 
-/// Appends a comma to `out`, except before the first member. `first` is the index in `out` at which the first member
-/// starts.
+/// Appends a comma to `out` if a member of the object precedes the next member. `first` is the index in `out` directly
+/// after the opening brace.
 fn separate(out: &mut Vec<u8>, first: usize) {
     if out.len() > first {
         out.push(b',');
