@@ -137,8 +137,8 @@ pub enum Effect {
     },
     /// Start the process or open the connection. Always report [`Event::Launched`] or [`Event::Failed`].
     ///
-    /// A launch cannot be interrupted. Without a report, the state machine could not stop a process that
-    /// started late.
+    /// A launch cannot be interrupted. Without a report, the state machine could not stop a process that started
+    /// late.
     Launch {
         /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
