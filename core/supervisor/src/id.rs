@@ -96,7 +96,7 @@ impl<'de> Deserialize<'de> for ServerId {
     }
 }
 
-/// The error of parsing a text that is not a valid [`ServerId`].
+/// The error for a text that is not a valid [`ServerId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid server id: expected a UUID of 32 hexadecimal digits, with or without hyphens")]
 pub struct InvalidServerId(());

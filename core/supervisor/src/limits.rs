@@ -49,8 +49,9 @@ pub struct Truncation {
     pub kept: usize,
 }
 
-/// Number of bytes reserved for the note that a result was truncated. If a limit is smaller, the result consists only
-/// of the note.
+/// Number of bytes reserved for the note that a result was truncated. 64 bytes hold the longest note with its numbers.
+///
+/// If a limit is smaller than the note, the result consists only of the note.
 const NOTE_LEN: usize = 64;
 
 /// Estimates how many language model tokens a text has.
@@ -159,8 +160,8 @@ fn text_block(text: String) -> ContentBlock {
     ContentBlock::Text(TextContent::new(text))
 }
 
-/// Removes metadata and unknown fields, then structured content, until all fields except `content` have at most `max`
-/// bytes in total.
+/// Reduces all fields except `content` to at most `max` bytes in total. Removes metadata and unknown fields first, and
+/// structured content only if that is not enough.
 ///
 /// Returns the size of the structured content in bytes if it was removed, otherwise `None`.
 fn drop_large_fields(result: &mut CallToolResult, max: usize) -> Option<usize> {

@@ -19,7 +19,8 @@ pub enum PackageKind {
 }
 
 impl PackageKind {
-    /// Returns whether the first start of a server may have to download its package, which can take minutes.
+    /// Returns whether a server of this kind may have to download its package at the first start, which can take
+    /// minutes.
     pub const fn is_fetched(self) -> bool {
         matches!(self, PackageKind::Npm | PackageKind::Pypi | PackageKind::Docker)
     }
@@ -56,7 +57,8 @@ pub struct Budget {
     pub restarts: u32,
     /// Length of the sliding time window in which [`restarts`](Self::restarts) are counted. 120 s by default.
     pub within: Duration,
-    /// Number of consecutive failures after which the server is not restarted automatically. 10 by default.
+    /// Number of consecutive failed attempts to run the server after which it is not restarted automatically. 10 by
+    /// default.
     ///
     /// If the server ran for [`Policy::stable_after`] or longer, its next failure counts as the first. This limit stops
     /// a server that fails too slowly to reach [`restarts`](Self::restarts).
@@ -72,8 +74,8 @@ impl Default for Budget {
 /// Settings of health probes, which detect that a server no longer responds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Health {
-    /// Time without messages from the server after which a probe is sent. `None`, the default here, disables probes.
-    /// [`Policy::new`] sets 60 s for HTTP servers.
+    /// Time without messages from the server after which a probe is sent. `None` disables probes. [`Health::default`]
+    /// sets `None`; [`Policy::new`] sets 60 s for HTTP servers.
     ///
     /// Local servers need no probes, because the exit of their process is reported. A dead HTTP server only stops
     /// responding.
@@ -154,7 +156,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the default policy for a server that is packaged in this way.
+    /// Returns the default policy for servers of this kind.
     pub fn new(kind: PackageKind) -> Self {
         let secs = Duration::from_secs;
         let mut health = Health::default();

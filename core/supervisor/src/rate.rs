@@ -58,7 +58,7 @@ pub struct TooManyCalls {
 }
 
 impl TooManyCalls {
-    /// Returns the [`HubError`] to show to the user.
+    /// Converts this error to the [`HubError`] to show to the user.
     pub fn contract(&self) -> HubError {
         rate_limit_error(self.rate, self.retry_after)
     }

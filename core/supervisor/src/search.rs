@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use super::{Catalogue, OfferedTool};
 use mcpwire_core::Tool;
 
-/// Maximum number of different words in a query. 16; further words are ignored.
+/// Maximum number of different words in a query. Further words are ignored, which bounds the cost of a search.
 const MAX_WORDS: usize = 16;
 
 /// Maximum number of bytes of a tool description that are searched. 4 KiB: servers choose the length of descriptions,
@@ -24,10 +24,10 @@ pub struct ToolMatch<'a> {
     pub score: u32,
 }
 
-/// Scores of a word in one field of a tool definition. The score depends on how the word matches a query word.
+/// The scores of a word in one field of a tool definition, one for each way to match a word of the query.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Weights {
-    /// Score if the word equals the query word.
+    /// Score if the word of the field equals the query word.
     exact: u32,
     /// Score if the word starts with the query word, or equals the query word without an ending such as "s".
     prefix: u32,

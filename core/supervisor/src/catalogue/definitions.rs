@@ -18,12 +18,12 @@ use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 use mcpwire_core::internal::{ReadResult, Reader};
 
-/// Maximum number of changed tools to report for one tool list. 100: more than a person reads, and few enough to bound
-/// memory.
+/// Maximum number of changed tools to report for one tool list. A person does not read more than 100, and the limit
+/// bounds the memory.
 const MAX_CHANGES: usize = 100;
 
-/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. 1,000, to
-/// bound memory.
+/// Maximum number of removed tools to remember, to detect a tool that reappears with a different definition. The limit
+/// bounds the memory that a server can occupy.
 const MAX_REMOVED: usize = 1_000;
 
 /// A field of a tool definition whose changes are reported.
@@ -198,8 +198,8 @@ impl KnownTool {
     }
 }
 
-/// Returns the upper 32 bits of a hash. They suffice, because a server without the key cannot search for a text with
-/// the same hash.
+/// Returns the upper 32 bits of a hash. They suffice, because a server that does not know the key cannot compute which
+/// texts have the same hash.
 fn shorten(hash: u64) -> u32 {
     u32::try_from(hash >> 32).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ use alloc::vec::Vec;
 pub struct Filter {
     /// Patterns of the allowed tools. `None` allows all tools; an empty list allows none.
     pub allow: Option<Vec<String>>,
-    /// Patterns of the denied tools. A tool that matches both lists is denied.
+    /// Patterns of the denied tools. `deny` takes precedence over [`allow`](Self::allow).
     pub deny: Vec<String>,
 }
 
@@ -34,8 +34,8 @@ impl Filter {
 
 /// Returns whether the whole `text` matches `pattern`, in which `*` matches any number of characters.
 ///
-/// The text between two stars is searched once, from left to right. There is no backtracking, so the running time is
-/// bounded.
+/// The function searches `text` once, from left to right, for the parts of `pattern` between the stars. There is no
+/// backtracking, so the running time is bounded.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };

@@ -13,7 +13,7 @@ impl HashKey {
         HashKey(seed, seed.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// Returns the keyed hash of a text.
+    /// Returns the hash of `text` under this key.
     pub(super) fn hash_text(self, text: &str) -> u64 {
         let mut hash = KeyedHasher::new(self);
         hash.write(text.as_bytes());

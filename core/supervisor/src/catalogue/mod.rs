@@ -21,7 +21,7 @@ use super::ServerId;
 use mcpwire_core::Tool;
 use mcpwire_core::ToolList;
 
-/// Default maximum length of exposed tool names, in characters. 64: the limit of common language model APIs.
+/// Default maximum length of exposed tool names, in characters. Common language model APIs accept no longer names.
 const DEFAULT_NAME_LIMIT: usize = 64;
 
 /// An immutable snapshot of the tools that all servers offer, with unique names.
@@ -99,7 +99,7 @@ impl Catalogue {
 
     /// Returns the tool with the exposed name `name`, or else the only tool that a server itself calls `name`.
     ///
-    /// Returns `None` if there is no such tool, or if several servers have one.
+    /// Returns `None` if there is no such tool, or if several servers call a tool `name`.
     pub fn find(&self, name: &str) -> Option<OfferedTool<'_>> {
         self.find_exposed(name).or_else(|| {
             let mut providers = self.providers(name);
@@ -108,7 +108,8 @@ impl Catalogue {
         })
     }
 
-    /// Iterates over the tools, at most one per server, whose name without the prefix `<slug>__` is `tool`.
+    /// Iterates over the tools that their servers call `tool`, without the prefix `<slug>__`. Each server has at most
+    /// one.
     pub fn providers(&self, tool: &str) -> impl Iterator<Item = OfferedTool<'_>> {
         self.sections.iter().filter_map(move |section| section.get(tool))
     }
@@ -286,8 +287,8 @@ impl CatalogueBuilder {
     /// Replaces the tools of a server. `None` means that the server offers no tools. Has no effect if the server is
     /// unknown.
     ///
-    /// Returns the tools whose definition differs from the last list that contained the tool, even if the server
-    /// restarted in between.
+    /// Returns the tools whose definitions changed. Each tool is compared with its last known definition, even if the
+    /// server restarted in between.
     pub fn set_tools(&mut self, server: ServerId, tools: Option<Arc<ToolList>>) -> ToolChanges {
         let Some(member) = self.members.get_mut(&server) else { return ToolChanges::default() };
         let changes = tools.as_ref().map(|tools| member.definitions.compare(self.key, tools, &member.filter));
@@ -299,15 +300,16 @@ impl CatalogueBuilder {
 
     /// Sets the tools that a server had in an earlier run of the host, to detect definitions that changed since then.
     ///
-    /// Has no effect after the first tool list of the server.
+    /// The catalogue does not show these tools. Has no effect if definitions of the server are already known, for
+    /// example from [`set_tools`](Self::set_tools).
     pub fn set_known_tools(&mut self, server: ServerId, tools: &ToolList) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions.set_baseline(self.key, tools);
         }
     }
 
-    /// Discards the known tool definitions of a server. Call this function when the server is changed to run another
-    /// program.
+    /// Discards the known tool definitions of a server. Call this function when a new configuration replaces the
+    /// program or address of the server.
     pub fn forget_definitions(&mut self, server: ServerId) {
         if let Some(member) = self.members.get_mut(&server) {
             member.definitions = Definitions::default();
@@ -351,7 +353,8 @@ impl CatalogueBuilder {
         self.members.iter().find(|(_, member)| member.slug == slug).map(|(id, _)| *id)
     }
 
-    /// Returns whether a server offers a tool that its filter allows. `tool` is the name without the prefix `<slug>__`.
+    /// Returns whether `server` offers the tool `tool` and the filter of the server allows it. `tool` is the name that
+    /// the server uses, without the prefix `<slug>__`.
     pub fn offers(&self, server: ServerId, tool: &str) -> bool {
         self.members.get(&server).is_some_and(|member| {
             let has = member.tools.as_ref().is_some_and(|tools| tools.get(tool).is_some());

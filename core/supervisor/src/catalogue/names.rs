@@ -16,8 +16,8 @@ use mcpwire_core::internal::mix64;
 /// Separator between the slug of the server and the tool name in an exposed name.
 pub(super) const SEPARATOR: &str = "__";
 
-/// Smallest configurable length limit of exposed tool names, in bytes. 40: room for a slug, the start of a tool name
-/// and a hash.
+/// Smallest configurable length limit of exposed tool names, in bytes. 40 bytes have room for a slug, the start of a
+/// tool name and a hash.
 const MIN_LIMIT: usize = 40;
 
 /// Length of the hash that distinguishes similar tool names of one server, in hexadecimal digits.
@@ -152,7 +152,9 @@ fn is_allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Returns the FNV-1a hash of the arguments. Its bits are mixed once more, because the callers use only the high bits.
+/// Returns the FNV-1a hash of the arguments. Another `salt` gives another hash, for use if a name is already taken.
+///
+/// The bits of the hash are mixed once more, because the callers use only the high bits.
 fn hash(id: ServerId, name: &str, salt: u64) -> u64 {
     let bytes = id.as_u128().to_be_bytes().into_iter().chain(name.bytes()).chain(salt.to_be_bytes());
     let hash = bytes

@@ -31,8 +31,8 @@ impl<'a> From<&'a ConnectError> for Cause<'a> {
 impl<'a> From<&'a CallError> for Cause<'a> {
     /// Returns the cause of a failed call.
     ///
-    /// Do not convert the error for an unknown tool. Return [`HubError::unknown_tool`](crate::HubError::unknown_tool)
-    /// to the user instead.
+    /// Do not convert the error for an unknown tool, because it is not a failure of the server. Show
+    /// [`HubError::unknown_tool`](crate::HubError::unknown_tool) to the user instead.
     fn from(error: &'a CallError) -> Self {
         match error {
             CallError::Server { error, .. } | CallError::ToolNotFound { error: Some(error), .. } => {

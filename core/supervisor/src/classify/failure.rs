@@ -6,8 +6,8 @@ use alloc::string::String;
 use crate::{ErrorCode, Failure, HubError, Retry};
 use mcpwire_core::printable;
 
-/// Maximum length of the server output that an error message quotes, in bytes. 300: about one log line, without a stack
-/// trace.
+/// Maximum length of the server output that an error message quotes, in bytes. 300 bytes are about one log line,
+/// without a stack trace.
 const MAX_QUOTE: usize = 300;
 
 /// Returns untrusted text in a form for error messages: on one line, without control characters, truncated to 300

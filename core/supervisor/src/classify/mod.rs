@@ -108,7 +108,7 @@ pub enum Cause<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Evidence<'a> {
-    /// How the server is packaged, which determines the known error messages.
+    /// How the server is packaged. The kind selects the known error messages to search for in [`stderr`](Self::stderr).
     pub kind: PackageKind,
     /// The operation during which the server failed.
     pub stage: Stage,
@@ -195,7 +195,8 @@ impl<'a> Evidence<'a> {
         Failure::new(error, Retry::Never)
     }
 
-    /// Searches standard error for known error messages and missing variables. Returns `None` if nothing is found.
+    /// Returns the failure that a known error message or a missing variable in `stderr` indicates, or `None` if
+    /// `stderr` contains neither.
     fn stderr_failure(&self) -> Option<Failure> {
         known_messages::find_failure(self.kind, self.stderr).or_else(|| {
             let name = stderr::missing_credential(self.stderr)?;

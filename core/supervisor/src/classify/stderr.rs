@@ -23,7 +23,7 @@ fn is_trace(line: &str) -> bool {
 /// Returns the name of an environment variable that `stderr` reports as missing, or `None` if there is none.
 ///
 /// The name must end like a secret, for example in `TOKEN`, and its line must contain a word such as `required`. The
-/// rule is strict, because a request for an unneeded value is worse than a vague error.
+/// rule is strict, because a vague error is better than asking the user for a value that is not needed.
 pub(super) fn missing_credential(stderr: &str) -> Option<&str> {
     const SECRET_SUFFIXES: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "PAT", "AUTH", "API_ID"];
     const MISSING_WORDS: [&str; 11] = [

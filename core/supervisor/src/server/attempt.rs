@@ -8,17 +8,17 @@ use super::{Effect, Generation, ProcessState, Server, State};
 use crate::{Failure, HubError, Retry};
 use mcpwire_core::Timestamp;
 
-/// Maximum time from [`Effect::Kill`] until the process must be gone. 2 s: a kill takes milliseconds, except when the
-/// kernel blocks it.
+/// Maximum time from [`Effect::Kill`] until the process must be gone. A kill takes milliseconds, except when the kernel
+/// blocks it.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Maximum time to wait for the result of a cancelled launch. 10 s: a launch takes milliseconds.
+/// Maximum time to wait for the result of a cancelled launch. A launch normally takes milliseconds.
 ///
-/// If the launch reports a process later, the server kills that process.
+/// If the embedder reports a process later, [`Server::event`] requests [`Effect::Kill`] for that process.
 const CANCELLED_LAUNCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Server {
-    /// Starts a new attempt to run the server, under a new generation.
+    /// Starts a new attempt to run the server: assigns the next generation and requests [`Effect::Resolve`].
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next_generation();
         self.enter(State::Resolving, None, now);
@@ -36,8 +36,8 @@ impl Server {
         }
     }
 
-    /// Handles the failure of the current attempt to run the server. Schedules a restart, or enters a state that waits
-    /// for the user.
+    /// Handles the failure of the current attempt to run the server. Stops what is left of it, then schedules a restart
+    /// or waits for an action of the user.
     pub(super) fn fail(&mut self, failure: Failure, now: Timestamp) {
         if self.state == State::Running && now.duration_since(self.since) >= self.policy.stable_after {
             self.restarts.reset_attempts();
@@ -80,8 +80,8 @@ impl Server {
         }
     }
 
-    /// Requests a graceful stop of the process ([`Effect::Stop`]). Kills the process if the shutdown must be complete
-    /// soon.
+    /// Requests a graceful stop of the process ([`Effect::Stop`]). If the policy or the shutdown of the host leaves no
+    /// time for that, kills the process.
     pub(super) fn stop_gracefully(&mut self, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.phase = StopPhase::Graceful;
@@ -102,7 +102,8 @@ impl Server {
         self.effects.push_back(Effect::Kill { generation: self.generation });
     }
 
-    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at `by`.
+    /// Shortens the timeouts of a shutdown in progress, so that the shutdown is complete at `by`. Has no effect if the
+    /// server is not stopping.
     pub(super) fn set_stop_deadline(&mut self, by: Timestamp, now: Timestamp) {
         let Some(stopping) = &mut self.stopping else { return };
         stopping.deadline = Some(by);
@@ -113,7 +114,10 @@ impl Server {
         }
     }
 
-    /// Handles the timeout of a shutdown phase. Kills the process, or abandons a process that survived the kill.
+    /// Handles the timeout of the current [`StopPhase`]. Kills a process that did not stop gracefully.
+    ///
+    /// If the launch has not finished, or the process survived the kill, requests [`Effect::StopFailed`] and ends the
+    /// shutdown.
     pub(super) fn escalate_stop(&mut self, now: Timestamp) {
         let Some(stopping) = self.stopping else { return };
         match stopping.phase {
@@ -126,7 +130,7 @@ impl Server {
         }
     }
 
-    /// Handles the end of a shutdown: enters the state that was chosen when the shutdown started.
+    /// Ends the shutdown, and enters the state that [`StopProgress`] stores for its end.
     pub(super) fn finish_stop(&mut self, now: Timestamp) {
         self.process = ProcessState::None;
         if let Some(stopping) = self.stopping.take() {
@@ -136,7 +140,7 @@ impl Server {
 
     /// Ends the current attempt to run the server.
     ///
-    /// Enters the state `then`, and replies to the commands that waited until the server stopped.
+    /// Enters the state `then`, and replies to the commands that wait for the server to stop.
     pub(super) fn end_attempt(&mut self, then: NextState, now: Timestamp) {
         self.next_generation();
         for command in self.pending.take_stop_waiters() {
@@ -175,7 +179,8 @@ impl Server {
     }
 }
 
-/// Returns the time at which to kill a process that must be gone at `by`: one second earlier.
+/// Returns the time at which to kill a process that must be gone at `by`: one second earlier, because the kill needs
+/// time to take effect.
 fn kill_time(by: Timestamp) -> Timestamp {
     Timestamp::from_origin(by.since_origin().saturating_sub(Duration::from_secs(1)))
 }

@@ -95,7 +95,7 @@ impl Server {
         }
     }
 
-    /// Queues a command, to reply when the server runs. Starts the server if it neither runs nor starts.
+    /// Queues a command until the server runs. Starts the server if it neither runs nor starts.
     ///
     /// `by` is the time at which the command fails if the server does not run. `None` means no limit.
     fn wait_until_running(&mut self, id: CommandId, by: Option<Timestamp>, now: Timestamp) {

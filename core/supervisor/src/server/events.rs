@@ -127,7 +127,8 @@ impl Server {
         }
     }
 
-    /// Kills a process whose launch is reported in a state without a process. Ignores all other events.
+    /// Kills the process that [`Event::Launched`] reports in a state in which no launch is in progress. Ignores all
+    /// other events.
     fn kill_unexpected_process(&mut self, event: &Event) {
         if matches!(event, Event::Launched { .. }) {
             self.effects.push_back(Effect::Kill { generation: self.generation });

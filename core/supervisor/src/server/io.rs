@@ -25,13 +25,14 @@ pub enum Command {
     ///
     /// The command resets the count of automatic restarts, so a server in [`State::Failed`] starts again.
     Start,
-    /// Start the server when its host starts. The reply follows when the server runs or has failed to start.
+    /// Start the server because its host starts. The reply follows when the server runs or has failed to start.
     ///
-    /// A lazy server whose tools are [known](super::Server::remember) does not start: it enters [`State::Sleeping`].
+    /// Unlike [`Command::Start`], this command does not start a lazy server whose tools are known (see
+    /// [`Server::remember`](super::Server::remember)). That server enters [`State::Sleeping`].
     Boot,
     /// Stop the server until a command starts it again. The reply follows when the process is gone.
     ///
-    /// A second `Stop` before that kills the process.
+    /// A second `Stop` before that reply kills the process.
     Stop,
     /// Stop the server and start it again. The reply follows when the server runs or has failed to start.
     Restart,
@@ -100,7 +101,7 @@ pub enum Event {
     /// The connection ended unexpectedly: the process exited, or closed its stdout or stdin. Child processes may still
     /// exist.
     Closed(Failure),
-    /// The attempt to run the server has ended completely: no process, container or connection is left.
+    /// No process, container or connection of this attempt to run the server is left.
     Removed,
     /// The server sent `notifications/tools/list_changed`.
     ListChanged,
@@ -131,19 +132,20 @@ pub enum Effect {
     ///
     /// This effect has no timeout, because a person may have to unlock a secret store.
     Resolve {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Start the process or open the connection. Always report [`Event::Launched`] or [`Event::Failed`].
     ///
-    /// A launch cannot be interrupted. Without a report, the server could not stop a process that started late.
+    /// A launch cannot be interrupted. Without a report, the state machine could not stop a process that started
+    /// late.
     Launch {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Negotiate the protocol version. Report [`Event::Negotiated`] or [`Event::Failed`].
     Negotiate {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
         /// Timeout of the negotiation, which the state machine enforces. A connection with its own timeout should use
         /// the same value.
@@ -151,24 +153,24 @@ pub enum Effect {
     },
     /// Request the tool list for the first time. Report [`Event::Listed`] or [`Event::Failed`].
     List {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Request the tool list again. Report [`Event::Listed`] or [`Event::RefreshFailed`].
     Refresh {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Check that the server responds. Send `ping`, or `server/discover` in protocol versions without `ping`.
     ///
     /// Report [`Event::Probed`] or [`Event::ProbeFailed`].
     Probe {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Fail every tool call in flight on this server with `error`.
     FailCalls {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server during which the calls were sent.
         generation: Generation,
         /// The error to return to the callers of the tools.
         error: HubError,
@@ -178,19 +180,20 @@ pub enum Effect {
     ///
     /// Report [`Event::Removed`] when no process is left.
     Stop {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Kill the process group or container immediately. Report [`Event::Removed`] when no process is left.
     ///
-    /// This effect may concern an earlier attempt, whose process was reported too late.
+    /// If [`Event::Launched`] was reported after its attempt to run the server had ended, `generation` is that of the
+    /// earlier attempt.
     Kill {
-        /// The attempt to run the server that this effect belongs to.
+        /// Number of the attempt to run the server. Report the resulting event with the same number.
         generation: Generation,
     },
     /// Log that the process could not be stopped. The state machine no longer waits for the end of the process.
     StopFailed {
-        /// The attempt to run the server whose process may still exist.
+        /// Number of the attempt to run the server whose process may still exist.
         generation: Generation,
     },
     /// Return the result of a command to its sender.

@@ -155,7 +155,7 @@ impl Server {
         }
     }
 
-    /// Sets the generation that precedes the first attempt to run this server.
+    /// Sets the last used generation. The first attempt to run this server gets a higher one.
     pub(crate) fn continue_after(&mut self, generation: Generation) {
         self.generation = generation;
     }
@@ -166,7 +166,8 @@ impl Server {
         self.announce_tools();
     }
 
-    /// Handles an event. `generation` identifies the attempt to run the server that the event belongs to.
+    /// Handles an event of one attempt to run the server. `generation` is the number of that attempt, as its
+    /// [effects](Effect) contain it.
     ///
     /// Events of earlier attempts are ignored, with one exception: if a cancelled launch reports a process, that
     /// process is killed.
@@ -211,7 +212,8 @@ impl Server {
         self.state
     }
 
-    /// Returns the generation of the current attempt to run the server, or of the last one.
+    /// Returns the number of the current attempt to run the server. The number increases when an attempt starts and
+    /// when it ends.
     pub fn generation(&self) -> Generation {
         self.generation
     }
@@ -231,7 +233,8 @@ impl Server {
     /// Sets the tools that the server had in its last run, for example from a cache on disk. Has no effect while the
     /// server starts, runs or stops.
     ///
-    /// A lazy server with known tools sleeps at boot. Otherwise the server is started to list its tools.
+    /// With known tools, [`Command::Boot`] puts a lazy server to sleep. Without them, it starts the server to list its
+    /// tools.
     pub fn remember(&mut self, tools: Arc<ToolList>) {
         if self.state.is_resting() && self.state != State::Deleted {
             self.tools = Some(tools);
@@ -248,7 +251,7 @@ impl Server {
         }
     }
 
-    /// Returns when the tool list expires and [`touch`](Self::touch) requests it again.
+    /// Returns the time from which [`touch`](Self::touch) requests the tool list again, because the list has expired.
     ///
     /// Returns `None` if the tool list does not expire, a refresh is in progress or the server does not run.
     pub(crate) fn stale_at(&self) -> Option<Timestamp> {
@@ -261,8 +264,10 @@ impl Server {
         self.state == State::Running
     }
 
-    /// Returns the simplified state to show to users. A tool has the name that the server uses, without the prefix
-    /// `<slug>__`.
+    /// Returns the simplified state to show to users.
+    ///
+    /// If the server runs, the status lists all its tools. [`Supervisor::status`](crate::Supervisor::status) lists only
+    /// those that the filter allows.
     pub fn status(&self) -> Status {
         match self.state {
             State::Disabled => Status::Disabled,

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use super::CommandId;
 use mcpwire_core::Timestamp;
 
-/// Maximum number of commands that wait for one start of a server. 1,024: more calls than a host has in flight, and few
-/// enough to bound memory.
+/// Maximum number of commands that wait for one start of a server. A host has fewer calls in flight, and the limit
+/// bounds the memory.
 pub(super) const MAX_START_WAITERS: usize = 1_024;
 
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl PendingCommands {
         self.start_waiters.iter().filter_map(|(_, by)| *by).min()
     }
 
-    /// Removes and returns one command that has waited too long for a start, or returns `None` if there is none.
+    /// Removes and returns a command whose time limit for the start has passed, or returns `None` if there is none.
     pub(super) fn take_expired(&mut self, now: Timestamp) -> Option<CommandId> {
         let expired = self.start_waiters.iter().position(|(_, by)| by.is_some_and(|by| by <= now))?;
         Some(self.start_waiters.remove(expired).0)

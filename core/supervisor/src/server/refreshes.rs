@@ -12,15 +12,16 @@ const MAX_RETRIES: u32 = 3;
 
 /// Schedules the refreshes of a running server's tool list.
 ///
-/// At most one request for the tool list is pending, and [`Policy::refresh_interval`] separates two requests. After a
-/// change notification, a new request always follows.
+/// At most one request for the tool list is pending, and [`Policy::refresh_interval`] separates two requests. If a
+/// change notification arrives while a request is pending, another request follows, because the response may contain
+/// the old list.
 #[derive(Debug, Default)]
 pub(super) struct Refreshes {
     state: RefreshState,
     /// When the last request for the tool list was sent or the first list arrived. `None` before the first list.
     last: Option<Timestamp>,
-    /// When the tool list expires: after the lifetime that the server declared, or a delay after a failed refresh.
-    /// `None` if the list does not expire.
+    /// When the tool list expires: after the lifetime that the server declared or, if a refresh failed, after
+    /// [`Policy::longest_backoff`]. `None` if the list does not expire.
     stale_at: Option<Timestamp>,
     /// Whether a change notification arrived before the first tool list.
     changed_before_first_list: bool,
@@ -72,7 +73,7 @@ impl Refreshes {
 
     /// Records that a tool list arrived. `ttl` is the lifetime that the server declared for the list.
     ///
-    /// Returns `true` if the list answers a pending request, and `false` if the caller must ignore the list.
+    /// Returns whether the list was requested. If `false`, the caller must ignore the list.
     pub(super) fn received(&mut self, ttl: Option<Duration>, policy: &Policy, now: Timestamp) -> bool {
         self.stale_at = ttl.map(|ttl| now + ttl);
         self.failures = 0;
@@ -119,8 +120,8 @@ impl Refreshes {
         }
     }
 
-    /// Returns whether to request the tool list at the time `now`. Records a pending request that has timed out as
-    /// failed.
+    /// Returns whether the scheduled time of a refresh has come. If a pending request has timed out, first records its
+    /// failure.
     pub(super) fn is_due(&mut self, policy: &Policy, now: Timestamp) -> bool {
         if matches!(self.state, RefreshState::Pending { timeout, .. } if timeout <= now) {
             self.failed(policy, now);

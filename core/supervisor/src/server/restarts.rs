@@ -12,17 +12,17 @@ use mcpwire_core::internal::exponential;
 /// this value bounds the memory.
 const MAX_RESTARTS: u32 = 1_000;
 
-/// Maximum restart delay that a server can request with `Retry-After`. 1 h: a wrong header must not disable a server
-/// permanently.
+/// Maximum restart delay that a server can request with `Retry-After`. One hour, so that a wrong header does not
+/// disable a server permanently.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(3_600);
 
 /// Counts the failures and restarts of a server, and decides about the next restart.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
-    /// Number of consecutive failures. If the server ran for [`Policy::stable_after`] or longer, its next failure
-    /// counts as the first.
+    /// Number of consecutive failed attempts to run the server. If the server ran for [`Policy::stable_after`] or
+    /// longer, its next failure counts as the first.
     attempt: u32,
-    /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was decided, oldest first.
+    /// When each automatic restart in the time window of the [`Budget`](crate::Budget) was scheduled, oldest first.
     recent: VecDeque<Timestamp>,
     total: u64,
     random: XorShift64,

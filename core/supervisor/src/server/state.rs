@@ -41,9 +41,9 @@ pub enum State {
     Stopping,
     /// The server failed. It will be restarted automatically after a delay.
     Backoff,
-    /// The server failed because a value from the user is missing, such as an API key.
+    /// The server failed, and cannot run until the user supplies a missing value, such as an API key.
     NeedsInput,
-    /// The server failed because it requires a login.
+    /// The server failed, and cannot run until the user logs in to it.
     NeedsAuth,
     /// The server failed and is not restarted automatically. A command can start it again.
     Failed,
@@ -93,7 +93,7 @@ impl fmt::Display for State {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
 pub enum Status {
-    /// The server does not run: it is stopped, stopping or sleeping.
+    /// The server does not run: it is stopped, stopping, sleeping or deleted.
     Stopped,
     /// The server is being started.
     Starting,
@@ -119,10 +119,10 @@ pub struct ServerDetail {
     pub state: State,
     /// When the server entered its current state.
     pub since: Timestamp,
-    /// The current attempt to run the server, or the last one.
+    /// Number of the current attempt to run the server. It increases when an attempt starts and when it ends.
     pub generation: Generation,
-    /// Number of consecutive failures. If the server ran for [`Policy::stable_after`](crate::Policy::stable_after) or
-    /// longer, its next failure counts as the first.
+    /// Number of consecutive failed attempts to run the server. If the server ran for
+    /// [`Policy::stable_after`](crate::Policy::stable_after) or longer, its next failure counts as the first.
     pub attempt: u32,
     /// When the server will be restarted. `Some` only in [`State::Backoff`].
     pub retry_at: Option<Timestamp>,

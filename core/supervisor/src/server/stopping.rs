@@ -33,7 +33,8 @@ pub(super) enum NextState {
     Start,
     Sleep,
     Backoff(Duration),
-    /// A state that waits for the user: `Failed`, `NeedsAuth` or `NeedsInput`.
+    /// One of the states `Failed`, `NeedsAuth` and `NeedsInput`, in which the server starts only after an action of the
+    /// user.
     WaitForUser(State),
     Stopped,
     Disabled,

@@ -35,8 +35,8 @@ pub enum Action {
     },
     /// The catalogue of tools has changed. [`Supervisor::catalogue`](crate::Supervisor::catalogue) returns the new one.
     ///
-    /// This action precedes all other pending actions. So an embedder that replaces its copy of the catalogue
-    /// immediately does so before it returns the result of any command.
+    /// The supervisor returns this action before all other pending actions. So the embedder can replace its copy of the
+    /// catalogue before it returns the result of any command.
     CatalogueChanged,
     /// A server has changed the definitions of tools. Ask users who approved the old definitions to review the new
     /// ones.

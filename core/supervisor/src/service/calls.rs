@@ -20,7 +20,7 @@ pub enum CallRejection {
 }
 
 impl CallRejection {
-    /// Returns the error to show to the user.
+    /// Converts the rejection to the error to show to the user.
     pub fn contract(&self) -> HubError {
         match self {
             CallRejection::Error(error) => error.clone(),
@@ -31,10 +31,10 @@ impl CallRejection {
 }
 
 impl Supervisor {
-    /// Admits and counts a tool call. Returns the generation of the server, to pass to [`end_call`](Self::end_call).
+    /// Admits and counts a tool call. Returns the generation of the current attempt to run the server.
     ///
-    /// `tool` is the name that the server uses for it, without the prefix `<slug>__`. Report the end of each admitted call with
-    /// [`end_call`](Self::end_call), even if the call fails.
+    /// `tool` is the name that the server uses for the tool, without the prefix `<slug>__`. Report the end of each
+    /// admitted call with [`end_call`](Self::end_call), even if the call fails.
     pub fn begin_call(&mut self, id: ServerId, tool: &str, now: Timestamp) -> Result<Generation, CallRejection> {
         let Some(managed) = self.servers.get_mut(&id) else {
             return Err(CallRejection::Error(HubError::unknown_server(id)));

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use crate::ServerId;
 use mcpwire_core::Timestamp;
 
-/// The next timeout of each server, ordered by server and by time. Both collections contain the same pairs.
+/// The next timeout of each server, stored twice: by server, to replace it, and by time, to find the earliest.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
     by_server: BTreeMap<ServerId, Timestamp>,

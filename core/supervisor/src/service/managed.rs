@@ -50,10 +50,13 @@ impl EnabledChange {
 }
 
 impl ManagedServer {
-    /// Handles the result of the start in [`EnabledChange::Starting`]. Returns `None` in any other state.
+    /// Handles the result of the start in [`EnabledChange::Starting`], and returns the next action. Returns `None` in
+    /// any other state.
     ///
-    /// If the start failed and the configuration has not changed, the returned action saves the enabled flag as
-    /// `false`. Otherwise the action replies to the command. A server that requires a login remains enabled.
+    /// If the start failed, the action sets the enabled flag that this operation saved back to `false`.
+    ///
+    /// Otherwise the action replies to the command: the start succeeded, was cancelled or requires a login, or this
+    /// operation saved no flag, or the configuration has changed since then.
     pub(super) fn start_finished(
         &mut self,
         id: ServerId,

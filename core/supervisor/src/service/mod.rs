@@ -33,7 +33,7 @@ use super::{
 use mcpwire_core::Timestamp;
 use mcpwire_core::ToolList;
 
-/// Manages all servers of a host: their lifecycles, their limits and the catalogue of their tools.
+/// Manages all servers of a host: their lifecycles, their rate limits and the catalogue of their tools.
 ///
 /// Use the supervisor like a [`Server`]: pass commands and events to it, and perform the [actions](Action) that it
 /// returns. The supervisor performs no I/O.
@@ -142,12 +142,14 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Applies a new configuration to a server.
+    /// Applies a new configuration to a server. Fails if the server is unknown, or if the name is blank or belongs to
+    /// another server.
     ///
     /// Set `replaced` if the program or address of the server has changed. The server then discards its known tools and
     /// starts again, except if it is stopped or disabled. Other changes require no restart.
     ///
-    /// If the enabled flag has changed, the server is stopped, or started as by [`boot`](Self::boot).
+    /// If `spec.enabled` has changed to `false`, the server is stopped. If it has changed to `true`, the server is
+    /// started, except that a lazy server with known tools sleeps.
     pub fn update(&mut self, id: ServerId, spec: ServerSpec, replaced: bool, now: Timestamp) -> Result<(), HubError> {
         let Some(managed) = self.servers.get_mut(&id) else { return Err(HubError::unknown_server(id)) };
         self.names.set(id, &spec.name)?;
@@ -178,8 +180,8 @@ impl Supervisor {
 
     /// Sends a command to a server. An [`Action::Reply`] with the same `command_id` returns the result.
     ///
-    /// `Enable` and `Disable` do not change the stored configuration, unlike [`set_enabled`](Self::set_enabled). A
-    /// deleted server is unknown as soon as its process is gone.
+    /// `Enable` and `Disable` do not change the stored configuration, unlike [`set_enabled`](Self::set_enabled). The
+    /// command fails if the server is unknown, for example because it was deleted.
     pub fn command(&mut self, id: ServerId, command_id: CommandId, command: Command, now: Timestamp) {
         if self.servers.contains_key(&id) {
             self.send_command(id, command, CommandOrigin::Embedder(command_id), now);
@@ -188,8 +190,8 @@ impl Supervisor {
         }
     }
 
-    /// Passes an event to the state machine of a server. `generation` identifies the attempt to run the server that the
-    /// event belongs to.
+    /// Passes an event of one attempt to run a server to the state machine of that server. `generation` is the number
+    /// of the attempt, as its [effects](Effect) contain it.
     pub fn event(&mut self, id: ServerId, generation: Generation, event: Event, now: Timestamp) {
         if let Some(managed) = self.servers.get_mut(&id) {
             managed.server.event(generation, event, now);
@@ -238,7 +240,8 @@ impl Supervisor {
 
     /// Sets the tools that a server had in an earlier run, to detect definitions that have changed since then.
     ///
-    /// [`Action::ToolsRedefined`] reports such changes. Has no effect after the first tool list of the server.
+    /// [`Action::ToolsRedefined`] reports such changes. Clients do not see these tools. Has no effect if definitions of
+    /// the server are already known.
     pub fn set_known_tools(&mut self, id: ServerId, tools: &ToolList) {
         self.catalogue.set_known_tools(id, tools);
     }

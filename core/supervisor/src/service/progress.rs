@@ -16,22 +16,23 @@ pub(super) struct BootProgress {
 }
 
 impl BootProgress {
-    /// Adds `servers` to the number of servers to start. The boot does not end before [`release`](Self::release) is
-    /// called.
+    /// Adds `servers` to the number of servers to start. The boot remains in progress at least until
+    /// [`release`](Self::release) is called.
     ///
-    /// Otherwise the boot could end while commands to further servers are still being sent.
+    /// Without this hold, the boot could end while commands to further servers are still being sent.
     pub(super) fn hold(&mut self, servers: usize) {
         self.pending += servers + 1;
     }
 
-    /// Allows the boot to end. Call this function after all servers were commanded to start.
+    /// Ends one [`hold`](Self::hold). Call this function after all servers were commanded to start.
     ///
-    /// Returns the report if all servers have already replied.
+    /// Returns [`Action::Booted`] if all servers have already replied, otherwise `None`.
     pub(super) fn release(&mut self) -> Option<Action> {
         self.count_one()
     }
 
-    /// Counts the reply of a server by its result. Returns the report if this was the last reply.
+    /// Counts the reply of a server by its result. Returns [`Action::Booted`] if this was the last reply, otherwise
+    /// `None`.
     pub(super) fn server_answered(&mut self, result: &Result<(), HubError>) -> Option<Action> {
         match result {
             Ok(()) => self.ready += 1,
@@ -62,13 +63,13 @@ pub(super) struct ShutdownProgress {
 impl ShutdownProgress {
     /// Adds a shutdown command, and adds `servers` to the number of servers to stop.
     ///
-    /// The command does not succeed before [`release`](Self::release) is called.
+    /// The shutdown remains in progress at least until [`release`](Self::release) is called.
     pub(super) fn hold(&mut self, command: CommandId, servers: usize) {
         self.commands.push(command);
         self.pending += servers + 1;
     }
 
-    /// Allows the shutdown to end. Call this function after all servers were commanded to stop.
+    /// Ends one [`hold`](Self::hold). Call this function after all servers were commanded to stop.
     ///
     /// Returns the commands that now succeed: none while servers are still stopping.
     pub(super) fn release(&mut self) -> Vec<CommandId> {

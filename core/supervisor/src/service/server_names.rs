@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use crate::{HubError, ServerId};
 
-/// The unique names of all servers, compared without case and surrounding spaces.
+/// The unique names of all servers. Names that differ only in case or in surrounding spaces count as the same.
 #[derive(Debug, Default)]
 pub(super) struct ServerNames {
     by_name: BTreeMap<String, ServerId>,

@@ -46,7 +46,7 @@ impl Supervisor {
 
     /// Handles the outcome of [`Action::Persist`] for the server `id`.
     ///
-    /// `result` is the new revision of the saved configuration, or the error.
+    /// `result` is the new revision of the saved configuration, or the error with which the save failed.
     pub fn persisted(&mut self, id: ServerId, result: Result<u64, HubError>, now: Timestamp) {
         let Some(managed) = self.servers.get_mut(&id) else { return };
         if matches!(managed.enabled_change, Some(EnabledChange::Starting { .. })) {

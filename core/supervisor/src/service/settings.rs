@@ -14,8 +14,8 @@ pub struct SupervisorSettings {
     ///
     /// A server that a user or a call waits for starts immediately, regardless of this limit.
     pub max_starts: usize,
-    /// Maximum number of servers that start at the same time with the same package manager. 2 by default; 0 counts as
-    /// 1.
+    /// Maximum number of servers that use the same package manager and start at the same time. 2 by default; 0 counts
+    /// as 1.
     ///
     /// Package managers lock their caches, so further starts would only wait for the lock.
     pub max_starts_per_kind: usize,

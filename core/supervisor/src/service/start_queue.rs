@@ -6,9 +6,9 @@ use super::settings::SupervisorSettings;
 use crate::{Generation, PackageKind, ServerId};
 use mcpwire_core::Timestamp;
 
-/// Limits the number of servers that start at the same time, with a queue and start slots.
+/// Limits the number of servers that start at the same time.
 ///
-/// A start slot is the permission to start one server. Servers in `waiting` have none yet.
+/// A start slot is the permission to start one server. Servers without a slot wait in the queue `waiting`.
 #[derive(Debug)]
 pub(super) struct StartQueue {
     settings: SupervisorSettings,
@@ -62,13 +62,13 @@ impl StartQueue {
         self.waiting.remove(place)
     }
 
-    /// Frees the start slot of a server that is no longer starting, and removes its queued start.
+    /// Removes a server from the queue, and frees its start slot. Has no effect if the server has neither.
     pub(super) fn remove(&mut self, server: ServerId) {
         self.slots.remove(&server);
         self.waiting.retain(|start| start.server != server);
     }
 
-    /// Returns when the next start slot becomes free, or `None` if no server waits for a start slot.
+    /// Returns when the next start slot becomes free by timeout, or `None` if no server waits for a start slot.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         if self.waiting.is_empty() { None } else { self.slots.values().map(|slot| slot.until).min() }
     }
