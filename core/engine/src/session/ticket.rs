@@ -89,31 +89,14 @@ pub struct Reply {
 pub(crate) enum ReplyOutcome {
     /// The complete response, not decoded yet, and the id in it.
     Answered { message: Vec<u8>, id: u64 },
-    /// The request ended without a response.
-    Failed(BoxedCallError),
-}
-
-/// Why a request ended without a response. `None` after the ticket has taken the error.
-///
-/// A program has many copies of the drop glue of types that contain a reply. One shared function drops the error, which keeps
-/// those copies small.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct BoxedCallError(Option<Box<CallError>>);
-
-impl BoxedCallError {
-    pub(crate) fn new(error: CallError) -> Self {
-        BoxedCallError(Some(Box::new(error)))
-    }
-
-    pub(crate) fn error(&self) -> Option<&CallError> {
-        self.0.as_deref()
-    }
+    /// The request ended without a response. `None` after the ticket has taken the error.
+    Failed(Option<Box<CallError>>),
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
-        let outcome = ReplyOutcome::Failed(BoxedCallError::new(error));
+        let outcome = ReplyOutcome::Failed(Some(Box::new(error)));
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
@@ -126,7 +109,7 @@ impl Reply {
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
-            ReplyOutcome::Failed(error) if self.key == key => error.0.take().map(|error| *error),
+            ReplyOutcome::Failed(error) if self.key == key => error.take().map(|error| *error),
             _ => None,
         }
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
@@ -166,7 +149,7 @@ impl Reply {
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             ReplyOutcome::Answered { .. } => None,
-            ReplyOutcome::Failed(failure) => failure.error(),
+            ReplyOutcome::Failed(error) => error.as_deref(),
         }
     }
 }
