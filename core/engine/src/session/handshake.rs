@@ -66,7 +66,7 @@ pub(super) enum HandshakeAction {
     SendInitialize(ProtocolVersion),
     /// The connection is open. A legacy server gets `notifications/initialized`.
     Open(Arc<ServerInfo>),
-    Fail(ConnectError),
+    Fail(Arc<ConnectError>),
     /// Start the server again, and open the connection in the legacy era.
     Restart,
 }
@@ -97,7 +97,7 @@ pub(super) struct Handshake {
     /// Whether `server/discover` was sent again with a version that the server named.
     retried: bool,
     /// Why `initialize` failed, while `server/discover` may still succeed.
-    refused: Option<ConnectError>,
+    refused: Option<Arc<ConnectError>>,
 }
 
 const DISCOVER: &str = "server/discover";
@@ -167,9 +167,9 @@ impl Handshake {
             (HandshakeState::Discovering, Err(fault)) => {
                 let error = match self.refused.take() {
                     Some(error) => error,
-                    None => self.discover_refused(fault),
+                    None => Arc::new(self.discover_refused(fault)),
                 };
-                self.fail(error)
+                self.fail_with(error)
             }
             (HandshakeState::New | HandshakeState::Initializing | HandshakeState::Done, _) => HandshakeAction::Nothing,
         }
@@ -192,7 +192,7 @@ impl Handshake {
         };
         if self.state == HandshakeState::Racing {
             self.state = HandshakeState::Discovering;
-            self.refused = Some(error);
+            self.refused = Some(Arc::new(error));
             return HandshakeAction::Nothing;
         }
         self.fail(error)
@@ -212,6 +212,10 @@ impl Handshake {
 
     /// Ends the handshake with an error of this client.
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
+        self.fail_with(Arc::new(error))
+    }
+
+    fn fail_with(&mut self, error: Arc<ConnectError>) -> HandshakeAction {
         self.state = HandshakeState::Done;
         HandshakeAction::Fail(error)
     }

@@ -32,7 +32,7 @@ pub(super) struct Opening {
 pub(super) enum OpeningEnd {
     /// The connection is open.
     Connected(Arc<ServerInfo>),
-    Failed(ConnectError),
+    Failed(Arc<ConnectError>),
     /// The server ended the stream during the probe. The embedder restarts the server, and connects in the legacy era.
     Restart,
 }
@@ -123,10 +123,10 @@ impl Opening {
             CloseReason::ByServer => match self.handshake.ended() {
                 HandshakeAction::Restart => return Some(OpeningEnd::Restart),
                 HandshakeAction::Fail(error) => error,
-                _ => ConnectError::Closed,
+                _ => Arc::new(ConnectError::Closed),
             },
-            CloseReason::ByClient => ConnectError::Cancelled,
-            CloseReason::Failed(why) => ConnectError::Failed(Arc::clone(why)),
+            CloseReason::ByClient => Arc::new(ConnectError::Cancelled),
+            CloseReason::Failed(why) => Arc::new(ConnectError::Failed(Arc::clone(why))),
             _ => return None,
         }))
     }
