@@ -5,8 +5,14 @@
 
 use alloc::vec::Vec;
 
+use super::numeral::split_exponent;
+
 /// Number of digits that decide how a number is rounded. The longest decimal between two floats has 767 digits.
 const MAX_DIGITS: usize = 800;
+
+/// The exponents of the smallest and the largest floats, with an integer of 53 bits as mantissa.
+const MIN_EXPONENT: i32 = -1074;
+const MAX_EXPONENT: i32 = 971;
 
 /// Parses a text that is known to be a JSON number. Returns `None` if the number is out of range.
 pub(super) fn parse(text: &str) -> Option<f64> {
@@ -17,7 +23,7 @@ pub(super) fn parse(text: &str) -> Option<f64> {
 
 /// Parses a number whose digits and power of ten are both exact as floats, so that one operation rounds once.
 fn short(text: &str) -> Option<f64> {
-    let (digits, exponent) = split(text);
+    let (digits, exponent) = split_exponent(text);
     let (mut mantissa, mut places, mut in_fraction) = (0u64, 0, false);
     for byte in digits.bytes() {
         if byte == b'.' {
@@ -32,14 +38,9 @@ fn short(text: &str) -> Option<f64> {
         return None;
     }
     let power = (0..exponent.unsigned_abs()).fold(1.0, |power, _| power * 10.0);
-    Some(if exponent < 0 { mantissa as f64 / power } else { mantissa as f64 * power })
-}
-
-/// Splits a number into its digits, with the point, and its exponent. An exponent that is too large for an integer has its sign.
-fn split(text: &str) -> (&str, i64) {
-    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return (text, 0) };
-    let limit = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
-    (digits, exponent.parse().unwrap_or(limit))
+    #[expect(clippy::cast_precision_loss, reason = "it is at most 2^53")]
+    let mantissa = mantissa as f64;
+    Some(if exponent < 0 { mantissa / power } else { mantissa * power })
 }
 
 /// The decimal 0.d₁d₂d₃… × 10^`point`. The first digit and the last are not zero.
@@ -49,8 +50,9 @@ struct Decimal {
 }
 
 impl Decimal {
+    #[cold]
     fn parse(text: &str) -> Self {
-        let (text, exponent) = split(text);
+        let (text, exponent) = split_exponent(text);
         let before_point = text.bytes().take_while(|byte| *byte != b'.').count();
         let mut digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'.').map(|byte| byte - b'0').collect();
         if digits.iter().skip(MAX_DIGITS).any(|digit| *digit != 0) {
@@ -65,6 +67,7 @@ impl Decimal {
     }
 
     /// Removes zeros at both ends.
+    #[inline(never)]
     fn trim(&mut self) {
         let zeros = self.digits.iter().take_while(|digit| **digit == 0).count();
         self.digits.drain(..zeros);
@@ -74,7 +77,8 @@ impl Decimal {
         }
     }
 
-    /// Returns the nearest float; of two, the one with an even mantissa.
+    /// Returns the nearest float. Of two, the one with an even mantissa.
+    #[cold]
     fn nearest(mut self) -> Option<f64> {
         if self.digits.is_empty() || self.point < -330 {
             return Some(0.0);
@@ -89,10 +93,13 @@ impl Decimal {
             self.halve(bits);
             exponent += bits;
         }
-        while exponent > -1074 && (self.point < 16 || self.integral() < 1 << 52) {
-            let bits = if self.point < 6 && exponent > -1044 { 30 } else { 1 };
+        while exponent > MIN_EXPONENT && (self.point < 16 || self.integral() < 1 << 52) {
+            let bits = if self.point < 6 && exponent - 30 >= MIN_EXPONENT { 30 } else { 1 };
             self.double(bits);
             exponent -= bits;
+        }
+        if exponent > MAX_EXPONENT {
+            return None;
         }
         let mut mantissa = self.integral();
         let fraction =
@@ -112,6 +119,7 @@ impl Decimal {
     }
 
     /// Returns the integral part. `point` must be at most 18.
+    #[inline(never)]
     fn integral(&self) -> u64 {
         (0..self.point).fold(0, |value, at| {
             let digit = usize::try_from(at).ok().and_then(|at| self.digits.get(at));
@@ -120,6 +128,7 @@ impl Decimal {
     }
 
     /// Multiplies by 2^`bits`, at most 2^30.
+    #[expect(clippy::cast_possible_truncation, reason = "a digit fits")]
     fn double(&mut self, bits: i32) {
         let mut carry = 0u64;
         for digit in self.digits.iter_mut().rev() {
@@ -127,18 +136,16 @@ impl Decimal {
             *digit = (carry % 10) as u8;
             carry /= 10;
         }
-        let mut front = Vec::new();
         while carry > 0 {
-            front.insert(0, (carry % 10) as u8);
+            self.digits.insert(0, (carry % 10) as u8);
+            self.point += 1;
             carry /= 10;
         }
-        self.point += front.len() as i64;
-        front.append(&mut self.digits);
-        self.digits = front;
         self.trim();
     }
 
     /// Divides by 2^`bits`, at most 2^30.
+    #[expect(clippy::cast_possible_truncation, reason = "a digit fits")]
     fn halve(&mut self, bits: i32) {
         let mut rest = 0u64;
         for digit in &mut self.digits {

@@ -30,6 +30,13 @@ pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     }
 }
 
+/// Splits a number before its exponent, which is 0 if there is none. An exponent that does not fit becomes the nearest that does.
+pub(crate) fn split_exponent(text: &str) -> (&str, i64) {
+    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return (text, 0) };
+    let limit = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
+    (digits, exponent.parse().unwrap_or(limit))
+}
+
 /// Parses a number as the nearest float. Returns `None` if the number is out of range.
 pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())

@@ -66,7 +66,7 @@ fn render(steps: &[PathSegment<'_>]) -> String {
                 }
                 out.push_str(&crate::text::excerpt(key_text(name).as_bytes()));
             }
-            PathSegment::Index(index) => out.push_str(&alloc::format!("[{index}]")),
+            PathSegment::Index(index) => out = alloc::format!("{out}[{index}]"),
         }
     }
     out

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn null_results_and_null_errors() {
-        assert!(matches!(read(r#"{"id":1,"result":{},"error":null}"#), Ok(_)));
+        assert!(read(r#"{"id":1,"result":{},"error":null}"#).is_ok());
         assert!(
             matches!(read(r#"{"id":1,"result":null,"error":{"code":-1}}"#), Err(RequestFault::Server(e)) if e.code == -1)
         );

@@ -37,13 +37,9 @@ impl<'a> WireId<'a> {
 
 /// Returns whether any JSON parser accepts a number: it has at most 300 digits before the decimal point, exponent included.
 fn is_in_range(number: &str) -> bool {
-    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let digits = digits.bytes().take_while(|byte| *byte != b'.').count();
-    match exponent.trim_start_matches('+').parse::<i32>() {
-        Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
-        // The exponent does not fit an integer: a negative one makes the number zero, a positive one puts it out of range.
-        Err(_) => exponent.starts_with('-'),
-    }
+    let (digits, exponent) = numeral::split_exponent(number);
+    let whole_digits = digits.bytes().take_while(|byte| *byte != b'.').count();
+    exponent.saturating_add_unsigned(whole_digits as u64) <= 300
 }
 
 #[cfg(test)]
