@@ -308,7 +308,7 @@ impl RequestOptions {
     ///
     /// For adapters, which get the context from the program's tracing library.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
-        let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
+        let named = self.meta.as_ref().is_some_and(|meta| meta.member_text("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
     }
 
