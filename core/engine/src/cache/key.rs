@@ -1,6 +1,5 @@
 //! Cache keys (server/utilities/caching, "Cache Key").
 
-use alloc::collections::BinaryHeap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -105,17 +104,19 @@ impl CacheKey {
 /// Appends the members of the JSON object `object` to `out`, sorted by name and without the members named in
 /// `excluded`. Returns `false`, and appends nothing, if `object` has a member named in `forbidden`.
 fn push_members(out: &mut Vec<u8>, object: &str, excluded: &[&str], forbidden: &[&str]) -> bool {
-    // A heap needs a tenth of the code size of a slice sort.
-    let mut members = BinaryHeap::new();
+    let mut members = Vec::new();
     for member in scan::members(object.as_bytes()) {
         if forbidden.iter().any(|name| member.is(name)) {
             return false;
         }
         if !excluded.iter().any(|name| member.is(name)) {
-            members.push((member.key(), member.value));
+            // Requests have few members. A slice sort has ten times the code.
+            let new = (member.key(), member.value);
+            let place = members.partition_point(|other| *other < new);
+            members.insert(place, new);
         }
     }
-    for (name, value) in members.into_sorted_vec() {
+    for (name, value) in members {
         push_member(out, &name, value);
     }
     true

@@ -4,6 +4,7 @@
 pub(crate) mod append;
 mod de;
 pub(crate) mod error;
+mod float;
 pub(crate) mod from_json;
 mod lex;
 mod number;

@@ -32,6 +32,15 @@ pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     }
 }
 
+/// Splits a JSON number into its digits and its exponent, which is 0 if the number has none.
+///
+/// An exponent beyond the range of `i64` becomes `i64::MIN` or `i64::MAX`.
+pub(crate) fn split_exponent(text: &str) -> (&str, i64) {
+    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return (text, 0) };
+    let limit = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
+    (digits, exponent.parse().unwrap_or(limit))
+}
+
 /// Parses a number as the nearest `f64`. Returns `None` if the text is not a number, or if the number is beyond
 /// [`f64::MAX`].
 pub(crate) fn parse_finite(text: &str) -> Option<f64> {

@@ -39,14 +39,9 @@ impl<'a> WireId<'a> {
 /// Returns whether a number is small enough for any JSON parser: with its exponent applied, it has at most 300 digits
 /// before the decimal point.
 fn is_in_range(number: &str) -> bool {
-    let (digits, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
-    let digits = digits.bytes().take_while(|byte| *byte != b'.').count();
-    match exponent.trim_start_matches('+').parse::<i32>() {
-        Ok(exponent) => exponent.saturating_add_unsigned(u32::try_from(digits).unwrap_or(u32::MAX)) <= 300,
-        // The exponent does not fit an integer. If it is negative, the number is zero; if positive, the number is out
-        // of range.
-        Err(_) => exponent.starts_with('-'),
-    }
+    let (digits, exponent) = numeral::split_exponent(number);
+    let whole_digits = digits.bytes().take_while(|byte| *byte != b'.').count();
+    exponent.saturating_add_unsigned(whole_digits as u64) <= 300
 }
 
 #[cfg(test)]

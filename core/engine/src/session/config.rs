@@ -340,7 +340,7 @@ impl RequestOptions {
     ///
     /// Adapters call this method with the trace context of the program's tracing library.
     pub fn in_trace(&self, context: &TraceContext) -> Self {
-        let named = self.meta.as_ref().is_some_and(|meta| meta.member::<Json>("traceparent").is_some());
+        let named = self.meta.as_ref().is_some_and(|meta| meta.member_text("traceparent").is_some());
         if named { self.clone() } else { self.clone().trace_context(context) }
     }
 

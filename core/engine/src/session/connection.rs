@@ -175,7 +175,7 @@ impl Negotiated {
     #[cold]
     #[inline(never)]
     fn refusal(&self, method: &'static str, bit: u32) -> SendError {
-        let entry = &revisions::TABLE[bit.trailing_zeros() as usize];
+        let entry = revisions::client_row(bit);
         if entry.is_in(self.version) {
             SendError::NotOffered { method, requires: entry.requires }
         } else {

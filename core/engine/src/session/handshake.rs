@@ -69,7 +69,7 @@ pub(super) enum HandshakeAction {
     SendInitialize(ProtocolVersion),
     /// The connection is open. If the server is a legacy server, the session sends `notifications/initialized`.
     Open(Arc<ServerInfo>),
-    Fail(ConnectError),
+    Fail(Arc<ConnectError>),
     /// Restart the server, and open the connection with a legacy version (up to revision 2025-11-25).
     Restart,
 }
@@ -102,7 +102,7 @@ pub(super) struct Handshake {
     /// Whether `server/discover` was sent a second time, with a version that the server suggested.
     retried: bool,
     /// Why `initialize` failed, if `server/discover` may still succeed. Otherwise `None`.
-    refused: Option<ConnectError>,
+    refused: Option<Arc<ConnectError>>,
 }
 
 const DISCOVER: &str = "server/discover";
@@ -173,9 +173,9 @@ impl Handshake {
             (HandshakeState::Discovering, Err(fault)) => {
                 let error = match self.refused.take() {
                     Some(error) => error,
-                    None => self.discover_refused(fault),
+                    None => Arc::new(self.discover_refused(fault)),
                 };
-                self.fail(error)
+                self.fail_with(error)
             }
             (HandshakeState::New | HandshakeState::Initializing | HandshakeState::Done, _) => HandshakeAction::Nothing,
         }
@@ -198,7 +198,7 @@ impl Handshake {
         };
         if self.state == HandshakeState::Racing {
             self.state = HandshakeState::Discovering;
-            self.refused = Some(error);
+            self.refused = Some(Arc::new(error));
             return HandshakeAction::Nothing;
         }
         self.fail(error)
@@ -219,6 +219,10 @@ impl Handshake {
 
     /// Ends the handshake, and returns the action that reports `error`.
     pub(super) fn fail(&mut self, error: ConnectError) -> HandshakeAction {
+        self.fail_with(Arc::new(error))
+    }
+
+    fn fail_with(&mut self, error: Arc<ConnectError>) -> HandshakeAction {
         self.state = HandshakeState::Done;
         HandshakeAction::Fail(error)
     }

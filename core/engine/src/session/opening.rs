@@ -33,7 +33,7 @@ pub(super) struct Opening {
 pub(super) enum OpeningEnd {
     /// The connection is open. Contains what the server declared about itself.
     Connected(Arc<ServerInfo>),
-    Failed(ConnectError),
+    Failed(Arc<ConnectError>),
     /// The server closed its output after receiving `server/discover`. The embedder must restart the server and connect
     /// with a legacy version (up to revision 2025-11-25).
     Restart,
@@ -134,10 +134,10 @@ impl Opening {
             CloseReason::ByServer => match self.handshake.ended() {
                 HandshakeAction::Restart => return Some(OpeningEnd::Restart),
                 HandshakeAction::Fail(error) => error,
-                _ => ConnectError::Closed,
+                _ => Arc::new(ConnectError::Closed),
             },
-            CloseReason::ByClient => ConnectError::Cancelled,
-            CloseReason::Failed(why) => ConnectError::Failed(Arc::clone(why)),
+            CloseReason::ByClient => Arc::new(ConnectError::Cancelled),
+            CloseReason::Failed(why) => Arc::new(ConnectError::Failed(Arc::clone(why))),
             _ => return None,
         }))
     }

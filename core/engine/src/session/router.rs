@@ -265,7 +265,7 @@ impl Session {
     fn end_opening(&mut self, end: OpeningEnd) {
         match end {
             OpeningEnd::Connected(server) => self.open(server),
-            OpeningEnd::Failed(error) => self.end_with_event(CloseReason::NotOpened(Arc::new(error))),
+            OpeningEnd::Failed(error) => self.end_with_event(CloseReason::NotOpened(error)),
             OpeningEnd::Restart => {
                 self.end(&CloseReason::ByServer);
                 self.events.push_back(Event::Restart);

@@ -120,8 +120,8 @@ impl ServerRequests {
             return Err(RpcError::new(RpcError::INVALID_PARAMS, "Invalid params"));
         };
         context.config.capabilities.allow(method, params.as_ref())?;
-        let meta = params.as_ref().and_then(|params| params.member::<Json>("_meta"));
-        let task = meta.and_then(|meta| meta.member(RELATED_TASK));
+        let meta = params.as_ref().and_then(|params| params.member_text("_meta")).unwrap_or_default();
+        let task = scan::members(meta.as_bytes()).find(|member| member.is(RELATED_TASK)).map(|member| member.json());
         let key = self.add(Origin::Request { id: id.to_string(), task });
         self.update_pause(context);
         context.report(Event::ServerRequest(ServerRequest { key, method: method.to_string(), params, during: None }));

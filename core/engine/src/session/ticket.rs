@@ -94,31 +94,14 @@ pub(crate) enum ReplyOutcome {
     /// The request has a response. `message` is the complete response, not decoded yet, and `id` is the JSON-RPC id
     /// in it.
     Answered { message: Vec<u8>, id: u64 },
-    /// The request failed with this error.
-    Failed(BoxedCallError),
-}
-
-/// The error of a failed request, or `None` after [`Ticket::decode_mut`] has moved the error out.
-///
-/// A program contains many copies of the drop glue of types that contain a reply. One shared function drops the
-/// error, which keeps those copies small.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct BoxedCallError(Option<Box<CallError>>);
-
-impl BoxedCallError {
-    pub(crate) fn new(error: CallError) -> Self {
-        BoxedCallError(Some(Box::new(error)))
-    }
-
-    pub(crate) fn error(&self) -> Option<&CallError> {
-        self.0.as_deref()
-    }
+    /// The request failed with this error. `None` after [`Ticket::decode_mut`] has moved the error out.
+    Failed(Option<Box<CallError>>),
 }
 
 impl Reply {
     pub(crate) fn failed(key: RequestKey, error: CallError) -> Self {
         let method = error.method().clone();
-        let outcome = ReplyOutcome::Failed(BoxedCallError::new(error));
+        let outcome = ReplyOutcome::Failed(Some(Box::new(error)));
         Reply { key, method, outcome, mirrored: false, cached: false }
     }
 
@@ -133,7 +116,7 @@ impl Reply {
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
-            ReplyOutcome::Failed(error) if self.key == key => error.0.take().map(|error| *error),
+            ReplyOutcome::Failed(error) if self.key == key => error.take().map(|error| *error),
             _ => None,
         }
         .unwrap_or(CallError::WrongTicket { method: Cow::Borrowed(method) })
@@ -177,7 +160,7 @@ impl Reply {
     pub fn error(&self) -> Option<&CallError> {
         match &self.outcome {
             ReplyOutcome::Answered { .. } => None,
-            ReplyOutcome::Failed(failure) => failure.error(),
+            ReplyOutcome::Failed(error) => error.as_deref(),
         }
     }
 }

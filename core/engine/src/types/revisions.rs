@@ -1,6 +1,6 @@
 //! The methods, notifications and definitions of each revision of the protocol.
 //!
-//! Before a session sends a typed request, it looks up the method in [`TABLE`]. The request fails at once if the
+//! Before a session sends a typed request, it looks up the method among the [`rows`]. The request fails at once if the
 //! negotiated revision does not have the method ([`SendError::NotInRevision`]), or if the server does not declare the
 //! required capability ([`SendError::NotOffered`]). Methods that are not in the table belong to vendors or extensions:
 //! the session sends them without a check. The same holds for raw requests.
@@ -140,9 +140,14 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// Returns the row of [`TABLE`] with this kind and name, or `None` if there is no such row.
+/// Iterates over all methods, notifications and definitions that at least one revision has.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    CLIENT_TABLE.iter().chain(OTHER_TABLE)
+}
+
+/// Returns the row with this kind and name, or `None` if there is no such row.
 pub fn find(kind: Kind, name: &str) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.kind == kind && row.name == name)
+    rows().find(|row| row.kind == kind && row.name == name)
 }
 
 const fn row(
@@ -183,7 +188,7 @@ const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_2
 /// revisions have.
 ///
 /// The rows for requests and notifications of clients come first.
-pub static TABLE: &[Row] = &[
+static CLIENT_TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
     request("server/discover", MODERN, Requirement::Nothing, "`initialize`"),
@@ -223,6 +228,10 @@ pub static TABLE: &[Row] = &[
         "the roots in the answer to each `roots/list`",
     ),
     other(Kind::ClientNotification, "notifications/tasks/status", FIRST_TASKS, ""),
+];
+
+/// What servers send, and the definitions.
+static OTHER_TABLE: &[Row] = &[
     // Requests of servers.
     other(Kind::ServerRequest, "ping", LEGACY, ""),
     other(Kind::ServerRequest, "sampling/createMessage", ALL, ""),
@@ -280,17 +289,24 @@ pub static TABLE: &[Row] = &[
     other(Kind::Definition, "CacheableResult", MODERN, ""),
 ];
 
+const _: () = assert!(CLIENT_TABLE.len() <= 32, "a bit each");
+
 /// Returns the bit that stands for the client's method `name` in [`UnavailableMethods`], or 0 if [`TABLE`] has no such
 /// method.
 pub(crate) const fn bit(name: &str) -> u32 {
     let mut at = 0;
-    while at < CLIENT_ROWS {
-        if is_equal(TABLE[at].name.as_bytes(), name.as_bytes()) {
+    while at < CLIENT_TABLE.len() {
+        if is_equal(CLIENT_TABLE[at].name.as_bytes(), name.as_bytes()) {
             return 1 << at;
         }
         at += 1;
     }
     0
+}
+
+/// Returns the row of the client's request or notification that has this bit in [`UnavailableMethods`].
+pub(crate) fn client_row(bit: u32) -> &'static Row {
+    &CLIENT_TABLE[bit.trailing_zeros() as usize]
 }
 
 /// The requests and notifications that a client must not send in a session.
@@ -309,7 +325,7 @@ impl UnavailableMethods {
     /// capabilities `declared`.
     pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
-        for (at, row) in TABLE.iter().take(CLIENT_ROWS).enumerate() {
+        for (at, row) in CLIENT_TABLE.iter().enumerate() {
             if !row.requires.is_met(declared, version) {
                 methods.undeclared |= 1 << at;
             }
@@ -321,17 +337,6 @@ impl UnavailableMethods {
         methods
     }
 }
-
-/// Number of rows at the start of [`TABLE`] that describe requests and notifications of clients. At most 32, because
-/// [`UnavailableMethods`] has a bit for each of them in a `u32`.
-const CLIENT_ROWS: usize = {
-    let mut at = 0;
-    while matches!(TABLE[at].kind, Kind::ClientRequest | Kind::ClientNotification) {
-        at += 1;
-    }
-    assert!(at <= 32, "a bit each");
-    at
-};
 
 const fn is_equal(one: &[u8], other: &[u8]) -> bool {
     if one.len() != other.len() {
@@ -353,17 +358,12 @@ mod tests {
 
     #[test]
     fn rows_of_clients_come_first_and_no_row_occurs_twice() {
-        assert!(
-            TABLE
-                .iter()
-                .skip(CLIENT_ROWS)
-                .all(|row| !matches!(row.kind, Kind::ClientRequest | Kind::ClientNotification))
-        );
-        for (at, row) in TABLE.iter().enumerate() {
+        assert!(OTHER_TABLE.iter().all(|row| !matches!(row.kind, Kind::ClientRequest | Kind::ClientNotification)));
+        for (at, row) in rows().enumerate() {
             assert!(row.from <= row.until, "{}", row.name);
-            let twins = TABLE.iter().filter(|other| (other.kind, other.name) == (row.kind, row.name));
+            let twins = rows().filter(|other| (other.kind, other.name) == (row.kind, row.name));
             assert_eq!(twins.count(), 1, "{}", row.name);
-            if at < CLIENT_ROWS {
+            if at < CLIENT_TABLE.len() {
                 assert_eq!(bit(row.name), 1 << at, "{}", row.name);
             }
         }

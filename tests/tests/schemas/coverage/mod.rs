@@ -7,7 +7,7 @@ mod carriers;
 
 use std::collections::BTreeSet;
 
-use mcpwire_core::internal::revisions::{Kind, TABLE};
+use mcpwire_core::internal::revisions::{self, Kind};
 use mcpwire_core::internal::{DiscoverResult, SubscriptionsListenResult};
 use mcpwire_core::{
     CallToolResult, CompleteResult, Config, Event, GetPromptResult, ListPromptsResult, ListResourceTemplatesResult,
@@ -240,11 +240,11 @@ fn the_table_of_revisions_agrees_with_the_schemas() {
                 };
                 defined.extend(extension.iter().map(ToString::to_string));
             }
-            let rows = TABLE.iter().filter(|entry| entry.kind == kind && entry.is_in(version));
+            let rows = revisions::rows().filter(|entry| entry.kind == kind && entry.is_in(version));
             let listed: BTreeSet<String> = rows.map(|entry| entry.name.to_string()).collect();
             assert_eq!(listed, defined, "{kind:?} in {version}");
         }
-        for entry in TABLE.iter().filter(|entry| entry.kind == Kind::Definition) {
+        for entry in revisions::rows().filter(|entry| entry.kind == Kind::Definition) {
             let defined = member(schema, entry.name);
             assert_eq!(entry.is_in(version), defined, "{} in {version}", entry.name);
         }

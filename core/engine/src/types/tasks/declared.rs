@@ -1,6 +1,6 @@
 //! Declarations about tasks in capabilities and tool definitions.
 
-use crate::json::Json;
+use crate::json::{Json, scan};
 use crate::types::object::object;
 use crate::types::open_enum::open_enum;
 
@@ -28,9 +28,9 @@ object! {
 impl TasksCapability {
     /// Returns whether requests with the method `method`, such as `tools/call`, may create tasks.
     pub fn covers(&self, method: &str) -> bool {
-        let mut at = self.requests.clone();
+        let mut at = self.requests.as_ref().map(|requests| requests.get().as_bytes());
         for part in method.split('/') {
-            at = at.and_then(|json| json.member::<Json>(part)).filter(|json| json.get() != "null");
+            at = at.and_then(|object| scan::member(object, part)).filter(|value| *value != b"null");
         }
         at.is_some()
     }
