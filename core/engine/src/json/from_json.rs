@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use serde::de::{Deserializer, Error as _};
 
 use super::read::{ReadError, Reader, Result as ReadResult};
-use super::{Json, float, numeral, transcode};
+use super::{Json, numeral, transcode};
 
 /// Why a JSON value is not of the expected type.
 #[derive(Debug)]
@@ -243,7 +243,7 @@ impl FromJson for f64 {
         if !numeral::is_number(raw) {
             return Ok(Err(type_mismatch(raw)));
         }
-        Ok(float::parse(raw).ok_or(Mismatch::Type("another number")))
+        Ok(numeral::parse_finite(raw).ok_or(Mismatch::Type("another number")))
     }
 }
 

@@ -4,7 +4,6 @@
 pub(crate) mod append;
 mod de;
 pub(crate) mod error;
-mod float;
 pub(crate) mod from_json;
 mod lex;
 mod number;
