@@ -75,13 +75,14 @@ impl<M> fmt::Debug for Ticket<M> {
     }
 }
 
-/// The end of a request: a response of the server, or an error. The [`Ticket`] of the request decodes the reply.
+/// The outcome of a request: a response of the server, or an error. To decode it, pass it to the [`Ticket`] of the
+/// request.
 #[derive(Clone, PartialEq)]
 pub struct Reply {
     pub(crate) key: RequestKey,
     pub(crate) method: Cow<'static, str>,
     pub(crate) outcome: ReplyOutcome,
-    /// Whether decoding must apply the rules for header parameters to the tools in the result.
+    /// Whether decoding must reject tools with invalid header parameters.
     ///
     /// `true` for responses to `tools/list` over HTTP from modern servers (from revision 2026-07-28).
     pub(crate) mirrored: bool,
@@ -100,8 +101,8 @@ pub(crate) enum ReplyOutcome {
 
 /// The error of a failed request, or `None` after [`Ticket::decode_mut`] has moved the error out.
 ///
-/// A program contains many copies of the drop glue of types that contain a reply. One shared function drops the
-/// error, which keeps those copies small.
+/// A program contains the code to drop a reply in many places. One shared function drops the error, so that this code
+/// stays small.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BoxedCallError(Option<Box<CallError>>);
 
@@ -129,7 +130,8 @@ impl Reply {
 
     /// Moves the error out of this reply.
     ///
-    /// Returns [`CallError::WrongTicket`] if the reply belongs to another request than `key`, or contains no error.
+    /// Returns [`CallError::WrongTicket`] if the reply belongs to another request than `key`, or if its error was moved
+    /// out before.
     #[cold]
     fn take_error(&mut self, key: RequestKey, method: &'static str) -> CallError {
         match &mut self.outcome {
@@ -183,7 +185,7 @@ impl Reply {
 }
 
 impl fmt::Debug for Reply {
-    /// Shows the key, the method, and the beginning of the response or the error.
+    /// Formats the key, the method, and the beginning of the response or the error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut s = f.debug_struct("Reply");
         s.field("key", &self.key.0).field("method", &self.method);

@@ -82,7 +82,8 @@ impl Subscriptions {
         self.wake
     }
 
-    /// Stores the server's capabilities when the connection opens. `None` means that the server has every capability.
+    /// Handles that the connection has opened: stores the server's capabilities. `None` means that the server has every
+    /// capability.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }
@@ -193,8 +194,8 @@ impl Subscriptions {
         self.table[at].stage = sent.unwrap_or(later);
     }
 
-    /// Handles the response to a `subscriptions/listen`, which ends the subscription `key`. `id` is the JSON-RPC id
-    /// of the response.
+    /// Handles the response to the `subscriptions/listen` of the subscription `key`, with which the server ends the
+    /// subscription. `id` is the JSON-RPC id of the response.
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
@@ -301,8 +302,8 @@ impl Subscriptions {
         self.wake = None;
     }
 
-    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], which ends
-    /// after `timeout`.
+    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], in which the
+    /// server must acknowledge the subscription within `timeout`.
     fn send_subscribe(
         &mut self,
         key: SubscriptionKey,
@@ -330,8 +331,11 @@ impl Subscriptions {
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Checks each legacy subscription (up to revision 2025-11-25) that is opening. If all its `resources/subscribe`
-    /// have responses, the subscription is opened, or interrupted if the server accepted nothing.
+    /// Finishes the opening of each legacy subscription (up to revision 2025-11-25) whose `resources/subscribe` all
+    /// have responses.
+    ///
+    /// Such a subscription is now open. If the server refused a resource and accepted none of the requested changes,
+    /// the subscription is interrupted instead.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {
