@@ -8,7 +8,7 @@ pub struct Stats {
     pub invalid: u64,
     /// Number of responses that arrived after their request had ended.
     ///
-    /// Also counts progress notifications and cancellations that match no pending request.
+    /// Also counts the server's progress notifications and cancellations that match no pending request.
     pub late: u64,
     /// Number of responses with a JSON-RPC id that this client has not used in any request.
     pub unmatched: u64,

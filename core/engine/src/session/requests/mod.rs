@@ -32,8 +32,8 @@ pub(super) struct Requests {
     /// Timers of the requests that have deadlines. Each of these requests has a timer that fires no later than its next
     /// deadline. [`Requests::expire`] sets a timer that fired too early again.
     timers: Timers,
-    /// Key and current JSON-RPC id of each caller's request that was sent again with the required input (`input_rounds
-    /// > 0`), sorted by key. Such a request cannot be found in `table` by its key.
+    /// Key and current JSON-RPC id of each caller's request that was sent again with the required input, sorted by
+    /// key. Such a request cannot be found in `table` by its key.
     resent: Vec<(RequestKey, u64)>,
     /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,

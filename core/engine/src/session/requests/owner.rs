@@ -27,11 +27,11 @@ pub(in crate::session) enum Owner {
         request: TaskRequest,
         deadlines: Deadlines,
     },
-    /// A subscription to a modern server (from revision 2026-07-28), which sent `subscriptions/listen`. The response
-    /// ends the subscription. The subscription itself enforces the time limit for the acknowledgment.
+    /// A subscription to a modern server (from revision 2026-07-28): the request is its `subscriptions/listen`. The
+    /// response ends the subscription. The subscription itself enforces the time limit for the acknowledgment.
     Subscription(SubscriptionKey),
-    /// The subscriptions to a legacy server (up to revision 2025-11-25), which sent `resources/subscribe`. The
-    /// subscriptions themselves enforce the time limit for the response.
+    /// The subscriptions to one resource of a legacy server (up to revision 2025-11-25): the request is their
+    /// `resources/subscribe`. The subscriptions themselves enforce the time limit for the response.
     ResourceSubscribe,
     /// Nobody: when the response arrives, the session ignores it, and does not count it as late.
     Nobody,

@@ -20,8 +20,8 @@ pub enum ResubscribePolicy {
     /// (specification, revision 2026-07-28: basic/patterns/subscriptions, "Graceful Closure").
     #[default]
     AfterDrop,
-    /// Reopen the subscription even after the server ended it gracefully. For servers that regularly end
-    /// subscriptions, for example because of a proxy.
+    /// Reopen the subscription after an error, a broken stream, or a graceful end by the server. Use this policy for
+    /// servers that regularly end subscriptions, for example because of a proxy.
     Always,
 }
 
@@ -67,7 +67,7 @@ enum State {
 
 impl ResubscribeBackoff {
     /// Creates the backoff of a subscription that the server has not acknowledged yet. Use a different `seed` for
-    /// each client.
+    /// each client, so that their random delays differ.
     pub(crate) fn new(resubscribe: ResubscribePolicy, seed: u64) -> Self {
         ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }

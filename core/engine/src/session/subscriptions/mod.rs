@@ -118,7 +118,8 @@ impl Subscriptions {
         Ok(key)
     }
 
-    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended already.
+    /// Ends a subscription and drops its events. Returns `false` if it had ended already, or if the key is
+    /// unknown.
     pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, context: &mut Context<'_>) -> bool {
         let Some(at) = self.position(key) else { return false };
         let subscription = self.table.remove(at);
@@ -146,8 +147,8 @@ impl Subscriptions {
         event
     }
 
-    /// Handles expired time limits: interrupts subscriptions that the server has not acknowledged, and reopens those
-    /// whose delay is over.
+    /// Handles expired time limits: interrupts subscriptions that the server has not acknowledged in time, and
+    /// reopens those whose delay before the next attempt is over.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         if self.wake.is_none_or(|at| now < at) {
