@@ -8,13 +8,16 @@ use super::config::Config;
 use crate::json::Json;
 use crate::types::ProtocolVersion;
 
-/// Returns the members that the `_meta` of each request contains from revision 2026-07-28 on, as JSON text without
-/// braces (basic/index, "Per-request protocol fields").
+/// Returns the protocol fields that the `_meta` of each request to a modern server contains.
+///
+/// The text consists of JSON members without braces (specification, revision 2026-07-28: basic/index, "Per-request
+/// protocol fields").
 pub(super) fn protocol_fields(config: &Config, version: ProtocolVersion) -> String {
     fields_with(config, version, &config.capabilities)
 }
 
-/// Returns the same members as [`protocol_fields`], but with the tasks extension among the client's capabilities.
+/// Returns the fields of [`protocol_fields`], with the tasks extension added to the client's capabilities. They are for
+/// requests that may become a task or concern one.
 pub(super) fn task_fields(config: &Config, version: ProtocolVersion) -> String {
     let mut capabilities = config.capabilities.clone();
     capabilities.declare_tasks();
@@ -35,7 +38,8 @@ fn fields_with(config: &Config, version: ProtocolVersion, capabilities: &impl Se
     members
 }
 
-/// Serializes a value of the configuration, such as the client information. Serializing these values cannot fail.
+/// Serializes a part of [`Config`] for a message, such as the client information. These types always serialize without
+/// an error.
 pub(super) fn to_json(value: &impl Serialize) -> Json {
     Json::from_value(value).unwrap_or_default()
 }

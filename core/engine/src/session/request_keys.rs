@@ -2,11 +2,12 @@
 
 /// Identifies a request of the client within a session.
 ///
-/// Not a JSON-RPC id: the session may send the request several times under different ids, but the key does not change.
+/// The session may send the request several times, each time with another JSON-RPC id. The key stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestKey(pub(crate) u64);
 
-/// Identifies a request of the server, or an input that the server requires, within a session.
+/// Identifies a request of the server within a session: a JSON-RPC request, or an input that the server requires before
+/// it continues a request or task of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerRequestId(pub(super) u64);
 

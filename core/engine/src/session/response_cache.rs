@@ -24,8 +24,8 @@ use crate::types::Era;
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// The authorization context of all entries. Always the default context, because no other session uses this
-    /// cache.
+    /// The authorization with which all responses were fetched. Always the default value, because only this session
+    /// uses the cache.
     context: CacheContext,
 }
 
@@ -33,8 +33,8 @@ pub(super) struct ResponseCache {
 pub(super) enum Lookup {
     /// The cache contains a fresh response. `message` is the complete response, and `id` is the JSON-RPC id in it.
     Hit { message: Vec<u8>, id: u64 },
-    /// The request must be sent. Pass the entry to [`ResponseCache::fill`] with the response. `None` if the response
-    /// is not cacheable.
+    /// The request must be sent. Contains the entry to pass to [`ResponseCache::fill`] together with the response, or
+    /// `None` if the response must not be cached.
     Miss(Option<Box<PendingEntry>>),
 }
 
@@ -48,9 +48,10 @@ impl ResponseCache {
         self.store.is_empty()
     }
 
-    /// Looks up the response to a request, if `caching` allows a cached response.
+    /// Looks up the response to a request, if `caching` is [`CacheUse::Yes`]. Otherwise returns [`Lookup::Miss`]
+    /// without an entry.
     ///
-    /// For [`CacheUse::Invalidates`], marks the cached responses of the method as stale instead.
+    /// If `caching` is [`CacheUse::Invalidates`], also marks all cached responses of `method` as stale.
     ///
     /// # Errors
     /// If the parameters cannot be serialized.
@@ -127,8 +128,8 @@ impl ResponseCache {
         }
     }
 
-    /// Marks the cached responses that a notification reports as outdated as stale. The responses to pending requests
-    /// for the same content will not be cached.
+    /// Marks cached responses as stale if `notification` reports that their content has changed. If requests for this
+    /// content are pending, their responses will not be cached.
     pub(super) fn notified(&mut self, notification: &Notification, requests: &mut Requests) {
         match notification {
             Notification::ToolsChanged => self.invalidate(&["tools/list"], requests),

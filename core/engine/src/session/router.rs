@@ -51,7 +51,7 @@ pub struct Session {
     /// The JSON-RPC batch whose messages are being read, or `None` if no batch is being read.
     batch: Option<Batch>,
     stats: Stats,
-    /// Length of the transmit buffer, in bytes, from which the session stops answering requests of the server.
+    /// The session does not answer requests of the server while the transmit buffer contains this many bytes or more.
     /// `usize::MAX` if the transport sets no limit.
     answer_limit: usize,
 }
@@ -96,11 +96,11 @@ impl Session {
         self.subscriptions.len()
     }
 
-    /// Returns whether a request of the method `M` may be answered from the cache: its responses are cacheable, and
-    /// the cache is not empty.
+    /// Returns whether the cache may contain the response to a request of the method `M`: responses of `M` are
+    /// cacheable, and the cache is not empty.
     ///
     /// If so, an adapter should process all received data before it sends the request. The server may have reported a
-    /// change that makes cached responses stale.
+    /// change that makes the cached response stale.
     #[inline]
     pub fn keeps_answers_to<M: Method>(&self) -> bool {
         self.callers.has_cached_responses() && const { is_cacheable(M::NAME) }
@@ -113,8 +113,8 @@ impl Session {
 
     /// Returns whether the client must send [`RootsListChanged`](crate::RootsListChanged) when its roots change.
     ///
-    /// This is required with legacy servers (up to revision 2025-11-25), if [`Config::capabilities`] declares change
-    /// notifications for roots (specification: client/roots, "Root List Changes").
+    /// `true` if the connection to a legacy server (up to revision 2025-11-25) is open, and [`Config::capabilities`]
+    /// declares `roots.listChanged` (specification: client/roots, "Root List Changes").
     pub fn declares_roots_list_changed(&self) -> bool {
         self.connection.is_era(Era::Legacy) && self.config.capabilities.declares_roots_list_changed()
     }
@@ -149,10 +149,11 @@ impl Session {
         }
     }
 
-    /// Creates a session for the restarted server after [`Event::Restart`], and moves the configuration of this
-    /// session into it.
+    /// Creates the session for the server that is started again after [`Event::Restart`]. Takes the configuration out
+    /// of this session, and restricts it to legacy versions (up to revision 2025-11-25).
     ///
-    /// `spent` is the time since the connection attempt began, and is subtracted from the connect timeout.
+    /// `spent` is the time since the connection attempt began. The connect timeout of the new session is shorter by
+    /// this time.
     pub(crate) fn restarted(&mut self, spent: Duration) -> Session {
         Session::new(mem::take(&mut self.config).after_restart(spent))
     }
@@ -172,7 +173,8 @@ impl Session {
         Ok(())
     }
 
-    /// Prepares the `_meta` fields by which later requests declare that the client supports the tasks extension.
+    /// Prepares the protocol fields for requests that may become a task or concern one. These fields declare the tasks
+    /// extension, even if [`Config::capabilities`] does not.
     pub(super) fn declare_tasks(&mut self) {
         self.connection.declare_tasks(&self.config);
     }
@@ -246,9 +248,10 @@ impl Session {
         self.parts(Timestamp::ORIGIN, &mut Vec::new()).close(reason);
     }
 
-    /// Calls `step` with the state of the handshake, if the connection is being opened. Does nothing otherwise.
+    /// Passes the state of the opening handshake to `step`. Does nothing if the connection is not being opened.
     ///
-    /// If `step` returns a result, the handshake ends: the connection opens or closes.
+    /// If `step` returns an [`OpeningEnd`], ends the handshake accordingly: the connection is open, has failed, or
+    /// needs a restarted server.
     fn step_opening(
         &mut self,
         now: Timestamp,
@@ -304,8 +307,8 @@ impl Session {
 
 /// Methods that receive messages of the server.
 impl Session {
-    /// Handles one received message. Of a JSON-RPC batch, reads the messages up to the first event. [`Self::resume`]
-    /// reads the rest.
+    /// Handles one received message. If it is a JSON-RPC batch, handles its messages only up to the first one that
+    /// causes an event. [`Self::resume`] handles the others.
     pub(crate) fn receive(&mut self, message: impl Message, now: Timestamp, out: &mut Vec<u8>) {
         while self.resume(now, out) {}
         if self.connection.is_closed() {
@@ -319,10 +322,10 @@ impl Session {
         }
     }
 
-    /// Reads messages of the current JSON-RPC batch until one causes an event or the batch ends. Returns `false` if
-    /// there is no current batch.
+    /// Handles the next messages of the current JSON-RPC batch, until one causes an event or the batch ends. Returns
+    /// `false` if there is no current batch.
     ///
-    /// A batch is not read as a whole, because its events would need more memory than its messages.
+    /// A batch is not handled as a whole, because its events would need more memory than its messages.
     #[inline]
     pub(crate) fn resume(&mut self, now: Timestamp, out: &mut Vec<u8>) -> bool {
         match self.batch.take() {
@@ -357,10 +360,10 @@ impl Session {
         true
     }
 
-    /// Handles a received message of any kind except a response.
+    /// Handles a received message, unless it is a response.
     ///
-    /// Returns the JSON-RPC id of a response, which the caller passes to [`Self::response`]. Returns `None` for other
-    /// messages, and for responses whose id cannot be of this client.
+    /// For a response, only returns its JSON-RPC id, with which the caller calls [`Self::response`]. Returns `None` for
+    /// other messages, and for a response whose id is not a number, because this client uses only numbers.
     fn receive_one(&mut self, message: &[u8], now: Timestamp, out: &mut Vec<u8>) -> Option<u64> {
         match peek(message) {
             MessageClass::Response { id } => {
@@ -416,10 +419,10 @@ impl Session {
         }
     }
 
-    /// Handles the end of a message that exceeds [`Config::max_message`].
+    /// Handles the end of a message that exceeds [`Config::max_message`], because a server may send the id after the
+    /// result.
     ///
-    /// If `tail` shows to which pending request the message responds, that request fails. A server may send the id
-    /// after the result.
+    /// If `tail` shows to which pending request the message responds, that request fails.
     pub(crate) fn receive_overlong_end(&mut self, tail: &[u8], now: Timestamp, out: &mut Vec<u8>) {
         let _ = incoming::overlong_end_ids(tail).any(|id| self.fail_overlong(id, tail, now, out));
     }
@@ -460,10 +463,10 @@ impl Session {
         matches!(self.requests.owner(id), Some(Owner::Caller(caller)) if caller.repeatable)
     }
 
-    /// Sets the length of the transmit buffer, in bytes, from which the session stops answering requests of the
-    /// server.
+    /// Sets the number of bytes in the transmit buffer at which the session stops answering requests of the server.
     ///
-    /// The transport moves answers into a bounded queue, and passes the free space in that queue.
+    /// The transport moves answers from the transmit buffer into a bounded queue. `limit` is the free space in that
+    /// queue.
     pub(crate) fn limit_answers(&mut self, limit: usize) {
         self.answer_limit = limit;
     }
@@ -479,7 +482,8 @@ impl Session {
         self.requests.take_abandoned()
     }
 
-    /// Writes a request of the transport itself to `out`, and returns the JSON-RPC id of the request.
+    /// Writes a request that the transport sends for itself, not for a caller. Appends it to `out`, and returns its
+    /// JSON-RPC id.
     ///
     /// The transport calls [`Self::remove_own`] when the request has ended.
     pub(crate) fn write_own(&mut self, method: &str, params: ParamsWriter<'_>, out: &mut Vec<u8>) -> u64 {
@@ -497,8 +501,10 @@ impl Session {
         }
     }
 
-    /// Handles that the transport has opened a new session with the server, because the server had ended the previous
-    /// one.
+    /// Handles that the transport has begun a new session at the server (`Mcp-Session-Id`), because the server had
+    /// ended the previous one.
+    ///
+    /// Withdraws the server's unanswered requests, and sends `resources/subscribe` again for the watched resources.
     pub(crate) fn renewed(&mut self, now: Timestamp, out: &mut Vec<u8>) {
         self.parts(now, out).session_replaced();
     }

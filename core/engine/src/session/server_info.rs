@@ -10,8 +10,8 @@ use crate::types::{Era, Implementation, ProtocolVersion, ServerCapabilities};
 pub struct ServerInfo {
     /// The era of the protocol version: legacy (up to 2025-11-25) or modern (from 2026-07-28).
     ///
-    /// A program can store the era, and set [`Config::negotiate`](super::Config::negotiate) accordingly to skip the
-    /// probe on the next connection.
+    /// A program can store the era, and set [`Config::negotiate`](super::Config::negotiate) for the next connection
+    /// accordingly. With a legacy server, the client then sends `initialize` without trying `server/discover` first.
     pub era: Era,
     /// The protocol version that client and server have agreed on.
     pub protocol_version: ProtocolVersion,

@@ -36,8 +36,8 @@ pub(super) struct ServerRequests {
 enum Origin {
     /// The server has sent a JSON-RPC request. `id` is the id of the request, as JSON text.
     ///
-    /// `task` identifies the task that the request belongs to. The answer must contain it too (specification,
-    /// revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
+    /// `task` identifies the task that the request belongs to, or is `None` if it belongs to none. The answer must
+    /// contain the same value (specification, revision 2025-11-25: basic/utilities/tasks, "Related Task Metadata").
     Request { id: String, task: Option<Json> },
     /// The server requires the input `name` for the request or task `owner`. `method` is the requested action, such
     /// as `elicitation/create`.
@@ -49,8 +49,8 @@ enum Origin {
 pub(super) enum InputOwner {
     /// A caller's request. The session sends the request again when all its inputs are answered.
     Request(RequestKey),
-    /// A task: the key of the call that waits for the task, and the number of the input. Each answer is sent to the
-    /// server separately.
+    /// One input of a task: the key of the call that waits for the task, and the number of the input within the task.
+    /// The session sends the answer to each input separately.
     Task(RequestKey, u32),
 }
 
@@ -73,8 +73,8 @@ pub(super) enum AnswerOutcome {
     /// The embedder's answer was written to the transmit buffer, or was stored because other inputs have no answer
     /// yet.
     Done,
-    /// All inputs of this request or task are answered. The bytes are a JSON object of the answers, with the input
-    /// names as keys.
+    /// All inputs of this request, or the one input of this task, are answered. The bytes are a JSON object that maps
+    /// each input name to its answer.
     Complete(InputOwner, Vec<u8>),
     /// The embedder refused an input of this request or task. The error says why.
     Refused(InputOwner, InputError),
@@ -130,7 +130,7 @@ impl ServerRequests {
 
     /// Reports each input that `owner` requires to the embedder, as an event.
     ///
-    /// `inputs` must not be empty. `during` is the client's request that needs the answers.
+    /// `inputs` must not be empty. `during` is the client's request that needs the answers; the event contains its key.
     ///
     /// # Errors
     /// If the client does not support an input, or if there are too many inputs. No input is reported then.
@@ -199,9 +199,10 @@ impl ServerRequests {
         })
     }
 
-    /// Refuses a request or input of the server.
+    /// Refuses a request or input of the server, for the reason `refusal`.
     ///
-    /// Writes an error response if the server has sent a request. Returns [`AnswerOutcome::Refused`] for an input.
+    /// If the server has sent a JSON-RPC request, writes an error response. If the server requires an input, returns
+    /// [`AnswerOutcome::Refused`], with which the caller fails the request or task.
     pub(super) fn refuse(
         &mut self,
         key: ServerRequestId,
@@ -314,7 +315,8 @@ impl ServerRequests {
     }
 }
 
-/// Returns whether the connection is open and the embedder answers server requests of this method.
+/// Returns whether the client now answers server requests of this method: the connection is open, and
+/// [`Config::answers`](super::Config::answers) contains the method.
 fn offers(method: &str, context: &Context<'_>) -> bool {
     context.connection.is_ready() && context.config.answers().iter().any(|offered| offered == method)
 }
@@ -324,9 +326,9 @@ fn report_refusal(method: &str, context: &mut Context<'_>) {
     context.report(Event::ServerRequestRefused { method: excerpt(method.as_bytes()) });
 }
 
-/// Reports withdrawn requests and inputs to the embedder.
+/// Reports to the embedder that these requests and inputs need no answer any more.
 ///
-/// If the embedder has not polled the event of a withdrawn request yet, that event is removed instead.
+/// If the embedder has not polled the [`Event::ServerRequest`] of such a request yet, removes this event instead.
 fn report_withdrawn(withdrawn: Vec<(ServerRequestId, Origin)>, context: &mut Context<'_>) {
     for (key, _) in withdrawn {
         let unpolled = context

@@ -8,9 +8,9 @@ pub struct Stats {
     pub invalid: u64,
     /// Number of responses that arrived after their request had ended.
     ///
-    /// Also counts progress notifications and cancellations that match no pending request.
+    /// Also counts the server's progress notifications and cancellations that match no pending request.
     pub late: u64,
-    /// Number of responses with an id that this client never sent.
+    /// Number of responses with a JSON-RPC id that this client has not used in any request.
     pub unmatched: u64,
     /// Number of requests that were answered from the cache and not sent.
     pub cached: u64,

@@ -19,9 +19,9 @@ use timers::Timers;
 
 /// All pending requests, by JSON-RPC id.
 ///
-/// Each request has a higher id than the previous one, so the table is a queue sorted by id. Removing a request
-/// leaves a hole, which is a slot without an owner. Holes at both ends are removed at once, the others when they are
-/// the majority. So a steady load allocates no memory, and a lookup is at worst a binary search.
+/// The ids increase, so the table is a queue sorted by id, and a lookup is at worst a binary search. Removing a request
+/// leaves a hole: a slot without an owner. Holes at both ends are removed at once, and all holes when they outnumber
+/// the pending requests by more than [`TOLERATED_HOLES`]. So a steady load allocates no memory.
 #[derive(Debug)]
 pub(super) struct Requests {
     table: VecDeque<Slot>,
@@ -29,11 +29,11 @@ pub(super) struct Requests {
     len: usize,
     /// Number of pending requests of callers: slots with [`Owner::Caller`].
     callers: usize,
-    /// Timers of the requests that have deadlines. At least one timer of each request fires at or before its next
-    /// deadline.
+    /// Timers of the requests that have deadlines. Each of these requests has a timer that fires no later than its next
+    /// deadline. [`Requests::expire`] sets a timer that fired too early again.
     timers: Timers,
-    /// Key and current JSON-RPC id of each caller's request that was sent again with input (`input_rounds > 0`),
-    /// sorted by key.
+    /// Key and current JSON-RPC id of each caller's request that was sent again with the required input, sorted by
+    /// key. Such a request cannot be found in `table` by its key.
     resent: Vec<(RequestKey, u64)>,
     /// Total size of all stored [`RetryParams`], the parameters for sending requests again, in bytes.
     retry_bytes: usize,
@@ -49,25 +49,28 @@ pub(super) struct Requests {
 #[derive(Debug)]
 struct Slot {
     id: u64,
-    /// The key of a caller's request that was sent only once, otherwise an unused key. As keys increase with the ids,
-    /// the table is sorted by both.
+    /// For a caller's request that was sent only once, the key of the request. For any other request, a new key that no
+    /// caller has. So keys increase with the ids, and the table is sorted by both.
     key: RequestKey,
     /// The owner of the pending request. `None` if the request was removed: the slot is a hole.
     owner: Option<Owner>,
 }
 
-/// Whether the idle timeouts of all requests run or are paused. The total timeouts always run.
+/// Whether the idle timeouts of all requests run or are paused. They are paused while a request of the server is
+/// unanswered. The total timeouts always run.
 #[derive(Clone, Copy, Debug)]
 enum IdleTimeouts {
     Running {
-        /// When the last pause ended. An idle timeout that started before this time is counted from this time.
+        /// When the last pause of the idle timeouts ended. An idle timeout that started before this time counts from
+        /// this time.
         resumed: Timestamp,
     },
     Paused,
 }
 
 impl IdleTimeouts {
-    /// Returns when the idle timeout of a request expires, or an earlier time if the idle timeouts are paused.
+    /// Returns when the idle timeout of a request expires. While the idle timeouts are paused, returns when it would
+    /// expire if there were no pause.
     fn expiry(self, deadlines: &Deadlines) -> Timestamp {
         match self {
             IdleTimeouts::Running { resumed } => deadlines.idle(resumed),
@@ -83,16 +86,16 @@ pub(super) struct Expired {
     pub(super) missed: Deadline,
 }
 
-/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. 16,
-/// because removing fewer holes costs more than keeping them.
+/// Number of holes (slots without an owner) that the table may contain in addition to one per pending request. 16:
+/// removing fewer holes takes more time than their memory is worth.
 const TOLERATED_HOLES: usize = 16;
 
-/// Maximum number of [`Owner::Nobody`] requests in the table, whose responses will be ignored. 64: the entries only
-/// keep these responses from being counted as late.
+/// Maximum number of [`Owner::Nobody`] requests in the table. 64 limits the memory. If such a request is removed early,
+/// its response only counts as late, see [`Stats::late`](super::stats::Stats::late).
 const MAX_UNOWNED: usize = 64;
 
-/// Minimum delay before a paused idle timeout is checked again. 1 ms keeps a timeout of zero from expiring during a
-/// pause.
+/// Minimum delay before a paused idle timeout is checked again. 1 ms: without it, an idle timeout of length zero would
+/// expire during a pause.
 const MIN_RECHECK: Duration = Duration::from_millis(1);
 
 impl Default for Requests {
@@ -136,7 +139,7 @@ impl Requests {
         key
     }
 
-    /// Inserts a request that was sent with the id [`Self::next_id`]. Returns this id.
+    /// Inserts a request that was written with the JSON-RPC id [`Self::next_id`]. Returns this id.
     pub(super) fn insert(&mut self, owner: Owner) -> u64 {
         let key = match &owner {
             Owner::Caller(caller) if caller.input_rounds == 0 => caller.key,
@@ -164,7 +167,8 @@ impl Requests {
         id
     }
 
-    /// Inserts a caller's request that was sent again with input that the server required. Restarts its idle timeout.
+    /// Inserts a caller's request that was sent again with the input that the server had required. Restarts the idle
+    /// timeout of the request. Its response will not be cached.
     pub(super) fn insert_again(&mut self, mut caller: CallerRequest, now: Timestamp) {
         caller.deadlines.restart_idle(now);
         caller.input_rounds += 1;
@@ -191,8 +195,8 @@ impl Requests {
         Some(owner)
     }
 
-    /// Removes a request whose response is not needed any more. The transport learns the id from
-    /// [`Self::take_abandoned`].
+    /// Removes a request whose response nobody needs any more. Returns its owner, or `None` if no such request is
+    /// pending. If the transport collects abandoned ids, [`Self::take_abandoned`] will return the id.
     pub(super) fn abandon(&mut self, id: u64) -> Option<Owner> {
         let owner = self.remove(id)?;
         #[cfg(feature = "http")]
@@ -256,12 +260,14 @@ impl Requests {
         }
     }
 
-    /// Returns the next deadline of all requests, or an earlier time. Returns `None` if no request has a deadline.
+    /// Returns when to call [`Self::expire`]: at the next deadline of all requests, or earlier. Returns `None` if no
+    /// request has a deadline.
     pub(super) fn poll_timeout(&self) -> Option<Timestamp> {
         self.timers.next()
     }
 
-    /// Pauses the idle timeouts of all requests, or resumes them. After a pause, the timeouts start again at `now`.
+    /// Pauses the idle timeouts of all requests if `is_paused` is `true`, otherwise resumes them. After a pause, all
+    /// idle timeouts start again at `now`.
     pub(super) fn pause(&mut self, is_paused: bool, now: Timestamp) {
         self.idle_timeouts = match (self.idle_timeouts, is_paused) {
             (_, true) => IdleTimeouts::Paused,
@@ -275,7 +281,7 @@ impl Requests {
         self.retry_bytes
     }
 
-    /// Iterates over the cache entries of the pending requests whose responses are cacheable.
+    /// Iterates over the [`PendingEntry`] of each pending request whose response may be cached.
     pub(super) fn cache_entries(&mut self) -> impl Iterator<Item = &mut PendingEntry> {
         self.table.iter_mut().filter_map(|slot| match slot.owner.as_mut()? {
             Owner::Caller(caller) => caller.cache_entry.as_deref_mut(),

@@ -12,28 +12,28 @@ use crate::time::Timestamp;
 
 /// The receiver of the response to a pending request.
 ///
-/// If the table enforces deadlines for a request, its variant contains them. Other requests stay in the table until
-/// the response arrives, or until their part of the session ends them.
+/// If the request table enforces deadlines for a request, the variant contains them. Other requests stay in the table
+/// until the response arrives, or until the part of the session that sent them removes them.
 #[derive(Debug)]
 pub(in crate::session) enum Owner {
-    /// The opening of the connection, which enforces the connect timeout.
+    /// The handshake that opens the connection. The handshake itself enforces the connect timeout.
     Opening(OpeningRequest),
     /// A caller, who receives the response as an [`Event::Reply`](crate::Event::Reply).
     Caller(CallerRequest),
     /// The part of the session that polls a task for a caller, with requests such as `tasks/get`.
     Task {
-        /// The key of the call that ends with the task.
+        /// The key of the caller's request whose reply will be the result of the task.
         call: RequestKey,
         request: TaskRequest,
         deadlines: Deadlines,
     },
-    /// A subscription to a modern server (from revision 2026-07-28). The response ends the subscription, which itself
-    /// limits the time until the acknowledgment.
+    /// A subscription to a modern server (from revision 2026-07-28): the request is its `subscriptions/listen`. The
+    /// response ends the subscription. The subscription itself enforces the time limit for the acknowledgment.
     Subscription(SubscriptionKey),
-    /// The `resources/subscribe` to a legacy server (up to revision 2025-11-25). The subscription limits the time
-    /// until the response.
+    /// The subscriptions to one resource of a legacy server (up to revision 2025-11-25): the request is their
+    /// `resources/subscribe`. The subscriptions themselves enforce the time limit for the response.
     ResourceSubscribe,
-    /// Nobody: the response is expected, and will be ignored.
+    /// Nobody: when the response arrives, the session ignores it, and does not count it as late.
     Nobody,
     /// The transport, which handles the response before the session receives it.
     #[cfg(feature = "http")]
@@ -101,10 +101,10 @@ pub(in crate::session) struct CallerRequest {
     pub(in crate::session) tasks: TaskUse,
     /// Number of times that the request was sent again with input that the server required.
     pub(in crate::session) input_rounds: u32,
-    /// The stored parameters for sending the request again. `None` if the server may not require input for this
-    /// method, or if [`Config::max_retry_bytes`](crate::Config::max_retry_bytes) had no room for the parameters.
+    /// The parameters for sending the request again with input. `None` if the server is not allowed to require input
+    /// for this method, or if the parameters would exceed [`Config::max_retry_bytes`](crate::Config::max_retry_bytes).
     pub(in crate::session) retry: Option<RetryParams>,
-    /// The cache entry for the response. `None` if the response will not be cached.
+    /// The cache key under which the response will be stored. `None` if the response will not be cached.
     pub(in crate::session) cache_entry: Option<Box<PendingEntry>>,
     pub(in crate::session) deadlines: Deadlines,
 }
@@ -133,8 +133,8 @@ impl Deadlines {
         self.last_activity = now;
     }
 
-    /// Returns when the idle timeout expires. The timeout counts from the last activity, or from `resumed`, the end
-    /// of the last pause of all idle timeouts, whichever is later.
+    /// Returns when the idle timeout expires. It counts from the last activity, or from `resumed` if that is later.
+    /// `resumed` is when the last pause of all idle timeouts ended.
     pub(super) fn idle(&self, resumed: Timestamp) -> Timestamp {
         self.last_activity.max(resumed) + self.timeout
     }

@@ -8,16 +8,16 @@ use crate::time::Timestamp;
 
 /// A heap of deadlines, each with the JSON-RPC id of its request.
 ///
-/// The deadline of an ended request stays in the heap until it is the earliest, or until the deadlines of ended
-/// requests are the majority. So setting a deadline costs a few instructions, and removing one costs none. The heap
-/// contains at most twice as many deadlines as there are pending requests, plus a constant.
+/// When a request ends, its deadlines stay in the heap. [`Timers::remove_ended`] removes such a deadline when it is the
+/// earliest, or when the heap contains more than two deadlines per pending request plus [`TOLERATED_ENDED`]. So setting
+/// a deadline costs a few instructions, and ending a request costs almost none.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     heap: BinaryHeap<Reverse<(Timestamp, u64)>>,
 }
 
-/// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. 16,
-/// because removing fewer deadlines costs more than keeping them.
+/// Number of deadlines of ended requests that the heap may contain in addition to one per pending request. 16: removing
+/// fewer deadlines takes more time than their memory is worth.
 const TOLERATED_ENDED: usize = 16;
 
 impl Timers {
@@ -53,8 +53,8 @@ impl Timers {
         self.heap.clear();
     }
 
-    /// Removes deadlines of ended requests: all of them if they are the majority, otherwise only those before the
-    /// earliest deadline of a pending request.
+    /// Removes deadlines of ended requests: all of them if there are too many (see [`TOLERATED_ENDED`]), otherwise only
+    /// those before the earliest deadline of a pending request.
     ///
     /// `pending` is the number of pending requests. `is_pending` returns whether the request with an id is pending.
     pub(super) fn remove_ended(&mut self, pending: usize, is_pending: impl Fn(u64) -> bool) {

@@ -9,7 +9,8 @@ use crate::time::Timestamp;
 
 /// The policy for reopening a subscription after it has ended.
 ///
-/// A subscription is never reopened if the server has never acknowledged it, or if the client has ended it.
+/// A subscription is never reopened if the server has never acknowledged it, if the client has ended it, or if the
+/// whole connection has ended (for example, because the server process has exited).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResubscribePolicy {
@@ -17,12 +18,10 @@ pub enum ResubscribePolicy {
     Never,
     /// Reopen the subscription after an error or a broken stream, but not after the server ended it gracefully
     /// (specification, revision 2026-07-28: basic/patterns/subscriptions, "Graceful Closure").
-    ///
-    /// If the whole connection ends, for example with the server process, its subscriptions end too.
     #[default]
     AfterDrop,
-    /// Reopen the subscription even after the server ended it gracefully. For servers that regularly end
-    /// subscriptions, for example because of a proxy.
+    /// Reopen the subscription after an error, a broken stream, or a graceful end by the server. Use this policy for
+    /// servers that regularly end subscriptions, for example because of a proxy.
     Always,
 }
 
@@ -33,12 +32,12 @@ const FIRST: Duration = Duration::from_secs(1);
 /// late, and one request per minute is no load for a server.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// How long a subscription must be open before its end resets the delay to [`FIRST`]. 1 min, the longest delay: this
-/// bounds the average rate of attempts even if the server ends each subscription.
+/// How long a subscription must be open before its end resets the delay to [`FIRST`]. 1 min, as [`LONGEST`]: if the
+/// server ends each subscription sooner, the delays continue to grow.
 const STEADY: Duration = Duration::from_secs(60);
 
-/// Maximum number of consecutive attempts to reopen a subscription. 10: their delays add up to about five minutes at
-/// most, after which the embedder should learn of the failure.
+/// Maximum number of consecutive attempts to reopen a subscription. 10: their delays add up to at most about five
+/// minutes. Then the subscription ends, so that the embedder learns of the failure.
 const MAX_ATTEMPTS: u32 = 10;
 
 /// Computes when to reopen an interrupted subscription.
@@ -68,7 +67,7 @@ enum State {
 
 impl ResubscribeBackoff {
     /// Creates the backoff of a subscription that the server has not acknowledged yet. Use a different `seed` for
-    /// each client.
+    /// each client, so that their random delays differ.
     pub(crate) fn new(resubscribe: ResubscribePolicy, seed: u64) -> Self {
         ResubscribeBackoff { resubscribe, random: SplitMix64::new(seed), attempts: 0, state: State::New }
     }

@@ -16,8 +16,8 @@ use crate::types::SubscriptionFilter;
 pub enum SubscriptionEvent {
     /// The subscription is open. Contains the part of the requested filter that the server accepted.
     ///
-    /// This is the first event of a subscription. It is repeated after an interruption: everything in the filter may
-    /// have changed in the meantime.
+    /// This is the first event of a subscription. It occurs again each time the subscription was interrupted and
+    /// reopened. Everything in the filter may have changed during the interruption.
     Acknowledged(SubscriptionFilter),
     /// The list of tools has changed.
     ToolsChanged,
@@ -47,7 +47,8 @@ pub enum SubscriptionEnd {
     /// basic/patterns/subscriptions, "Graceful Closure").
     #[error("the server ended the subscription")]
     ByServer,
-    /// The server refused the subscription, did not acknowledge it in time, or ended it with an error.
+    /// The server refused the subscription, did not acknowledge it in time, or ended it with an error. Or the stream of
+    /// the subscription broke.
     #[error("{0}")]
     Failed(CallError),
     /// The connection was lost for this reason, and the subscription with it.
@@ -55,8 +56,8 @@ pub enum SubscriptionEnd {
     Dropped(CloseReason),
 }
 
-/// Maximum number of changed resources in the queue of one subscription. 1,024 is more than a program or person reads
-/// one by one.
+/// Maximum number of changed resources in the queue of one subscription. 1,024 is more than an embedder reads one by
+/// one. Beyond it, [`SubscriptionEvent::ManyResourcesUpdated`] replaces them.
 const MAX_RESOURCES: usize = 1024;
 
 /// Maximum total size of the URIs in the queue of one subscription, in bytes. 256 KiB suffices for [`MAX_RESOURCES`]

@@ -82,7 +82,8 @@ impl Subscriptions {
         self.wake
     }
 
-    /// Stores the server's capabilities when the connection opens. `None` means that the server has every capability.
+    /// Handles that the connection has opened: stores the server's capabilities. `None` means that the server has every
+    /// capability.
     pub(super) fn open(&mut self, capabilities: Option<&ServerCapabilities>) {
         self.resources = Resources::new(capabilities);
     }
@@ -117,7 +118,8 @@ impl Subscriptions {
         Ok(key)
     }
 
-    /// Ends a subscription and drops its events. Returns `false` if the subscription had ended already.
+    /// Ends a subscription and drops its events. Returns `false` if it had ended already, or if the key is
+    /// unknown.
     pub(super) fn unsubscribe(&mut self, key: SubscriptionKey, context: &mut Context<'_>) -> bool {
         let Some(at) = self.position(key) else { return false };
         let subscription = self.table.remove(at);
@@ -145,8 +147,8 @@ impl Subscriptions {
         event
     }
 
-    /// Handles expired time limits: interrupts subscriptions that the server has not acknowledged, and reopens those
-    /// whose delay is over.
+    /// Handles expired time limits: interrupts subscriptions that the server has not acknowledged in time, and
+    /// reopens those whose delay before the next attempt is over.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>) {
         let now = context.now;
         if self.wake.is_none_or(|at| now < at) {
@@ -193,8 +195,8 @@ impl Subscriptions {
         self.table[at].stage = sent.unwrap_or(later);
     }
 
-    /// Handles the response to a `subscriptions/listen`, which ends the subscription `key`. `id` is the JSON-RPC id
-    /// of the response.
+    /// Handles the response to the `subscriptions/listen` of the subscription `key`, with which the server ends the
+    /// subscription. `id` is the JSON-RPC id of the response.
     pub(super) fn receive(&mut self, key: SubscriptionKey, id: u64, message: &[u8], context: &mut Context<'_>) {
         let method = Cow::Borrowed(SubscriptionsListen::NAME);
         let end = match decode::answer::<SubscriptionsListenResult>(message, id) {
@@ -301,8 +303,8 @@ impl Subscriptions {
         self.wake = None;
     }
 
-    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], which ends
-    /// after `timeout`.
+    /// Sends the requests that open a subscription. Returns the stage [`SubscriptionStage::Opening`], in which the
+    /// server must acknowledge the subscription within `timeout`.
     fn send_subscribe(
         &mut self,
         key: SubscriptionKey,
@@ -330,8 +332,11 @@ impl Subscriptions {
         self.resources.unwatch(&wanted.resource_subscriptions, &is_wanted, context);
     }
 
-    /// Checks each legacy subscription (up to revision 2025-11-25) that is opening. If all its `resources/subscribe`
-    /// have responses, the subscription is opened, or interrupted if the server accepted nothing.
+    /// Finishes the opening of each legacy subscription (up to revision 2025-11-25) whose `resources/subscribe` all
+    /// have responses.
+    ///
+    /// Such a subscription is now open. If the server refused a resource and accepted none of the requested changes,
+    /// the subscription is interrupted instead.
     fn settle(&mut self, context: &mut Context<'_>) {
         for at in 0..self.table.len() {
             if !self.table[at].is_opening_in_legacy_era() {

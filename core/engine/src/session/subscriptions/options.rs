@@ -13,10 +13,10 @@ pub struct SubscribeOptions {
     /// Maximum time until the server acknowledges the subscription. `None` uses
     /// [`Config::request_timeout`](crate::Config::request_timeout).
     pub timeout: Option<Duration>,
-    /// Which ends of the subscription cause it to be reopened.
+    /// Whether the subscription is reopened after it has ended, depending on the reason of the end.
     pub resubscribe: ResubscribePolicy,
-    /// Seed for the random part of the delays before the subscription is reopened. Adapters set the seed. `None` uses
-    /// a fixed seed.
+    /// Seed for the random part of the delays before the subscription is reopened. Adapters replace `None` by a
+    /// random seed. Without an adapter, `None` uses a seed that does not differ between clients.
     pub seed: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl SubscribeOptions {
         self
     }
 
-    /// Sets which ends of the subscription cause it to be reopened.
+    /// Sets whether the subscription is reopened after it has ended, depending on the reason of the end.
     pub fn resubscribe(mut self, resubscribe: ResubscribePolicy) -> Self {
         self.resubscribe = resubscribe;
         self

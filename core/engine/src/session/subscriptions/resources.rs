@@ -19,7 +19,8 @@ use crate::vec_map::VecMap;
 #[derive(Debug, Default)]
 pub(super) struct Resources {
     by_uri: VecMap<String, ResourceWatch>,
-    /// The list changes that the server's capabilities declare. The server reports them without a subscription.
+    /// The list changes (tools, prompts, resources) that the server declares in its capabilities. A legacy server
+    /// reports them to each client, without a subscription.
     declared: SubscriptionFilter,
     /// Whether the server supports `resources/subscribe`, according to its capabilities.
     can_watch: bool,
@@ -32,21 +33,23 @@ enum ResourceWatch {
     Requested(u64),
     /// The server watches the resource.
     Granted,
-    /// The server refused to watch the resource. The entry is kept while a subscription with this resource is
-    /// opening. A later subscription sends `resources/subscribe` again.
+    /// The server refused to watch the resource, or the request failed. The entry remains only while a subscription
+    /// that includes the resource is opening. A later subscription sends `resources/subscribe` again.
     Refused(WatchError),
 }
 
 /// Why a `resources/subscribe` failed.
 type WatchError = alloc::boxed::Box<CallError>;
 
-/// Whether the server has accepted a legacy subscription, computed from the responses for its resources.
+/// Whether a legacy server (up to revision 2025-11-25) has accepted a subscription, according to its responses to
+/// `resources/subscribe`.
 pub(super) enum WatchOutcome {
-    /// Some responses have not arrived.
+    /// The server has not responded to each `resources/subscribe` of the subscription yet.
     NotYet,
-    /// The server accepted the changes in this filter, which are all or some of those requested.
+    /// The server accepted the changes in this filter, which may be fewer than those requested.
     Acknowledged(SubscriptionFilter),
-    /// The server accepted none of the requested changes. Contains the error for the first refused resource.
+    /// The server refused a resource, and accepted none of the requested changes. Contains the error for the first
+    /// refused resource.
     Refused(CallError),
 }
 
@@ -85,8 +88,8 @@ impl Resources {
         Ok(())
     }
 
-    /// Removes the entry of each URI for which `is_wanted` returns `false`. Sends `resources/unsubscribe` for it, if
-    /// the server had not refused the resource.
+    /// Removes the entry of each URI for which `is_wanted` returns `false`, and sends `resources/unsubscribe` for it.
+    /// Sends nothing if the server had refused the resource, or if the transmit buffer is full.
     pub(super) fn unwatch(&mut self, uris: &[String], is_wanted: &dyn Fn(&str) -> bool, context: &mut Context<'_>) {
         for uri in uris {
             if is_wanted(uri) {
@@ -131,7 +134,8 @@ impl Resources {
         }
     }
 
-    /// Returns whether the server has accepted the subscription to `wanted`, and which of its changes.
+    /// Returns whether the server has accepted the subscription to `wanted`, and which of the changes in `wanted` it
+    /// reports.
     pub(super) fn settled(&self, wanted: &SubscriptionFilter) -> WatchOutcome {
         let uris = &wanted.resource_subscriptions;
         if uris.iter().any(|uri| matches!(self.by_uri.get(uri), Some(ResourceWatch::Requested(_)))) {
@@ -151,7 +155,8 @@ impl Resources {
         }
     }
 
-    /// Removes the entries of refused resources, except those for which `is_awaited` returns `true`.
+    /// Removes the entries of refused resources. Keeps those for which `is_awaited` returns `true`, because an opening
+    /// subscription needs the error.
     pub(super) fn forget_refusals(&mut self, is_awaited: &dyn Fn(&str) -> bool) {
         if self.by_uri.iter().any(|(_, watch)| matches!(watch, ResourceWatch::Refused(_))) {
             self.by_uri.retain(|uri, watch| !matches!(watch, ResourceWatch::Refused(_)) || is_awaited(uri));

@@ -24,7 +24,8 @@ pub(super) struct Subscription {
     pub(super) timeout: Duration,
     backoff: ResubscribeBackoff,
     queue: EventQueue,
-    /// Whether [`Event::Subscription`] was reported to the embedder after `queue` was last empty.
+    /// Whether an [`Event::Subscription`] has told the embedder to poll this subscription. Becomes `false` when a poll
+    /// finds `queue` empty.
     is_reported: bool,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Subscription {
 pub(super) enum SubscriptionStage {
     /// The client has sent the requests `via`. The server must acknowledge the subscription before the time `by`.
     Opening { via: Via, by: Timestamp },
-    /// The server has acknowledged the subscription, which the client requested by `via`.
+    /// The server has acknowledged the subscription, for which the client has sent the requests `via`.
     Open { via: Via },
     /// The subscription was interrupted. The next attempt to reopen it is at this time.
     Waiting(Timestamp),
@@ -41,7 +42,7 @@ pub(super) enum SubscriptionStage {
     Over,
 }
 
-/// The requests by which the client has requested a subscription from the server.
+/// The requests that the client sends to open a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Via {
     /// The pending `subscriptions/listen` with this JSON-RPC id, sent to a modern server (from revision 2026-07-28).
@@ -58,8 +59,8 @@ impl SubscriptionStage {
         }
     }
 
-    /// Returns when the acknowledgment must have arrived, or when the subscription is to be reopened. Returns `None`
-    /// in the other stages.
+    /// Returns the deadline of the acknowledgment if the subscription is opening, or the time of the next attempt if it
+    /// waits. Returns `None` if the subscription is open or over.
     pub(super) fn wake(self) -> Option<Timestamp> {
         match self {
             SubscriptionStage::Opening { by: at, .. } | SubscriptionStage::Waiting(at) => Some(at),
@@ -137,8 +138,8 @@ impl Subscription {
         self.report(SubscriptionEvent::Ended(end), context);
     }
 
-    /// Adds an event to the queue of the subscription. Also reports [`Event::Subscription`], if the embedder has
-    /// polled all earlier events.
+    /// Adds an event to the queue of the subscription. Reports [`Event::Subscription`], unless the embedder was told to
+    /// poll already, or the event must wait for the acknowledgment.
     pub(super) fn report(&mut self, event: SubscriptionEvent, context: &mut Context<'_>) {
         self.queue.push(event);
         if !self.holds_back_events() && !mem::replace(&mut self.is_reported, true) {
@@ -158,13 +159,16 @@ impl Subscription {
         event
     }
 
-    /// Returns whether all events must wait, because the server has never acknowledged the subscription. The
-    /// acknowledgment must be the first event ("Acknowledgment").
+    /// Returns whether all events must wait, because the server has never acknowledged the subscription.
+    ///
+    /// The acknowledgment must be the first event (specification, revision 2026-07-28: basic/patterns/subscriptions,
+    /// "Acknowledgment").
     fn holds_back_events(&self) -> bool {
         self.stage != SubscriptionStage::Over && !self.backoff.was_open()
     }
 
-    /// Returns whether the subscription is opening or open, and includes this kind of change.
+    /// Returns whether the subscription is opening or open, and includes this kind of change. Does not compare the URI
+    /// of a changed resource.
     pub(super) fn wants(&self, change: &SubscriptionEvent) -> bool {
         self.stage.via().is_some()
             && match change {
@@ -179,8 +183,8 @@ impl Subscription {
     /// Returns whether a change that a legacy server (up to revision 2025-11-25) has reported belongs to the
     /// subscription.
     ///
-    /// Notifications of such servers do not name a subscription. So an updated resource must equal a subscribed
-    /// resource or lie below one.
+    /// Such a server does not say to which subscription a change belongs. So, unlike [`Self::wants`], compares URIs: a
+    /// changed resource must equal a subscribed resource or lie below it.
     pub(super) fn wants_in_legacy_era(&self, change: &SubscriptionEvent) -> bool {
         self.wants(change)
             && match change {

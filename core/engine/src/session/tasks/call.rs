@@ -20,13 +20,15 @@ use crate::session::server_requests::ServerRequests;
 use crate::time::Timestamp;
 use crate::types::{InputRequest, Task, TaskProtocol};
 
-/// A caller's wait for a task. The task is in the response to the call, or was created earlier.
+/// A call of a caller that ends when a task ends. Either the server responded to the call with the task, or the caller
+/// follows a task that was created earlier.
 #[derive(Debug)]
 pub(super) struct TaskCall {
     pub(super) poller: TaskPoller,
     method: Cow<'static, str>,
-    /// The progress token of the call, which is the JSON-RPC id of its request. Servers report the progress of the
-    /// task with this token. `None` if the caller did not request progress notifications.
+    /// The progress token of the call: the JSON-RPC id of the caller's request. The server also reports the progress of
+    /// the task with this token. `None` if the caller did not request progress notifications, or follows an earlier
+    /// task.
     progress_id: Option<u64>,
     inputs: Inputs,
     origin: Origin,
@@ -38,9 +40,10 @@ pub(super) struct TaskCall {
 /// How the caller got to know the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// The server responded to the call with the task. Nobody else knows the task.
+    /// The server created the task for this call, and responded with it.
     Call,
-    /// The caller passed the handle of an earlier task, and can use the handle again later.
+    /// The caller passed the [`TaskHandle`](crate::types::TaskHandle) of a task that was created earlier, and can use
+    /// the handle again later.
     Handle,
 }
 
@@ -48,16 +51,16 @@ enum Origin {
 pub(super) enum Response {
     /// The status of the task, from the response to `tasks/get`.
     Status(Task),
-    /// The complete response to `tasks/result`, which is also the response to the call.
+    /// The complete response to `tasks/result`. It becomes the response to the call.
     OfCall(Vec<u8>),
-    /// The server accepted the answers in `tasks/update`, or responded to `tasks/cancel`.
+    /// The server accepted the answers in `tasks/update`, or sent any response to `tasks/cancel`.
     Accepted,
     /// The server responded with an error, or the response cannot be decoded.
     Failed(CallError),
 }
 
 impl TaskCall {
-    /// Creates a wait for an earlier task. `task` is the id of the task.
+    /// Creates a call that follows a task created earlier. `task` is the id of the task.
     pub(super) fn followed(task: String, form: TaskProtocol, deadlines: Deadlines, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -70,8 +73,8 @@ impl TaskCall {
         }
     }
 
-    /// Creates a wait for the task with which the server responded to a call. `caller` is the call, `id` its JSON-RPC
-    /// id, and `task` the id of the task.
+    /// Creates a call from the request `caller`, to which the server responded with a task. `id` is the JSON-RPC id of
+    /// the request, and `task` is the id of the task.
     pub(super) fn answered(caller: CallerRequest, id: u64, task: String, form: TaskProtocol, now: Timestamp) -> Self {
         TaskCall {
             poller: TaskPoller::new(task, form, now),
@@ -105,13 +108,14 @@ impl TaskCall {
         self.poller.next().map_or(total, |at| at.min(total))
     }
 
-    /// Returns whether the task was created for this call only, so that the client may cancel both together.
+    /// Returns whether the task was created for this call. If so, the client may cancel the task together with the
+    /// call.
     pub(super) fn owns_task(&self) -> bool {
         self.origin == Origin::Call
     }
 
-    /// Sends a request about the task. If the connection is not open or the transmit buffer is full, schedules the
-    /// request for later.
+    /// Sends a request about the task. If the connection is not open or the transmit buffer is full, the request
+    /// becomes due again after the polling interval. A `tasks/cancel` is dropped then.
     pub(super) fn send(&mut self, key: RequestKey, request: TaskRequest, context: &mut Context<'_>) {
         if context.check_open().is_err() {
             return self.poller.postpone(request, context.now);
@@ -202,7 +206,8 @@ impl TaskCall {
         (self.method, self.poller.into_id())
     }
 
-    /// Returns the inputs that the task requires now, or `None` if its status does not list them.
+    /// Returns the inputs that the task requires now, according to the status `task`. Returns `None` if the status does
+    /// not list them.
     ///
     /// # Errors
     /// If the inputs in the status are malformed.
@@ -211,8 +216,8 @@ impl TaskCall {
     }
 }
 
-/// Creates the error of a `tasks/get` whose response is malformed. `what` describes the defect, and `at` is its path
-/// in the response.
+/// Creates the error for a malformed response to `tasks/get`. `what` describes the defect, and `at` is the path of the
+/// defect in the response.
 pub(super) fn malformed(what: String, at: &str) -> CallError {
     let kind = PeerErrorKind::Malformed(what);
     let error = PeerError { kind, at: at.into(), excerpt: String::new() };

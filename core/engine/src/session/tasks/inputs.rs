@@ -13,9 +13,10 @@ use crate::types::{InputRequest, InputRequiredResult, Task, TaskProtocol, TaskSt
 /// one task.
 const MAX_INPUTS: u32 = 1_000;
 
-/// Returns the inputs that a task requires now, according to its status; an empty list if it requires none.
+/// Returns the inputs that a task requires now, according to the status `task`. The list is empty if the task requires
+/// none.
 ///
-/// Returns `None` if the status does not list the inputs.
+/// Returns `None` if the status does not list the inputs, as in revision 2025-11-25.
 ///
 /// # Errors
 /// Returns a description of what is wrong with the inputs in the status.
@@ -34,7 +35,7 @@ pub(super) fn needed_inputs(task: &Task, form: TaskProtocol) -> Result<Option<Ve
 pub(super) struct Inputs {
     /// The names of the inputs. The index of a name is the number of the input in [`InputOwner::Task`].
     ///
-    /// The embedder receives each input once, even if several statuses list it.
+    /// An input whose name is in this list is not reported to the embedder again, even if later statuses contain it.
     names: Vec<String>,
 }
 

@@ -260,7 +260,8 @@ impl Tasks {
         }
     }
 
-    /// Adds the embedder's answer to an input of the task. `answer` is a JSON object with one member.
+    /// Adds the embedder's answer to an input of the task of the call `key`. `answer` is a JSON object with one member:
+    /// the name of the input and the answer.
     pub(super) fn input_answered(
         &mut self,
         key: RequestKey,
@@ -275,7 +276,8 @@ impl Tasks {
         }
     }
 
-    /// Fails a call because an input of its task was refused: without the input, the task might never end.
+    /// Fails a call because the client does not provide an input that its task requires. `error` says why. Without the
+    /// input, the task might never end.
     pub(super) fn input_refused(
         &mut self,
         key: RequestKey,
@@ -398,8 +400,8 @@ fn report_status(key: Option<RequestKey>, task: Task, context: &mut Context<'_>)
     context.report(Event::Notification(Notification::TaskStatus { key, task: task.into() }));
 }
 
-/// Creates a response with the JSON-RPC id 0. `member` is `result` or `error`, and `value` comes from the status of a
-/// task.
+/// Creates a response from the status of an ended task. `member` is `result` or `error`, and `value` is its value. The
+/// JSON-RPC id is 0, because the server has not sent this response itself.
 fn response_with(member: &str, value: &Json) -> Vec<u8> {
     let mut message = Vec::with_capacity(value.get().len() + 40);
     message.extend_from_slice(br#"{"jsonrpc":"2.0","id":0,""#);

@@ -37,8 +37,8 @@ const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
 /// longer interval.
 const MAX_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Maximum number of consecutive failures after which a request about a task is sent again. 5: the delay starts at
-/// twice the polling interval and doubles each time. At the default interval, a server thus has a minute to restart.
+/// Maximum number of consecutive failures after which a request about a task is sent again. 5: the delays grow from 2
+/// to 32 polling intervals. At the default interval, a server thus has about a minute to restart.
 const MAX_FAILURES: u32 = 5;
 
 /// The kind of message in which a status of a task arrived.
@@ -52,7 +52,7 @@ pub(super) enum Source {
     Notification,
 }
 
-/// The effect of a received status on the state of a task.
+/// What a received status says about a task.
 pub(super) struct StatusUpdate {
     /// Whether the status or the status message differs from the previous ones.
     pub(super) has_changed: bool,
@@ -78,8 +78,8 @@ pub(super) enum TaskEnd {
     Result(Json),
     /// The task failed. Its status contains the JSON-RPC error of the call.
     Error(Json),
-    /// The call fails with this error: its task ended without a result or JSON-RPC error, or cannot be polled any
-    /// more.
+    /// The task ended without a result or JSON-RPC error, or the session cannot poll it any more. The call fails with
+    /// this error.
     Fault(TaskError),
 }
 
@@ -91,21 +91,22 @@ pub(super) struct TaskPoller {
     status: TaskStatus,
     message: Option<String>,
     interval: Duration,
-    /// Number of consecutive requests about the task that have failed.
+    /// Number of requests about the task that have failed in succession. A status from `tasks/get` or an accepted
+    /// `tasks/update` resets it to 0.
     failures: u32,
     /// When to send `tasks/get`, which requests the status of the task.
     get: Schedule,
     /// When to send `tasks/result`, which requests the result of the task (revision 2025-11-25).
     result: Schedule,
-    /// When to send `tasks/update`, which contains `answers`. [`Schedule::Never`] only if `answers` is empty.
+    /// When to send `tasks/update`, which contains `answers`. [`Schedule::Never`] if there are no answers.
     update: Schedule,
     /// The embedder's answers to inputs of the task, each as the JSON text of one object member. An answer is removed
     /// when the server accepts or refuses it.
     answers: Vec<Vec<u8>>,
     /// Number of answers in the pending `tasks/update`, counted from the front of `answers`. 0 if none is pending.
     sent: usize,
-    /// The error with which the server refused the last `tasks/update`. If the next status still requires input, the
-    /// task ends with this error.
+    /// The error with which the server refused the last `tasks/update`. If the next response to `tasks/get` says that
+    /// the task still requires input, the task ends with this error.
     update_refused: Option<RpcError>,
 }
 
@@ -148,7 +149,7 @@ impl TaskPoller {
 
     /// Returns a request that is due, and marks the request as sent. Returns `None` if no request is due.
     ///
-    /// The same request is due again only after its response or failure was handled.
+    /// The same request is not due again before the session has handled its response or its failure.
     pub(super) fn poll(&mut self, now: Timestamp) -> Option<TaskRequest> {
         let schedules = [
             (&mut self.update, TaskRequest::Update),
@@ -181,8 +182,8 @@ impl TaskPoller {
         }
     }
 
-    /// Updates the state from a received status. Returns what has changed, or `None` if the status belongs to another
-    /// task.
+    /// Updates the polling state from `task`, a received status. Returns what the status says, or `None` if it belongs
+    /// to another task.
     pub(super) fn status(&mut self, task: &Task, source: Source, now: Timestamp) -> Option<StatusUpdate> {
         if task.task_id != self.id {
             return None;
@@ -238,8 +239,8 @@ impl TaskPoller {
 
     /// Returns how a task of revision 2025-11-25 ended, or `None` if that is not known yet.
     ///
-    /// Schedules `tasks/result` if the task is completed, failed or requires input. The response to `tasks/result`
-    /// ends the task.
+    /// Schedules `tasks/result` if the task has completed or failed: the response ends the task. Schedules it also if
+    /// the task requires input, because the server sends its requests for input while `tasks/result` is pending.
     fn end_of_experimental(&mut self, now: Timestamp) -> Option<TaskEnd> {
         match self.status {
             TaskStatus::Cancelled => return Some(self.fault(|message| TaskError::Cancelled { message })),
@@ -263,8 +264,8 @@ impl TaskPoller {
         self.update = if self.answers.is_empty() { Schedule::Never } else { Schedule::At(now) };
     }
 
-    /// Handles that a request about the task failed with `error`. Returns how the task ended, or `None` if the task
-    /// is polled further.
+    /// Handles that a request about the task failed with `error`. Returns how the task ended, or `None` if the session
+    /// continues to poll the task.
     pub(super) fn failed(&mut self, request: TaskRequest, error: CallError, now: Timestamp) -> Option<TaskEnd> {
         if let CallError::Server { error, .. } = &error {
             match request {
@@ -312,7 +313,7 @@ impl TaskPoller {
         None
     }
 
-    /// Schedules a request that could not be sent, for the time after the polling interval.
+    /// Schedules `request`, which could not be sent now, for one polling interval later. Drops a `tasks/cancel`.
     pub(super) fn postpone(&mut self, request: TaskRequest, now: Timestamp) {
         self.reschedule(request, now + self.interval);
     }
@@ -327,8 +328,8 @@ impl TaskPoller {
         *schedule = Schedule::At(at);
     }
 
-    /// Returns whether the last status was final. If so, the response to `tasks/result`, even an error, is the
-    /// response to the call.
+    /// Returns whether the task has ended according to the last status. If so, the response to `tasks/result` is the
+    /// response to the call, even if it is an error.
     pub(super) fn is_final(&self) -> bool {
         self.status.is_final()
     }
