@@ -152,8 +152,7 @@ impl CacheKey {
     }
 }
 
-/// Returns whether `uri` is equal to `whole`, or is the URI of a part of it: `whole` followed by a path, query or
-/// fragment.
+/// Returns whether `uri` is equal to `whole`, or begins with `whole` and continues with a path, query or fragment.
 pub(crate) fn is_within(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#']))

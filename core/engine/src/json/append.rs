@@ -47,9 +47,9 @@ pub(crate) fn push(out: &mut Vec<u8>, text: &[u8]) {
 }
 
 /// Appends a number in decimal digits.
-// Without `core::fmt`, which takes more instructions than everything else that is written for a message's envelope
-// (`jsonrpc`, `id` and `method`).
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    // Without `core::fmt`, which takes more instructions than everything else that is written for a message's envelope
+    // (`jsonrpc`, `id` and `method`).
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {

@@ -104,8 +104,8 @@ pub(super) enum Token<'de> {
 
 impl<'de> Reader<'de> {
     /// Reads a scalar value, or the opening bracket of an array or object.
-    // Not generic over the visitor, so its code is compiled only once.
     pub(super) fn token(&mut self) -> Result<Token<'de>> {
+        // Not generic over the visitor, so its code is compiled only once.
         match self.next_byte() {
             Some(b'"') => self.string().map(Token::Text),
             Some(b'{') => self.enter().map(|()| Token::Object),

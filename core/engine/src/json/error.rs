@@ -66,9 +66,9 @@ impl de::Error for ReadError {
     }
 
     /// Creates the error for a value of the wrong type. The text is that of serde, but without the value of a float.
-    // The code that formats floats is large.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        // The code that formats floats is large.
         ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
     }
 

@@ -20,9 +20,9 @@ use super::{Json, numeral, transcode};
 pub(crate) enum Mismatch {
     /// The value has the wrong JSON type. The text names the type that was found, such as "an array".
     Type(&'static str),
-    /// The value is an object, but not a valid one for the expected type: for example, a required member is missing.
     // In an `Arc`, because its drop glue is compiled only once. Each function that reads an object contains code to
     // drop a mismatch.
+    /// The value is an object, but not a valid one for the expected type: for example, a required member is missing.
     Object(Arc<ObjectMismatch>),
 }
 
@@ -242,7 +242,7 @@ impl FromJson for bool {
     }
 }
 
-/// Does not use `serde_json`, because cargo features such as `float_roundtrip` change how it parses numbers.
+/// Parses the number with the standard library. `serde_json` parses floats differently, depending on its cargo features.
 impl FromJson for f64 {
     const EXPECTED: &'static str = "a number";
 

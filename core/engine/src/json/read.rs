@@ -266,9 +266,9 @@ impl<'de> Reader<'de> {
 }
 
 /// A closure that reads one member of an object.
-// Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
-// `call_once` for each closure: 5 KiB in all, which nothing calls.
 trait ReadMember<'de> {
+    // Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
+    // `call_once` for each closure: 5 KiB in all, which nothing calls.
     fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()>;
 }
 
@@ -279,8 +279,8 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
 }
 
 /// A closure that reads one value, such as an element of an array.
-// A trait of its own instead of `FnMut`, for the same reason as `ReadMember`.
 pub(crate) trait ReadValue<'de> {
+    // A trait of its own instead of `FnMut`, for the same reason as `ReadMember`.
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }
 

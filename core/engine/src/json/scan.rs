@@ -50,10 +50,10 @@ impl<'a> Members<'a> {
     /// the object, and if the key is malformed.
     ///
     /// The next call must be [`Members::value`], which reads the value of this key.
-    // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
-    // KiB.
     #[inline(never)]
     pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
+        // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
+        // KiB.
         let start = after(self.bytes, self.at, b'"')?;
         let end = lossy_string(self.bytes, start - 1)?;
         self.at = after(self.bytes, end, b':')?;

@@ -78,8 +78,8 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// Length above which the buffer of an unescaped string is enlarged to the size of the whole remaining input, in bytes:
-/// 64 KiB. So the buffer of a long string is not enlarged, and copied, again and again.
+/// If an unescaped string is longer than this, its buffer is enlarged only once more, by the size of the remaining
+/// input: 64 KiB. Otherwise a long string would be copied each time its buffer grows.
 const LONG: usize = 64 * 1024;
 
 /// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
@@ -190,8 +190,8 @@ fn block_run(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Returns whether `bytes` contains no quote, backslash or control character.
-// The last block or word may overlap the one before it, so that no shorter rest is left over.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
+    // The last block or word may overlap the one before it, so that no shorter rest is left over.
     if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
         return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
     }
@@ -212,9 +212,9 @@ fn first_special(word: [u8; 8]) -> Option<usize> {
 }
 
 /// Returns whether a block contains no quote, backslash or control character.
-// Has no branches, so that the compiler can vectorize it.
 #[inline]
 fn is_plain_block(block: &[u8]) -> bool {
+    // Has no branches, so that the compiler can vectorize it.
     block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
 }
 

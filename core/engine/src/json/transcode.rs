@@ -33,9 +33,9 @@ pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<
 ///
 /// The function compares the name of the type `S` with known names, because no trait offers this information. It
 /// returns `false` for an unknown name.
-// If a later compiler or `serde_json` changes a name, the value is serialized part by part. The output is the same,
-// except for numbers that fit neither an integer nor a float.
 pub(super) fn takes_raw<S: Serializer>() -> bool {
+    // If a later compiler or `serde_json` changes a name, the value is serialized part by part. The output is the same,
+    // except for numbers that fit neither an integer nor a float.
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
     ["serde_json::ser::Serializer<", "serde_json::value::ser::Serializer", "mcpwire_core::json::serialize::Writer<"]
@@ -104,8 +104,8 @@ impl<'de> Visitor<'de> for TextVisitor {
 
     /// Returns an object as JSON text. If its only key is [`SERDE_RAW`], the object stands for raw JSON text, which is
     /// returned unchanged.
-    // Other objects are from deserializers that ignore the request for a newtype struct and pass the value itself.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        // Other objects are from deserializers that ignore the request for a newtype struct and pass the value itself.
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
             return written(|writer| writer.members(key, map));

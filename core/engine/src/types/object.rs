@@ -16,9 +16,9 @@ use crate::json::read::{self, Reader};
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
-/// The members of an [`Extra`], as pairs of name and value.
 // Behind a pointer, because every object has an `Extra`, but few objects have members in it. The drop glue of an `Arc`
 // is compiled once. That of a `Box` would be inlined into each object type, 15 KiB in total.
+/// The members of an [`Extra`], as pairs of name and value.
 type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
