@@ -76,8 +76,8 @@ pub(crate) struct Cache {
     uses: u64,
 }
 
-/// The key of a cache entry: the only context for which the response may be returned, and the key of the request. `None`
-/// means every context.
+/// The key of a cache entry: the only context for which the response may be returned, and the key of the request.
+/// `None` means every context.
 type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]

@@ -242,7 +242,8 @@ impl FromJson for bool {
     }
 }
 
-/// Parses the number with the standard library. `serde_json` parses floats differently, depending on its cargo features.
+/// Parses the number with the standard library, because `serde_json` parses floats differently depending on its cargo
+/// features.
 impl FromJson for f64 {
     const EXPECTED: &'static str = "a number";
 
