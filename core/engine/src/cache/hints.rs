@@ -7,11 +7,13 @@ use crate::json::scan;
 /// The cache hints of a response: whether, for how long and for whom the result may be cached.
 #[derive(Debug, PartialEq)]
 pub(super) struct Hints {
-    /// How long the response is fresh after receipt, as the server declares. Zero if the response has no valid `ttlMs`.
+    /// Time for which the result may be cached after receipt (`ttlMs`). Zero if `ttlMs` is absent or invalid: then the
+    /// result must not be cached.
     pub(super) ttl: Duration,
-    /// Whether the server declares the scope `public`: the response may be used with every authorization.
+    /// Whether requests with any authorization may receive the cached result (`cacheScope` is `public`).
     pub(super) public: bool,
-    /// Whether the response contains a result that is complete: its `resultType` is `complete` or absent.
+    /// Whether the response has a result, and this result is complete (`resultType` is `complete` or absent). No other
+    /// response may be cached.
     pub(super) complete: bool,
 }
 

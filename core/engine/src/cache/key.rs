@@ -6,8 +6,6 @@ use alloc::vec::Vec;
 use crate::json::{Json, scan};
 
 /// Returns whether results of `method` may be cached (specification: server/utilities/caching, "Cacheable Results").
-///
-/// The function is `const`, so that callers with a constant method name evaluate it at compile time.
 pub(crate) const fn is_cacheable(method: &str) -> bool {
     let mut at = 0;
     while at < CACHEABLE.len() {
@@ -31,31 +29,32 @@ const fn is_same(a: &str, b: &str) -> bool {
     at == a.len() && at == b.len()
 }
 
-/// Identifies a cached result: the method of the request, and the parameters on which the result depends.
+/// The key of a cached result: the request's method, and the parameters that affect the result.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CacheKey {
     method: String,
-    /// The parameters on which the result depends, sorted by name and encoded by `push_member`.
+    /// The parameters that affect the result, sorted by name and encoded by `push_member`.
     ///
-    /// If the result also depends on members of `_meta`, these follow in the same order and encoding. An empty
-    /// parameter named `_meta` separates them from the parameters.
+    /// If members of `_meta` also affect the result, they follow in the same order and encoding. Between the two groups
+    /// is a separator: the name `_meta` with an empty value.
     params: Vec<u8>,
 }
 
-/// Maximum length of a request's parameters, and of its `_meta`, in bytes: 16 KiB, far more than a URI or cursor needs.
-/// Responses to requests with longer parameters are not cached.
+/// Maximum length of a request's parameters, in bytes: 16 KiB, far more than a URI or cursor needs. `_meta` may have
+/// the same length. Responses to longer requests are not cached.
 pub(super) const MAX_PARAMS: usize = 16 * 1024;
 
-/// Members of a request's `_meta` that do not affect the result. Cache keys ignore them, because they may differ in
-/// each request (protocol revision 2026-07-28, basic/index, "`_meta`").
+/// Members of a request's `_meta` that may differ in each request, but do not affect the result. Cache keys do not
+/// contain them (protocol revision 2026-07-28, basic/index, "`_meta`").
 const VOLATILE: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
 impl CacheKey {
     /// Creates the cache key of a request. `params` is a JSON object without `_meta`; `meta` is the `_meta` that the
     /// caller supplied.
     ///
-    /// Returns `None` if the response must not be cached: if the method is not cacheable, the parameters are too long,
-    /// or they contain user input for the server (specification: server/utilities/caching, "Cache Key").
+    /// Returns `None` if the response must not be cached: if [`is_cacheable`] returns `false` for `method`, if `params`
+    /// or `meta` is longer than [`MAX_PARAMS`], or if `params` contains answers to the server's input requests
+    /// (specification: server/utilities/caching, "Cache Key").
     pub(crate) fn new(method: &str, params: &str, meta: Option<&Json>) -> Option<CacheKey> {
         let long = |text: &str| text.len() > MAX_PARAMS;
         if !is_cacheable(method) || long(params) || meta.is_some_and(|meta| long(meta.get())) {
@@ -122,7 +121,7 @@ fn push_members(out: &mut Vec<u8>, object: &str, excluded: &[&str], forbidden: &
     true
 }
 
-/// Appends a name and a value to `out`, each after its length, so that different members never have the same encoding.
+/// Appends a name and a value to `out`, each preceded by its length. So different members never have the same encoding.
 fn push_member(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     for part in [name.as_bytes(), value] {
         out.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -145,15 +144,15 @@ fn take_member(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 }
 
 impl CacheKey {
-    /// Returns whether a change of the resource with the URI `updated` may affect the response: whether the request
-    /// reads this resource, one of its sub-resources or one of its parents.
+    /// Returns whether a change of the resource with the URI `updated` may affect the response to this request. This is
+    /// so if the request reads that resource, a resource within it, or a resource that contains it.
     pub(crate) fn reads(&self, updated: &str) -> bool {
         self.method == "resources/read"
             && self.member("uri").is_none_or(|uri| is_within(updated, &uri) || is_within(&uri, updated))
     }
 }
 
-/// Returns whether `uri` equals `whole`, or extends `whole` by a path, query or fragment.
+/// Returns whether `uri` is equal to `whole`, or begins with `whole` and continues with a path, query or fragment.
 pub(crate) fn is_within(uri: &str, whole: &str) -> bool {
     uri.strip_prefix(whole)
         .is_some_and(|rest| rest.is_empty() || whole.ends_with('/') || rest.starts_with(['/', '?', '#']))

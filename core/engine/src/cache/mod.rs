@@ -19,10 +19,11 @@ pub(crate) use key::CacheKey;
 pub(crate) use key::{is_cacheable, is_within};
 pub(crate) use pending::PendingEntry;
 
-/// Identifies the authorization (for example, the access token) with which responses were fetched.
+/// A number that stands for an authorization, such as an access token. Requests that share a cache have the same number
+/// only if they have the same authorization.
 ///
-/// A response without the scope `public` is returned only for the context that fetched it. Connections that share a
-/// cache use the same number only if they use the same authorization.
+/// A cached response without the scope `public` is returned only to requests with the same number as the request that
+/// fetched it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CacheContext(pub u64);
 
@@ -30,8 +31,9 @@ pub(crate) struct CacheContext(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheLimits {
-    /// Maximum total size of the cached responses and their keys, in bytes. A response larger than a quarter of this
-    /// limit is not cached. 0 disables the cache.
+    /// Maximum total size of the cached responses and their keys, in bytes. 0 disables the cache.
+    ///
+    /// A response larger than a quarter of this limit is not cached, because it would displace too many others.
     pub bytes: usize,
     /// Maximum number of cached responses. 0 disables the cache.
     pub entries: usize,
@@ -55,64 +57,62 @@ impl CacheLimits {
 pub(crate) struct CachedAnswer {
     /// The complete JSON-RPC message, as received from the server.
     pub message: Vec<u8>,
-    /// JSON-RPC id of the request to which `message` is the response. `message` contains the same id.
+    /// The JSON-RPC id in `message`: that of the request that fetched the response.
     pub id: u64,
 }
 
-/// A bounded cache of the responses of one server.
+/// A cache of the responses of one server. When the cache is full ([`CacheLimits`]), it removes the least recently used
+/// response.
 ///
 /// A response with the scope `public` is returned for every [`CacheContext`]. Any other response is returned only for
-/// the context that fetched it (specification: server/utilities/caching, "Cache Scope Field").
-///
-/// When the cache is full, the least recently used response is removed. All timestamps passed to a cache must count
-/// from the same point in time.
+/// the context of the request that fetched it (specification: server/utilities/caching, "Cache Scope Field").
 #[derive(Debug)]
 pub(crate) struct Cache {
     limits: CacheLimits,
     entries: VecMap<EntryKey, CacheEntry>,
     /// Total size of the cached responses and their keys, in bytes.
     bytes: usize,
-    /// Number of times that entries were stored or returned. Serves to find the least recently used entry.
+    /// Counter that increases by one whenever an entry is stored or returned.
     uses: u64,
 }
 
-/// Key of a cache entry: the only context for which the response may be returned (`None` if for every context), and the
-/// key of the request.
+/// The key of a cache entry: the only context for which the response may be returned, and the key of the request.
+/// `None` means every context.
 type EntryKey = (Option<CacheContext>, CacheKey);
 
 #[derive(Debug)]
 struct CacheEntry {
     answer: CachedAnswer,
-    /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] made the
-    /// response stale.
+    /// When the response becomes stale. `None` if [`Cache::invalidate`] or [`Cache::invalidate_resource`] has already
+    /// made it stale.
     fresh_until: Option<Timestamp>,
-    /// Value of [`Cache::uses`] when this entry was last stored or returned.
+    /// Value of [`Cache::uses`] when this entry was last stored or returned. The least recently used entry has the
+    /// lowest value.
     used: u64,
 }
 
 impl Cache {
-    /// Creates an empty cache.
     pub(crate) fn new(limits: CacheLimits) -> Self {
         Cache { limits, entries: VecMap::default(), bytes: 0, uses: 0 }
     }
 
-    /// Returns the cached response to the request `key`, if it may be returned for `context`. Returns `None` if there
-    /// is no such response, or if it is stale at the time `now`.
+    /// Returns the cached response to the request `key`, if it may be returned for `context` and is fresh at the time
+    /// `now`. Returns `None` otherwise.
     pub(crate) fn fresh(&mut self, key: &CacheKey, context: CacheContext, now: Timestamp) -> Option<&CachedAnswer> {
         self.find(key, context, &|entry| entry.fresh_until.is_some_and(|until| now < until))
     }
 
-    /// Returns the cached response to the request `key`, as [`Cache::fresh`] does, but even if it is stale. For use
-    /// when the request itself has failed.
+    /// Returns the cached response to the request `key`, fresh or stale, if it may be returned for `context`. Callers
+    /// use a stale response only after the request itself has failed.
     pub(crate) fn stale(&mut self, key: &CacheKey, context: CacheContext) -> Option<&CachedAnswer> {
         self.find(key, context, &|_| true)
     }
 
-    /// Stores `message`, the response received at the time `now` to the request with the JSON-RPC id `id`. Returns
-    /// whether the response was stored.
+    /// Stores `message`, the response received at the time `now`, in place of any earlier response to the same request.
+    /// `id` is the JSON-RPC id of `message`. Returns whether the response was stored.
     ///
-    /// Does not store an incomplete result, a result without a lifetime, or a message that is larger, together with its
-    /// key, than a quarter of [`CacheLimits::bytes`]. Even then, removes any earlier response to the same request.
+    /// The response is not stored if its result is incomplete or has no valid `ttlMs`, or if the response and its key
+    /// are larger than a quarter of [`CacheLimits::bytes`]. The earlier response is removed in any case.
     pub(crate) fn put(
         &mut self,
         key: CacheKey,
@@ -151,7 +151,7 @@ impl Cache {
         true
     }
 
-    /// Marks all cached responses to requests with this method as stale, whatever their [`CacheContext`] is.
+    /// Marks all cached responses to requests with this method as stale, for every [`CacheContext`].
     pub(crate) fn invalidate(&mut self, method: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.method() == method {
@@ -160,7 +160,8 @@ impl Cache {
         }
     }
 
-    /// Marks the cached contents of the resource `uri` as stale, including those of its sub-resources and parents.
+    /// Marks the cached contents of the resource `uri` as stale. Does the same for resources within it, and for
+    /// resources that contain it.
     pub(crate) fn invalidate_resource(&mut self, uri: &str) {
         for ((_, key), entry) in self.entries.iter_mut() {
             if key.reads(uri) {
@@ -169,7 +170,7 @@ impl Cache {
         }
     }
 
-    /// Removes all cached responses to requests with this method, whatever their [`CacheContext`] is.
+    /// Removes all cached responses to requests with this method, for every [`CacheContext`].
     pub(crate) fn discard(&mut self, method: &str) {
         self.entries.retain(|(_, key), entry| {
             let stays = key.method() != method;

@@ -2,12 +2,11 @@
 
 use super::CacheKey;
 
-/// The cache key of a pending request, and whether the response may be cached.
+/// A request that awaits its response: the key under which to cache the response, and whether to cache it.
 #[derive(Debug)]
 pub(crate) struct PendingEntry {
     key: CacheKey,
-    /// Whether the response may be cached. Set to `false` if the cached data may have changed while the request was
-    /// pending.
+    /// Whether the response may be cached. `false` after [`Self::invalidate`].
     is_valid: bool,
     stale_if_error: bool,
 }
@@ -26,13 +25,13 @@ impl PendingEntry {
         self.stale_if_error
     }
 
-    /// Excludes the response from the cache. Called when the server's data may have changed while the request was
+    /// Prevents the response from being cached. Called when the server's data may have changed while the request was
     /// pending, because the response may predate the change.
     pub(crate) fn invalidate(&mut self) {
         self.is_valid = false;
     }
 
-    /// Returns the key under which to cache the response, or `None` if the response must not be cached.
+    /// Returns the key under which to cache the response, or `None` after [`Self::invalidate`].
     pub(crate) fn into_valid_key(self) -> Option<CacheKey> {
         self.is_valid.then_some(self.key)
     }

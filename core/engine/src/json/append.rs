@@ -6,15 +6,14 @@ use super::string::{is_plain, plain_run};
 
 /// A message that is being appended to a buffer of outgoing messages.
 ///
-/// [`Draft::finish`] ends the message and leaves it in the buffer. A draft that is dropped without it, for example
-/// because serialization fails or panics, removes the unfinished message, which would corrupt the next one.
+/// [`Draft::finish`] leaves the message in the buffer. If the draft is dropped instead, for example because
+/// serialization fails or panics, the incomplete message is removed from the buffer.
 pub(crate) struct Draft<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-/// Maximum capacity of the message buffer after an unfinished message was removed, in bytes: 8 KiB. Memory beyond
-/// that is freed.
+/// Capacity to which the buffer is shrunk when an incomplete message is removed, in bytes: 8 KiB.
 const SMALL: usize = 8 * 1024;
 
 impl<'a> Draft<'a> {
@@ -23,12 +22,12 @@ impl<'a> Draft<'a> {
         Draft { out, start }
     }
 
-    /// Returns the buffer to which the text of the message is appended.
+    /// Returns the buffer. The caller appends the text of the message to it.
     pub(crate) fn text(&mut self) -> &mut Vec<u8> {
         self.out
     }
 
-    /// Ends the message, so that it remains in the buffer.
+    /// Completes the message, and leaves it in the buffer.
     pub(crate) fn finish(self) {
         core::mem::forget(self);
     }
@@ -41,15 +40,16 @@ impl Drop for Draft<'_> {
     }
 }
 
-/// Appends bytes to a buffer. Not inlined, because the callers of this function prefer small code to speed.
+/// Appends bytes to a buffer. Never inlined: for callers that need small code rather than speed.
 #[inline(never)]
 pub(crate) fn push(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
-/// Appends a number in decimal digits. Does not use `core::fmt`, because that takes more instructions than everything
-/// else that is written for a message's envelope (`jsonrpc`, `id` and `method`).
+/// Appends a number in decimal digits.
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: u64) {
+    // Without `core::fmt`, which takes more instructions than everything else that is written for a message's envelope
+    // (`jsonrpc`, `id` and `method`).
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     loop {
@@ -85,7 +85,7 @@ pub(crate) fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Appends the contents of a JSON string with escapes. Copies the bytes between two escapes as one block.
+/// Appends `bytes` as the contents of a JSON string: escapes each quote, backslash and control character.
 #[inline(never)]
 fn push_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
     let mut from = 0;
@@ -117,9 +117,9 @@ fn push_escape(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
-/// Appends JSON text, and replaces each line break by a space, because a message must be one line.
+/// Appends JSON text with a space in place of each line break, because a message must be a single line.
 ///
-/// This does not change the value, because JSON allows line breaks between tokens only.
+/// This does not change the value, because valid JSON has line breaks only between tokens.
 pub(crate) fn push_raw(out: &mut Vec<u8>, json: impl AsRef<[u8]>) {
     let mut from = out.len();
     out.extend_from_slice(json.as_ref());

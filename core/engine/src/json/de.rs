@@ -90,7 +90,7 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
     }
 }
 
-/// What [`Reader::token`] has read: a scalar value, or the opening bracket of an array or object.
+/// A scalar value, or the opening bracket of an array or object.
 pub(super) enum Token<'de> {
     Null,
     Bool(bool),
@@ -104,9 +104,8 @@ pub(super) enum Token<'de> {
 
 impl<'de> Reader<'de> {
     /// Reads a scalar value, or the opening bracket of an array or object.
-    ///
-    /// Not generic, so its code is compiled once instead of once for each visitor.
     pub(super) fn token(&mut self) -> Result<Token<'de>> {
+        // Not generic over the visitor, so its code is compiled only once.
         match self.next_byte() {
             Some(b'"') => self.string().map(Token::Text),
             Some(b'{') => self.enter().map(|()| Token::Object),
@@ -135,8 +134,8 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads the next key of an object, or returns `None` at the end of the object. Set `first` to `true` before the
-    /// first call for an object.
+    /// Reads the next key of an object, or returns `None` at the end of the object. The caller sets `first` to `true`
+    /// before it reads the first key.
     pub(super) fn next_key(&mut self, first: &mut bool) -> Result<Option<Text<'de>>> {
         if !self.has_next(first, b'}')? {
             return Ok(None);
@@ -146,7 +145,7 @@ impl<'de> Reader<'de> {
     }
 }
 
-/// Passes the elements of an array or the members of an object to a serde visitor.
+/// Gives a serde visitor access to the elements of an array, or to the members of an object.
 struct Elements<'r, 'de> {
     reader: &'r mut Reader<'de>,
     first: bool,
@@ -180,7 +179,7 @@ impl<'de> de::MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// Reads an enum variant with data, written `{"name": data}`.
+/// Gives a serde visitor access to an enum variant with data: an object such as `{"Variant":1}`.
 struct Variant<'r, 'de> {
     reader: &'r mut Reader<'de>,
 }
@@ -216,9 +215,8 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
     }
 }
 
-/// A serde map with one member, whose value is the JSON text of a value.
-///
-/// Its key is [`SERDE_RAW`], a private name by which `serde_json::value::RawValue` recognizes JSON text.
+/// Passes raw JSON text to a serde visitor, in the form that `serde_json::value::RawValue` expects: as a map with the
+/// single key [`SERDE_RAW`] and the text as its value.
 struct RawText<'de> {
     text: Option<&'de str>,
 }

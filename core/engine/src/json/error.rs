@@ -9,8 +9,7 @@ use serde::de;
 /// A syntax error in JSON text: the reason, and the byte offset of the error.
 pub(crate) type TokenError = (&'static str, usize);
 
-/// Why a JSON text could not be read, and at which byte offset. Boxed, so that each `Result` with this error is
-/// small.
+/// Why a JSON text could not be read, and at which byte offset.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.reason())]
 pub struct ReadError(Box<ReadErrorDetail>);
@@ -66,10 +65,10 @@ impl de::Error for ReadError {
         ReadError::new(alloc::format!("{message}"))
     }
 
-    /// Creates the error for a value of the wrong type. The text is the same as that of serde, but does not contain the
-    /// value of a float, because the code that formats floats is large.
+    /// Creates the error for a value of the wrong type. The text is that of serde, but without the value of a float.
     #[cold]
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        // The code that formats floats is large.
         ReadError::new(alloc::format!("invalid type: {}, expected {expected}", FoundValue(found)))
     }
 
@@ -79,7 +78,6 @@ impl de::Error for ReadError {
     }
 }
 
-/// Displays a value that serde did not expect, in serde's format. Leaves out the value of a float.
 struct FoundValue<'a>(de::Unexpected<'a>);
 
 impl fmt::Display for FoundValue<'_> {

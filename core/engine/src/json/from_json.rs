@@ -20,42 +20,44 @@ use super::{Json, numeral, transcode};
 pub(crate) enum Mismatch {
     /// The value has the wrong JSON type. The text names the type that was found, such as "an array".
     Type(&'static str),
-    /// The value is an object, but violates a rule of the expected type.
-    ///
-    /// Each function that reads an object also needs code to drop a mismatch. With an `Arc`, this code is small,
-    /// because the drop glue of the `Arc` is compiled once.
+    // In an `Arc`, because its drop glue is compiled only once. Each function that reads an object contains code to
+    // drop a mismatch.
+    /// The value is an object, but not a valid one for the expected type: for example, a required member is missing.
     Object(Arc<ObjectMismatch>),
 }
 
-/// How a JSON object violates a rule of the expected type.
+/// Why a JSON object is not a valid value of the expected type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObjectMismatch {
-    /// How the object violates the rule.
+    /// What is wrong with the object, as text for an error message.
     reason: Cow<'static, str>,
-    /// The name of the tool, resource or other item that the object describes; `None` if unknown.
+    /// Name of the tool, resource or other item that the object describes. `None` if the name is unknown.
     pub(crate) name: Option<String>,
-    /// The key of the member whose value is not allowed; `None` if the object as a whole violates the rule.
+    /// Key of the member with the invalid value. `None` if the error does not concern the value of one member.
     key: Option<&'static str>,
 }
 
 impl Mismatch {
-    /// Creates the mismatch of an object that violates a rule of the expected type. `reason` describes the violation.
+    /// Creates the mismatch for an object that is not a valid value of the expected type. `reason` says what is wrong
+    /// with the object.
     pub(crate) fn object(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::named_object(reason, None)
     }
 
-    /// Creates a mismatch as [`Mismatch::object`] does. `name` is the name of the item that the object describes, or
-    /// `None` if it is unknown.
+    /// Creates the mismatch for an invalid object, as [`Mismatch::object`] does. `name` is the name of the tool,
+    /// resource or other item that the object describes.
     pub(crate) fn named_object(reason: impl Into<Cow<'static, str>>, name: Option<String>) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name, key: None }))
     }
 
-    /// Creates the mismatch of an object whose member `key` has a value that is not allowed. `reason` says why.
+    /// Creates the mismatch for an object whose member `key` has an invalid value. `reason` says what is wrong with the
+    /// value.
     pub(crate) fn member(reason: impl Into<Cow<'static, str>>, key: &'static str) -> Self {
         Mismatch::Object(Arc::new(ObjectMismatch { reason: reason.into(), name: None, key: Some(key) }))
     }
 
-    /// Returns the mismatch as text. `expected` names the expected type, such as "a string".
+    /// Returns what is wrong with the value, as text for an error message. `expected` names the expected type, such as
+    /// "a string".
     pub(crate) fn reason(self, expected: &str) -> Cow<'static, str> {
         match self {
             Mismatch::Type(found) => alloc::format!("{found} instead of {expected}").into(),
@@ -69,18 +71,21 @@ pub(crate) trait FromJson: Sized {
     /// The name of the expected JSON type in error messages, such as "a string".
     const EXPECTED: &'static str;
 
-    /// Reads one value. Returns `Err` only for a syntax error, and `Ok(Err(mismatch))` for a value of another type.
+    /// Reads one value.
+    ///
+    /// Returns `Err` for a syntax error. Returns `Ok(Err(mismatch))` if the value is valid JSON, but not a value of
+    /// this type.
     fn from_json(reader: &mut Reader<'_>) -> ReadResult<Result<Self, Mismatch>>;
 }
 
-/// Reads a value of the type `T`, and returns an error for a value of any other type.
+/// Reads a `T`. Returns an error for a syntax error, and also for a value that is not a `T`.
 pub(crate) fn strict<T: FromJson>(reader: &mut Reader<'_>) -> ReadResult<T> {
     let start = reader.position();
     T::from_json(reader)?.map_err(|mismatch| mismatch_error(mismatch, T::EXPECTED, reader.since(start), start))
 }
 
-/// Reads a `T` from any serde deserializer: obtains the value as JSON text, and parses the text. The format of the
-/// deserializer must be self-describing.
+/// Deserializes a `T` from any self-describing serde format: converts the value to JSON text, and reads the `T` from
+/// the text.
 pub(crate) fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let text = transcode::text_of(deserializer)?;
     strict(&mut Reader::new(&text)).map_err(D::Error::custom)
@@ -98,8 +103,8 @@ macro_rules! impl_deserialize {
 }
 pub(crate) use impl_deserialize;
 
-/// Converts a mismatch to a read error. `text` is the JSON text of the value, and `start` is the byte offset of the
-/// value in the message.
+/// Converts a mismatch to a [`ReadError`]. `expected` names the expected type, `text` is the JSON text of the value,
+/// and `start` is the byte offset of the value in the message.
 #[cold]
 #[inline(never)]
 fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) -> ReadError {
@@ -114,7 +119,7 @@ fn mismatch_error(mismatch: Mismatch, expected: &str, text: &str, start: usize) 
     }
 }
 
-/// Returns the byte offset after the last member of `object` with this key, or `None` if there is none.
+/// Returns the byte offset at which the last member with the key `key` ends, or `None` if `object` has no such member.
 fn last_member_end(object: &str, key: &str) -> Option<usize> {
     let mut end = None;
     let mut reader = Reader::new(object);
@@ -137,12 +142,13 @@ pub(crate) fn from_str<T: FromJson>(text: &str) -> Option<T> {
     reader.end().ok().map(|()| value)
 }
 
-/// Skips a value that has the wrong type, and returns the mismatch. Fails on a syntax error.
+/// Skips a value of the wrong type, and returns a mismatch that names the type of this value. Returns an error if the
+/// value is not valid JSON.
 pub(crate) fn skip_mismatch(reader: &mut Reader<'_>) -> ReadResult<Mismatch> {
     Ok(type_mismatch(reader.raw()?))
 }
 
-/// Returns the mismatch for a value that has the wrong type. `raw` is the JSON text of the value.
+/// Creates the mismatch for a value of the wrong type. `raw` is the JSON text of the value.
 pub(crate) fn type_mismatch(raw: &str) -> Mismatch {
     Mismatch::Type(type_name(raw))
 }
@@ -160,25 +166,27 @@ pub(crate) fn type_name(raw: &str) -> &'static str {
     }
 }
 
-/// Reads the value of an optional member into `place`. Stores `None` for `null` and for a value of another type.
+/// Reads the value of an optional member, and stores it in `place`. Stores `None` if the value is `null` or not a `T`.
 #[inline(never)]
 pub(crate) fn optional_member<T: FromJson>(place: &mut Option<T>, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.ok();
     Ok(())
 }
 
-/// Reads the value of a member with a default into `place`. Stores the default for `null` and for a value of another
-/// type.
+/// Reads the value of a member, and stores it in `place`. Stores the default value of `T` if the value is `null` or not
+/// a `T`.
 #[inline(never)]
 pub(crate) fn default_member<T: FromJson + Default>(place: &mut T, reader: &mut Reader<'_>) -> ReadResult<()> {
     *place = T::from_json(reader)?.unwrap_or_default();
     Ok(())
 }
 
-/// The state of a required member: `None` until the member is found, then whether its value had the expected type.
+/// What is known about a required member: `None` until the member is found, `Some(Ok(()))` if its value has the
+/// expected type, and `Some(Err(mismatch))` if not.
 pub(crate) type RequiredMember = Option<Result<(), Mismatch>>;
 
-/// Reads the value of a required member into `place`, and stores in `member` whether the value had the expected type.
+/// Reads the value of a required member, and stores it in `place`. Stores in `member` whether the value has the
+/// expected type.
 #[inline(never)]
 pub(crate) fn required_member<T: FromJson>(
     place: &mut T,
@@ -189,8 +197,8 @@ pub(crate) fn required_member<T: FromJson>(
     Ok(())
 }
 
-/// Checks a required member after the whole object was read. Returns `None` if the member is valid, and otherwise why
-/// it is not: the member `key` is absent, or is not of the type named `expected`.
+/// Checks a required member after the whole object was read. Returns a mismatch if the member `key` is absent, or if
+/// its value is not of the type named `expected`. Returns `None` if the member is valid.
 #[inline]
 pub(crate) fn check_required(key: &str, expected: &str, member: RequiredMember) -> Option<Mismatch> {
     if matches!(member, Some(Ok(()))) {
@@ -234,7 +242,8 @@ impl FromJson for bool {
     }
 }
 
-/// Parses the number without `serde_json`, whose cargo features may change how numbers are read.
+/// Parses the number with the standard library, because `serde_json` parses floats differently depending on its cargo
+/// features.
 impl FromJson for f64 {
     const EXPECTED: &'static str = "a number";
 
@@ -259,7 +268,7 @@ impl FromJson for u64 {
     }
 }
 
-/// Reads any value except `null`, which is treated as absent.
+/// Reads any value except `null`: a member with the value `null` counts as absent.
 impl FromJson for Json {
     const EXPECTED: &'static str = "a value";
 
@@ -277,7 +286,8 @@ impl<T: FromJson> FromJson for Box<T> {
     }
 }
 
-/// Skips elements that are not a `T`. Use [`ItemList`](crate::ItemList) to report the skipped elements.
+/// Reads an array, and skips elements that are not a `T`. [`ItemList`](crate::ItemList) also reports the skipped
+/// elements.
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = "an array";
 

@@ -21,7 +21,7 @@ fn skip_run_of_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns the offset after a JSON string. `at` is the offset of its opening quote.
+/// Returns the offset after the JSON string whose opening quote is at `at`.
 #[inline]
 pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
     match plain_end(bytes, at + 1) {
@@ -30,8 +30,8 @@ pub(super) fn string(bytes: &[u8], at: usize) -> Result<usize, TokenError> {
     }
 }
 
-/// Returns the offset after the number that starts at `at`, and whether the number has neither a decimal point nor an
-/// exponent.
+/// Returns the offset after the number that starts at `at`, and whether the number is written as an integer: without a
+/// decimal point and without an exponent.
 pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenError> {
     let digits = |from: usize| {
         let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
@@ -53,7 +53,7 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<(usize, bool), TokenErro
     if is_good { Ok((end, is_whole)) } else { Err(("not a number", at)) }
 }
 
-/// Returns the offset after the literal `word` that starts at `at`. `word` is `true`, `false` or `null`.
+/// Checks that the literal `word` (`true`, `false` or `null`) starts at `at`, and returns the offset after it.
 #[inline]
 pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, TokenError> {
     if bytes.get(at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
@@ -63,13 +63,10 @@ pub(super) fn literal(bytes: &[u8], at: usize, word: &str) -> Result<usize, Toke
     }
 }
 
-/// Calls `visit` for each string, and for each byte outside of strings, from the offset `at` on. The text may be
-/// malformed.
+/// Splits text into strings and single bytes, from the offset `at` on. Calls `visit` with the first byte, the start
+/// offset and the end offset of each part. The text may be malformed JSON.
 ///
-/// The arguments of `visit` are the first byte of the string, or the byte itself, and its start and end offsets.
-///
-/// Stops when `visit` returns `false`, and returns the last end offset that was passed to `visit`. Returns `None` if
-/// the text ends first.
+/// If `visit` returns `false`, stops and returns the end offset of that part. Returns `None` if the text ends first.
 #[inline]
 pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize, usize) -> bool) -> Option<usize> {
     loop {
@@ -82,8 +79,8 @@ pub(super) fn walk(bytes: &[u8], mut at: usize, mut visit: impl FnMut(u8, usize,
     }
 }
 
-/// Returns the offset after the number or literal that starts at `at`, or `None` if there is none. The text may be
-/// malformed.
+/// Returns the offset after the number or literal that starts at `at`, without checking its syntax. Returns `None` if a
+/// comma, a closing bracket, white space or the end of the text is at `at`.
 pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     let ends = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
@@ -91,9 +88,8 @@ pub(super) fn lossy_scalar(bytes: &[u8], at: usize) -> Option<usize> {
     (length > 0).then_some(at + length)
 }
 
-/// Returns the offset after the string that starts at `at`, or `None` if the string has no closing quote.
-///
-/// The text may be malformed: invalid escapes and control characters are skipped.
+/// Returns the offset after the string that starts at `at`, or `None` if the string has no closing quote. Accepts
+/// invalid escapes and control characters in the string.
 #[inline]
 pub(super) fn lossy_string(bytes: &[u8], at: usize) -> Option<usize> {
     match string(bytes, at) {

@@ -34,8 +34,8 @@ use crate::text::excerpt;
 
 /// One JSON value, stored as its original text.
 ///
-/// Represents a value whose form the protocol leaves to servers and programs: for example, the schema of a tool,
-/// structured content or `_meta`. The text is always valid JSON. [`Json::decode`] converts it to a Rust value.
+/// This type is used for values whose structure the protocol does not define, such as the schema of a tool, structured
+/// content or `_meta`. The text is always valid JSON. [`Json::decode`] converts it to a Rust value.
 ///
 /// ```
 /// use mcpwire_core::Json;
@@ -52,13 +52,13 @@ pub struct Json(Box<str>);
 impl Json {
     /// Returns the JSON text of the value.
     ///
-    /// The text may contain line breaks between tokens if it is from the body of an HTTP response, or was passed to
-    /// [`Json::parse`]. When the value is sent, a space replaces each line break.
+    /// The text may contain line breaks between tokens. When the value is sent, a space replaces each line break.
     pub fn get(&self) -> &str {
         if self.0.is_empty() { "null" } else { &self.0 }
     }
 
-    /// Checks that a text is exactly one JSON value, and stores the text without white space around the value.
+    /// Creates a value from JSON text, without the white space around the value. Returns an error if the text is not
+    /// exactly one JSON value.
     pub fn parse(text: impl Into<String>) -> Result<Json, JsonError> {
         let text = text.into();
         let mut reader = read::Reader::new(&text);
@@ -106,22 +106,23 @@ impl Json {
 }
 
 impl scan::Member<'_> {
-    /// Returns the value of the member. The scanned text must have been checked to be valid JSON, because this function
-    /// does not check it.
+    /// Returns the value of the member, without checking that it is valid JSON. The caller must have checked the whole
+    /// text.
     pub(crate) fn json(&self) -> Json {
         core::str::from_utf8(self.value).map(Json::trusted).unwrap_or_default()
     }
 }
 
 impl Default for Json {
-    /// Returns `null`, stored as an empty text, so that no memory is allocated.
+    /// Returns `null`, which is stored as an empty text to save a memory allocation.
     fn default() -> Json {
         Json::trusted("")
     }
 }
 
 impl PartialEq for Json {
-    /// Compares the JSON texts. So `1.0` differs from `1`, and objects with the same members in another order differ.
+    /// Compares the JSON texts, not the values: `1.0` differs from `1`, and objects with the same members in another
+    /// order differ.
     fn eq(&self, other: &Json) -> bool {
         self.get() == other.get()
     }
@@ -142,8 +143,8 @@ impl fmt::Display for Json {
 }
 
 impl Serialize for Json {
-    /// Copies the JSON text if the serializer is that of `serde_json`. For any other serializer, parses the text and
-    /// serializes each part.
+    /// Copies the JSON text if the serializer accepts raw JSON text, as that of `serde_json` does. For any other
+    /// serializer, parses the text and serializes each part of the value.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if !transcode::takes_raw::<S>() {
             return transcode::serialize(self.get(), serializer);
@@ -155,14 +156,14 @@ impl Serialize for Json {
 }
 
 impl<'de> Deserialize<'de> for Json {
-    /// Copies the JSON text if the deserializer is that of `serde_json`. For any other deserializer, converts the value
-    /// to JSON text; the format of the deserializer must be self-describing.
+    /// Copies the JSON text if the deserializer is that of `serde_json`. Any other deserializer must be of a
+    /// self-describing format; the value that it provides is converted to JSON text.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         transcode::text_of(deserializer).map(Json::trusted)
     }
 }
 
-/// Why a text could not be parsed as JSON, or a value could not be converted from or to JSON.
+/// The error for a text that is not valid JSON, or for a value that cannot be converted to or from JSON.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct JsonError {

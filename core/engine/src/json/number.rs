@@ -11,8 +11,8 @@ use super::read::{self, Reader};
 
 /// A JSON number, stored as its original text.
 ///
-/// Only [`Number::as_f64`] parses the text. A program that never calls it does not contain the code that parses floats,
-/// which is large.
+/// Only [`Number::as_f64`] parses the text. A program that never calls it contains less code, because the code that
+/// parses floats is left out.
 ///
 /// ```
 /// use mcpwire_core::Number;
@@ -24,9 +24,10 @@ use super::read::{self, Reader};
 pub struct Number(Json);
 
 impl Number {
-    /// Returns the nearest `f64`. A number beyond [`f64::MAX`] is returned as infinity.
+    /// Returns the `f64` that is nearest to the number. Returns an infinity if the magnitude of the number exceeds
+    /// [`f64::MAX`].
     ///
-    /// A `Number` created from NaN or infinity is `null` in JSON, and is returned as NaN.
+    /// Returns NaN if this `Number` was created from NaN or from an infinity, because JSON can represent neither.
     pub fn as_f64(&self) -> f64 {
         self.0.get().parse().unwrap_or(f64::NAN)
     }

@@ -5,10 +5,9 @@ pub(crate) fn is_number(raw: &str) -> bool {
     raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
-/// Parses an integer that is not negative. Returns `None` if the text is not such an integer, or if the integer is
-/// greater than [`u64::MAX`].
+/// Parses an integer from 0 to [`u64::MAX`]. Returns `None` for any other text.
 ///
-/// Accepts zeros after a decimal point, because servers whose JSON library has only floats write 1 as `1.0`.
+/// Accepts zeros after a decimal point, because some servers have only floats, and write 1 as `1.0`.
 pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     let mut value = text.first().map(|_| 0u64)?;
     for (at, byte) in text.iter().enumerate() {
@@ -23,8 +22,8 @@ pub(crate) fn parse_unsigned(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Parses an integer that may be negative. Returns `None` if the text is not an integer, or if the integer is outside
-/// the range of `i64`. Accepts zeros after a decimal point, as [`parse_unsigned`] does.
+/// Parses an integer from [`i64::MIN`] to [`i64::MAX`]. Returns `None` for any other text. Accepts zeros after a
+/// decimal point, as [`parse_unsigned`] does.
 pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(magnitude) => 0i64.checked_sub_unsigned(parse_unsigned(magnitude)?),
@@ -32,7 +31,8 @@ pub(crate) fn parse_signed(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Splits a JSON number into its digits and its exponent, which is 0 if the number has none.
+/// Splits a JSON number at `e` or `E`. Returns the text before it, and the exponent after it. The exponent is 0 if the
+/// number has none.
 ///
 /// An exponent beyond the range of `i64` becomes `i64::MIN` or `i64::MAX`.
 pub(crate) fn split_exponent(text: &str) -> (&str, i64) {
@@ -41,8 +41,8 @@ pub(crate) fn split_exponent(text: &str) -> (&str, i64) {
     (digits, exponent.parse().unwrap_or(limit))
 }
 
-/// Parses a number as the nearest `f64`. Returns `None` if the text is not a number, or if the number is beyond
-/// [`f64::MAX`].
+/// Parses a number as the nearest `f64`. Returns `None` if the text is not a number, or if the magnitude of the number
+/// exceeds [`f64::MAX`].
 pub(crate) fn parse_finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use super::lex::walk;
 use super::scan::key_text;
 
-/// Maximum number of segments in a path: 32. For a value that is nested deeper, the path ends after 32 segments. Only
-/// malicious messages contain such values.
+/// Maximum number of segments in a path: 32. The path of a more deeply nested value is cut off. Only malicious messages
+/// contain such values.
 const MAX_DEPTH: usize = 32;
 
-/// Length after which an ellipsis replaces the rest of a path, in bytes: 200. The server chooses the keys, so they
+/// Length after which a path is cut off and ends with an ellipsis, in bytes: 200. The server chooses the keys, so they
 /// may be long.
 const MAX_LENGTH: usize = 200;
 
@@ -22,7 +22,7 @@ enum PathSegment<'a> {
 
 /// Returns the path of the value at the byte offset `offset` of a JSON text, such as `result.content[2].text`.
 ///
-/// The path is empty for the outermost value and for text that is not JSON.
+/// The path is empty if the value is not inside an object or array.
 pub(crate) fn path_at(text: &[u8], offset: usize) -> String {
     let text = &text[..offset.min(text.len())];
     let mut steps: Vec<PathSegment<'_>> = Vec::new();

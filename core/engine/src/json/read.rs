@@ -13,8 +13,8 @@ use core::ops::Deref;
 pub(crate) use super::error::{ReadError, Result};
 use super::{lex, string};
 
-/// Maximum depth of nested values: 128, the limit of `serde_json`, so that `serde_json` can parse every value that
-/// this reader accepts.
+/// Maximum depth of nested values: 128. `serde_json` has the same limit, so it can parse every value that this reader
+/// accepts.
 pub(super) const MAX_DEPTH: u32 = 128;
 
 /// The contents of a JSON string, with escapes replaced.
@@ -48,8 +48,6 @@ impl From<Text<'_>> for String {
 }
 
 /// Reads values from JSON text, from front to back.
-///
-/// Before each value is read, the reader is at the value's first byte or in the white space before it.
 pub struct Reader<'de> {
     pub(super) text: &'de str,
     pub(super) at: usize,
@@ -62,9 +60,8 @@ impl<'de> Reader<'de> {
         Reader { text, at: 0, depth: 0 }
     }
 
-    /// Creates a reader inside the outermost object of a text, at the byte offset `at`.
-    ///
-    /// A token of this object, or the white space before a token, must begin at `at`.
+    /// Creates a reader that starts at the byte offset `at` of `text`. This offset must be inside the outermost object,
+    /// and between two tokens.
     pub(crate) fn within_object(text: &'de str, at: usize) -> Self {
         Reader { text, at, depth: 1 }
     }
@@ -74,8 +71,7 @@ impl<'de> Reader<'de> {
         self.at
     }
 
-    /// Returns whether the text ends here: with the closing brace of the outermost object, and only white space after
-    /// it. Reads the brace if it is next.
+    /// Returns whether the rest of the text consists of the closing brace of the outermost object and of white space.
     pub(crate) fn ends_object(&mut self) -> bool {
         if self.next_byte() != Some(b'}') {
             return false;
@@ -84,7 +80,7 @@ impl<'de> Reader<'de> {
         self.next_byte().is_none()
     }
 
-    /// Returns an error if anything but white space follows in the text.
+    /// Returns an error if the rest of the text contains anything but white space.
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.next_byte() {
             None => Ok(()),
@@ -107,8 +103,7 @@ impl<'de> Reader<'de> {
         self.each_member(each)
     }
 
-    /// Implements [`Self::members`]. Accepts a trait object, so its code is compiled once instead of once for each
-    /// closure.
+    /// Implements [`Self::members`]. Not generic over the closure, so its code is compiled only once.
     fn each_member(&mut self, each: &mut dyn ReadMember<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
@@ -131,8 +126,7 @@ impl<'de> Reader<'de> {
         self.each_element(each)
     }
 
-    /// Implements [`Self::elements`]. Accepts a trait object, so its code is compiled once instead of once for each
-    /// closure.
+    /// Implements [`Self::elements`]. Not generic over the closure, so its code is compiled only once.
     fn each_element(&mut self, each: &mut dyn ReadValue<'de>) -> Result<()> {
         self.enter()?;
         let mut first = true;
@@ -142,8 +136,7 @@ impl<'de> Reader<'de> {
         self.leave(b']')
     }
 
-    /// Skips white space, and returns the next byte without reading it. This byte determines the type of the next
-    /// value.
+    /// Skips white space, and returns the next byte without reading it. Returns `None` at the end of the text.
     #[inline]
     pub fn next_byte(&mut self) -> Option<u8> {
         self.at = lex::skip_space(self.bytes(), self.at);
@@ -163,10 +156,9 @@ impl<'de> Reader<'de> {
         }
     }
 
-    /// Reads a string whose contents begin at the offset `start`.
+    /// Reads a string that has escapes. The contents begin at the offset `start`, and the first escape is at `special`.
     ///
-    /// `special` is the offset of the first byte that is not plain: an escape, a control character, or the end of the
-    /// text. Fails if it is not an escape.
+    /// Returns an error if a control character or the end of the text is at `special` instead.
     #[inline(never)]
     fn escaped_string(&mut self, start: usize, special: usize) -> Result<Text<'de>> {
         let (text, after) = string::read_escaped(self.bytes(), start, special)?;
@@ -174,7 +166,8 @@ impl<'de> Reader<'de> {
         Ok(Text::Unescaped(text))
     }
 
-    /// Reads a number. Returns its JSON text, and whether it has neither a decimal point nor an exponent.
+    /// Reads a number. Returns its JSON text, and whether it is written as an integer: without a decimal point and
+    /// without an exponent.
     pub(super) fn number(&mut self) -> Result<(&'de str, bool)> {
         let start = self.at;
         let (end, is_whole) = lex::number(self.bytes(), start)?;
@@ -182,13 +175,13 @@ impl<'de> Reader<'de> {
         Ok((&self.text[start..end], is_whole))
     }
 
-    /// Reads the literal `word`, which is `true`, `false` or `null`. Fails if other text is next.
+    /// Reads the literal `word` (`true`, `false` or `null`). Returns an error if something else is next.
     pub(crate) fn literal(&mut self, word: &str) -> Result<()> {
         self.at = lex::literal(self.bytes(), self.at, word)?;
         Ok(())
     }
 
-    /// Skips one value of any type, checks its syntax, and returns its JSON text.
+    /// Reads one value of any type, checks its syntax, and returns its JSON text.
     pub fn raw(&mut self) -> Result<&'de str> {
         self.next_byte();
         let start = self.at;
@@ -212,7 +205,7 @@ impl<'de> Reader<'de> {
         ReadError::at(reason, self.at)
     }
 
-    /// Skips the white space before a key. Fails if no string follows.
+    /// Skips white space, and checks that a key follows: returns an error if the next byte is not a quote.
     #[inline]
     pub(super) fn key(&mut self) -> Result<()> {
         match self.next_byte() {
@@ -232,7 +225,8 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Reads the opening bracket of an object or array. Fails if values are nested too deeply.
+    /// Reads the opening bracket of an object or array. Returns an error if values are nested deeper than
+    /// [`MAX_DEPTH`].
     pub(super) fn enter(&mut self) -> Result<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -242,7 +236,7 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Reads the closing bracket `close` of an object or array. Fails if more elements follow.
+    /// Reads the closing bracket `close` of an object or array. Returns an error if another element or member is next.
     pub(super) fn leave(&mut self, close: u8) -> Result<()> {
         if self.next_byte() != Some(close) {
             return Err(self.error("more elements than were expected"));
@@ -252,10 +246,10 @@ impl<'de> Reader<'de> {
         Ok(())
     }
 
-    /// Returns whether another element or member follows before the closing bracket `close`. If so, reads the comma
-    /// before it.
+    /// Returns whether another element or member follows before the closing bracket `close`. Reads the comma before it,
+    /// if there is one.
     ///
-    /// Set `first` to `true` before the first call for an array or object.
+    /// The caller sets `first` to `true` before it reads the first element or member.
     #[inline]
     pub(super) fn has_next(&mut self, first: &mut bool, close: u8) -> Result<bool> {
         match self.next_byte() {
@@ -272,10 +266,9 @@ impl<'de> Reader<'de> {
 }
 
 /// A closure that reads one member of an object.
-///
-/// Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
-/// `call_once` for each closure: 5 KiB in all, which nothing calls.
 trait ReadMember<'de> {
+    // Used as `dyn ReadMember` instead of `dyn FnMut`. For `dyn FnMut`, the compiler would also generate a function
+    // `call_once` for each closure: 5 KiB in all, which nothing calls.
     fn read(&mut self, key: &str, reader: &mut Reader<'de>) -> Result<()>;
 }
 
@@ -285,9 +278,9 @@ impl<'de, F: FnMut(&str, &mut Reader<'de>) -> Result<()>> ReadMember<'de> for F 
     }
 }
 
-/// A closure that reads one value, such as an element of an array. Used as `dyn ReadValue` instead of `dyn FnMut`, for
-/// the same reason as [`ReadMember`].
+/// A closure that reads one value, such as an element of an array.
 pub(crate) trait ReadValue<'de> {
+    // A trait of its own instead of `FnMut`, for the same reason as `ReadMember`.
     fn read(&mut self, reader: &mut Reader<'de>) -> Result<()>;
 }
 

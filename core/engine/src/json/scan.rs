@@ -15,14 +15,14 @@ use super::string::unescape_lossy;
 /// A member of a JSON object: its key and its value, as JSON text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member<'a> {
-    /// The bytes between the quotes of the key, with escapes.
+    /// The text between the quotes of the key. Its escapes are not replaced.
     key: &'a [u8],
     /// The JSON text of the member's value.
     pub(crate) value: &'a [u8],
 }
 
 impl<'a> Member<'a> {
-    /// Returns whether the key of the member is `name`. Replaces escapes in the key before comparing.
+    /// Returns whether the key of the member, with its escapes replaced, is `name`.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.key == name.as_bytes() || (self.key.contains(&b'\\') && self.key() == name)
     }
@@ -46,19 +46,22 @@ pub(crate) struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Returns the text between the quotes of the next key, with escapes. Call [`Members::value`] next.
-    // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
-    // KiB.
+    /// Returns the text between the quotes of the next key, without replacing its escapes. Returns `None` at the end of
+    /// the object, and if the key is malformed.
+    ///
+    /// The next call must be [`Members::value`], which reads the value of this key.
     #[inline(never)]
     pub(crate) fn next_key(&mut self) -> Option<&'a [u8]> {
+        // Not inlined, because many functions iterate over the members of an object: one copy instead of many saves 4
+        // KiB.
         let start = after(self.bytes, self.at, b'"')?;
         let end = lossy_string(self.bytes, start - 1)?;
         self.at = after(self.bytes, end, b':')?;
         self.bytes.get(start..end - 1)
     }
 
-    /// Returns the JSON text of the value whose key was returned last, or `None` if the value is malformed or
-    /// truncated.
+    /// Returns the JSON text of the value that belongs to the key from [`Members::next_key`]. Returns `None` if the
+    /// value is malformed or truncated.
     #[inline(never)]
     pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
         let value = value_range(self.bytes, self.at)?;
@@ -83,10 +86,10 @@ pub(crate) fn is_array(bytes: &[u8]) -> bool {
     after(bytes, 0, b'[').is_some()
 }
 
-/// Returns the range of the next element of the JSON array `bytes`, and advances `at`. Set `at` to 0 before the first
-/// call.
+/// Returns the byte range of the next element of the JSON array `bytes`, and sets `at` to the offset of the element
+/// after it. The caller sets `at` to 0 before the first call.
 ///
-/// Returns `None` at the end of the array, and at the first malformed element.
+/// Returns `None` at the end of the array, and if the next element is malformed.
 pub(crate) fn next_element(bytes: &[u8], at: &mut usize) -> Option<Range<usize>> {
     if *at == 0 {
         *at = inside(bytes, b'[');
@@ -103,7 +106,7 @@ pub(crate) fn member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 /// Returns the JSON text of the last member of `object` with the key `name`, or `None` if there is none.
 ///
-/// If several members have the same key, [`Reader`](super::read::Reader) also uses the value of the last one.
+/// [`Reader`](super::read::Reader) also prefers the last of several members with the same key.
 pub(crate) fn last_member<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     members(object).filter(|member| member.is(name)).last().map(|member| member.value)
 }
@@ -116,7 +119,7 @@ pub(crate) fn text(value: &[u8]) -> Option<String> {
     }
 }
 
-/// Replaces the escapes in a key. `key` is the JSON text between the quotes.
+/// Returns a key with its escapes replaced. `key` is the text between the quotes.
 pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     match core::str::from_utf8(key) {
         Ok(text) if key.contains(&b'\\') => Cow::Owned(unescape_lossy(text)),
@@ -125,22 +128,22 @@ pub(crate) fn key_text(key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns the offset after the opening bracket `open`, or the length of the text if it does not start with that
-/// bracket.
+/// Returns the offset after the opening bracket `open` at the start of `bytes`. Returns the length of `bytes` if it
+/// starts with anything else.
 fn inside(bytes: &[u8], open: u8) -> usize {
     after(bytes, 0, open).unwrap_or(bytes.len())
 }
 
-/// Skips white space from the offset `at` on. If `byte` is next, returns the offset after it, and otherwise `None`.
+/// Skips white space from the offset `at` on, and checks that `byte` is next. Returns the offset after it, or `None` if
+/// another byte is next.
 #[inline]
 fn after(bytes: &[u8], at: usize, byte: u8) -> Option<usize> {
     let at = skip_space(bytes, at);
     (bytes.get(at) == Some(&byte)).then_some(at + 1)
 }
 
-/// Returns the range of the value that follows `at`, without the white space before it.
-///
-/// Returns `None` if there is no value or if the value is truncated. Does not recurse.
+/// Returns the byte range of the first value at or after the offset `at`. Returns `None` if no value follows, or if it
+/// is truncated.
 fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = skip_space(bytes, at);
     let end = match bytes.get(start)? {
@@ -151,8 +154,8 @@ fn value_range(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// Returns the offset after the object or array that starts at `at`. Does not check that opening and closing brackets
-/// are of the same kind.
+/// Returns the offset after the object or array that starts at `at`, or `None` if its closing bracket is missing.
+/// Accepts `]` for `{`, and `}` for `[`.
 fn nested_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut depth = 0usize;
     walk(bytes, at, |first, _, _| {

@@ -4,7 +4,7 @@ use super::lex;
 use super::read::{MAX_DEPTH, Reader, Result};
 
 impl Reader<'_> {
-    /// Skips one value of any type, and checks its syntax. Does not recurse.
+    /// Skips one value of any type, and checks its syntax.
     pub(crate) fn skip(&mut self) -> Result<()> {
         let mut objects = 0u128;
         let mut depth = 0;

@@ -11,10 +11,11 @@ const UNENDED: &str = "the text ends in the middle of a string";
 const CONTROL: &str = "a control character in a string";
 const ESCAPE: &str = "no such escape";
 
-/// Returns the offset of the closing quote of a string whose contents begin at `start`.
+/// Returns the offset of the closing quote of a string without escapes and control characters. The contents of the
+/// string begin at `start`.
 ///
-/// Succeeds only if the string has neither escapes nor control characters. Otherwise returns, as `Err`, the offset of
-/// the first of them, or the length of the text if the text ends before the string does.
+/// For any other string, returns `Err` with the offset of the first escape or control character, or with the length of
+/// the text if the closing quote is missing.
 #[inline]
 pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     // Most keys are shorter than eight bytes.
@@ -25,18 +26,15 @@ pub(crate) fn plain_end(bytes: &[u8], start: usize) -> Result<usize, usize> {
     if bytes.get(end) == Some(&b'"') { Ok(end) } else { Err(end) }
 }
 
-/// Calls [`plain_run`]. This function is not inlined, because [`plain_end`] does not need it for strings that end
-/// within eight bytes, and most keys do.
 #[inline(never)]
 fn long_run(bytes: &[u8], at: usize) -> usize {
     plain_run(bytes, at)
 }
 
-/// Reads a string whose contents begin at `start`. Returns the contents with escapes replaced, and the offset after the
-/// string.
+/// Reads a string that has escapes. Returns the contents with escapes replaced, and the offset after the string.
 ///
-/// `special` is the offset of the first byte that is not plain: an escape, a control character, or the end of the text.
-/// Fails if it is not an escape.
+/// The contents begin at `start`, and the first escape is at `special`. Returns an error if a control character or the
+/// end of the text is at `special` instead.
 #[inline(never)]
 pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result<(String, usize), TokenError> {
     match bytes.get(special) {
@@ -46,8 +44,8 @@ pub(crate) fn read_escaped(bytes: &[u8], start: usize, special: usize) -> Result
     }
 }
 
-/// Checks the rest of a string from `at` on, and returns the offset after the string. `at` is the offset of an
-/// escape, a control character or the closing quote.
+/// Checks the syntax of a string from the offset `at` on, and returns the offset after the string. An escape, a control
+/// character or the closing quote must be at `at`.
 #[inline(never)]
 pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenError> {
     loop {
@@ -65,7 +63,7 @@ pub(crate) fn skip_escaped(bytes: &[u8], mut at: usize) -> Result<usize, TokenEr
     }
 }
 
-/// Replaces the escapes in the contents of a string. Returns only U+FFFD if any escape is invalid.
+/// Returns the contents of a string with escapes replaced, or only U+FFFD if any escape is invalid.
 pub(crate) fn unescape_lossy(body: &str) -> String {
     let mut quoted = String::with_capacity(body.len() + 1);
     quoted.push_str(body);
@@ -80,10 +78,8 @@ pub(crate) fn unescape_lossy(body: &str) -> String {
     }
 }
 
-/// Length of an unescaped string, in bytes, above which its buffer is enlarged only once more: 64 KiB.
-///
-/// The buffer then gets room for the whole remaining input, because enlarging it repeatedly would copy a long string
-/// each time.
+/// If an unescaped string is longer than this, its buffer is enlarged only once more, by the size of the remaining
+/// input: 64 KiB. Otherwise a long string would be copied each time its buffer grows.
 const LONG: usize = 64 * 1024;
 
 /// Reads a string with escapes. Returns its contents with escapes replaced, and the offset after the string.
@@ -126,8 +122,8 @@ fn unescape(bytes: &[u8], start: usize, first_escape: usize) -> Result<(String, 
     String::from_utf8(out).map(|text| (text, at + 1)).map_err(|_| ("not UTF-8", start))
 }
 
-/// The character that each one-letter escape, such as `\n`, represents. Indexed by the letter; 0 if there is no such
-/// escape.
+/// The character for each one-letter escape, indexed by the letter: for example, a line feed at `n`, for `\n`. 0 if
+/// there is no escape with this letter.
 const PLAIN_ESCAPES: [u8; 256] = {
     let mut table = [0; 256];
     table[b'n' as usize] = b'\n';
@@ -143,7 +139,7 @@ const PLAIN_ESCAPES: [u8; 256] = {
 
 /// Appends the character of the `\u` escape at `at`, and returns the offset after the escape.
 ///
-/// Replaces a lone surrogate by U+FFFD, so that one invalid character does not fail the whole message.
+/// Replaces a lone surrogate by U+FFFD, so that the rest of the message can still be read.
 fn push_unicode(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Result<usize, TokenError> {
     let code = hex4(bytes, at + 2).ok_or((ESCAPE, at))?;
     let mut after = at + 6;
@@ -164,11 +160,12 @@ fn hex4(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..at + 4)?.iter().try_fold(0, |code, b| Some(code << 4 | char::from(*b).to_digit(16)?))
 }
 
-/// Distance, in bytes, after which a search changes from words of 8 bytes to blocks of 64 bytes: 64. Most strings end
-/// before that.
+/// Number of bytes that [`plain_run`] searches in words of 8 bytes: 64. After them, it searches in blocks of 64 bytes.
+/// Most strings are shorter.
 const NEAR: usize = 64;
 
-/// Returns the offset of the first quote, backslash or control character at or after `at`, or the end of the text.
+/// Returns the offset of the first quote, backslash or control character at or after `at`. Returns the length of
+/// `bytes` if there is none.
 #[inline]
 pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     let far = at + NEAR;
@@ -184,9 +181,7 @@ pub(super) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     block_run(bytes, at)
 }
 
-/// Returns the offset of the first quote, backslash or control character at or after `start`, or the end of the text.
-///
-/// Skips blocks of 64 bytes that contain no such byte, and then examines single bytes until the first one.
+/// Returns the same as [`plain_run`], but is faster for long strings: skips whole blocks of 64 bytes first.
 #[inline(never)]
 fn block_run(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
@@ -195,10 +190,8 @@ fn block_run(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Returns whether `bytes` contains no quote, backslash or control character.
-///
-/// Examines blocks of equal size. The last block ends where `bytes` ends and may overlap the block before it, so that
-/// no shorter block is left over.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
+    // The last block or word may overlap the one before it, so that no shorter rest is left over.
     if let (blocks @ [_, ..], Some(last)) = (bytes.as_chunks::<16>().0, bytes.last_chunk::<16>()) {
         return blocks.iter().all(|block| is_plain_block(block)) && is_plain_block(last);
     }
@@ -218,28 +211,27 @@ fn first_special(word: [u8; 8]) -> Option<usize> {
     (marks != 0).then_some((marks.trailing_zeros() / 8) as usize)
 }
 
-/// Returns whether a block contains no quote, backslash or control character. Has no branches, so that the compiler
-/// can vectorize it.
+/// Returns whether a block contains no quote, backslash or control character.
 #[inline]
 fn is_plain_block(block: &[u8]) -> bool {
+    // Has no branches, so that the compiler can vectorize it.
     block.iter().fold(0, |found, b| found | u8::from(is_special(*b))) == 0
 }
 
-/// The bit that, when flipped, turns a quote (0x22) into a space (0x20). Then only quotes and control characters are
-/// less than `!` (0x21), so that one comparison finds both.
+/// The bit in which a quote (0x22) differs from a space (0x20). If it is flipped, only quotes and control characters
+/// are less than `!` (0x21), so one comparison finds both.
 const QUOTE_IS_SPACE: u8 = 0x02;
 
-/// Returns whether a byte is a quote, a backslash or a control character. [`QUOTE_IS_SPACE`] explains the first
-/// comparison.
+/// Returns whether a byte is a quote, a backslash or a control character.
 #[inline]
 fn is_special(byte: u8) -> bool {
     (byte ^ QUOTE_IS_SPACE) < b'!' || byte == b'\\'
 }
 
-/// Returns a mask for eight bytes: the high bit of each quote, backslash and control character is set (Mycroft's
-/// method).
+/// Returns a mask in which the lowest set bit is the high bit of the first quote, backslash or control character of
+/// `word`. Returns 0 if `word` contains none.
 ///
-/// Only the lowest set bit is exact. Higher bits may also be set for other bytes.
+/// Higher bits may also be set for other bytes (Mycroft's method).
 #[inline]
 fn specials(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;

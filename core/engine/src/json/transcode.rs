@@ -24,17 +24,18 @@ use super::lex;
 use super::read::{MAX_DEPTH, Reader, is_json};
 use super::serde_names::{SERDE_NUMBER, SERDE_RAW};
 
-/// Returns the value of any serde deserializer as JSON text. The format must be self-describing.
+/// Returns the value of a deserializer as JSON text. The deserializer may be of any self-describing format.
 pub(super) fn text_of<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     deserializer.deserialize_newtype_struct(SERDE_RAW, TextVisitor)
 }
 
-/// Returns whether a serializer accepts raw JSON text in the way `serde_json::value::RawValue` passes it.
+/// Returns whether the serializer `S` accepts raw JSON text, as those of `serde_json` and of this crate do.
 ///
-/// No trait offers this information, so the function compares the type's name with the known names. If a later compiler
-/// or `serde_json` changes the name, the function returns `false`, and the value is parsed and serialized part by part.
-/// The output is the same, except for numbers that fit neither an integer nor a float.
+/// The function compares the name of the type `S` with known names, because no trait offers this information. It
+/// returns `false` for an unknown name.
 pub(super) fn takes_raw<S: Serializer>() -> bool {
+    // If a later compiler or `serde_json` changes a name, the value is serialized part by part. The output is the same,
+    // except for numbers that fit neither an integer nor a float.
     let name = type_name::<S>();
     let name = name.strip_prefix("&mut ").unwrap_or(name);
     ["serde_json::ser::Serializer<", "serde_json::value::ser::Serializer", "mcpwire_core::json::serialize::Writer<"]
@@ -42,12 +43,12 @@ pub(super) fn takes_raw<S: Serializer>() -> bool {
         .any(|known| name.starts_with(known))
 }
 
-/// Parses a JSON text, and passes each part of its value to any serde serializer.
+/// Parses a JSON text, and serializes its value part by part with any serde serializer.
 pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     Value(RefCell::new(&mut Reader::new(text))).serialize(serializer)
 }
 
-/// Serializes the next value of a reader. Reading advances the reader, so the value can be serialized only once.
+/// The next value of a reader. It can be serialized only once, because serializing it advances the reader.
 struct Value<'r, 'de>(RefCell<&'r mut Reader<'de>>);
 
 impl Serialize for Value<'_, '_> {
@@ -82,8 +83,7 @@ impl Serialize for Value<'_, '_> {
     }
 }
 
-/// A serde visitor that returns a value as JSON text. Copies the text if the deserializer passes raw text, and writes
-/// it otherwise.
+/// A serde visitor that returns a value as JSON text.
 struct TextVisitor;
 
 /// Implements visitor methods that return a scalar value as JSON text.
@@ -102,11 +102,10 @@ impl<'de> Visitor<'de> for TextVisitor {
         f.write_str("a JSON value")
     }
 
-    /// Returns raw JSON text unchanged: serde passes it as an object whose only key is [`SERDE_RAW`].
-    ///
-    /// Writes any other object as JSON text. Such an object is from a deserializer that ignores the request for a
-    /// newtype struct and passes the value itself.
+    /// Returns an object as JSON text. If its only key is [`SERDE_RAW`], the object stands for raw JSON text, which is
+    /// returned unchanged.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        // Other objects are from deserializers that ignore the request for a newtype struct and pass the value itself.
         let Some(key) = map.next_key_seed(Key)? else { return Ok(Cow::Borrowed("{}")) };
         if key != SERDE_RAW {
             return written(|writer| writer.members(key, map));
@@ -116,8 +115,7 @@ impl<'de> Visitor<'de> for TextVisitor {
         if is_json(text.as_bytes()) { Ok(text) } else { Err(de::Error::custom("raw text that is not JSON")) }
     }
 
-    /// Converts the value to JSON text. Deserializers that do not pass raw JSON text call this method, whereas those of
-    /// `serde_json` and of this crate call `visit_map`.
+    /// Converts a value to JSON text. Only deserializers that cannot pass raw JSON text call this method.
     fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         written(|writer| deserializer.deserialize_any(writer))
     }
@@ -143,26 +141,27 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 }
 
-/// Calls `write` with a new writer, and returns the JSON text that the writer has written.
+/// Calls `write` with a new [`ValueWriter`], and returns the JSON text that was written.
 fn written<E: de::Error>(write: impl FnOnce(ValueWriter<'_>) -> Result<(), E>) -> Result<Cow<'static, str>, E> {
     let mut out = Vec::new();
     write(ValueWriter { out: &mut out, depth: 0 })?;
     String::from_utf8(out).map(Cow::Owned).map_err(E::custom)
 }
 
-/// A serde visitor that appends the value of a deserializer as JSON text to `out`.
+/// A serde visitor that appends a value to `out` as JSON text.
 struct ValueWriter<'a> {
     out: &'a mut Vec<u8>,
     depth: u32,
 }
 
 impl ValueWriter<'_> {
-    /// Returns a writer for an element or member of the current array or object, one level deeper.
+    /// Returns a writer for an element or member of the current array or object.
     fn inner(&mut self) -> ValueWriter<'_> {
         ValueWriter { out: self.out, depth: self.depth + 1 }
     }
 
-    /// Appends the opening bracket `open` of an array or object. Fails if values are nested too deeply.
+    /// Appends the opening bracket `open` of an array or object. Returns an error if values are nested deeper than
+    /// [`MAX_DEPTH`].
     fn enter<E: de::Error>(&mut self, open: u8) -> Result<(), E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom("nested deeper than 128 levels"));
@@ -171,7 +170,7 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Writes an object. `first` is its first key, which was read already; `map` contains the rest.
+    /// Appends an object. `first` is its first key, which the caller has already taken from `map`.
     fn members<'de, A: MapAccess<'de>>(mut self, first: Cow<'de, str>, mut map: A) -> Result<(), A::Error> {
         self.enter(b'{')?;
         let start = self.out.len() - 1;
@@ -195,13 +194,11 @@ impl ValueWriter<'_> {
         Ok(())
     }
 
-    /// Replaces an object that represents a number by that number. Returns `false`, and changes nothing, if the object
-    /// does not represent a number.
+    /// Replaces the last object in `out` by the number that it represents. Returns `false`, and changes nothing, if the
+    /// value of its member is not the text of a number.
     ///
-    /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object whose only member is the
-    /// number's text.
-    ///
-    /// The object starts at the offset `start` of `out`, and its closing brace has not been written.
+    /// With its feature `arbitrary_precision`, `serde_json` passes a number as an object with the single key
+    /// [`SERDE_NUMBER`]. The object starts at the offset `start`, and its closing brace is not yet written.
     fn unwrap_number(&mut self, start: usize) -> bool {
         let before = 2 * 2 + 1 + SERDE_NUMBER.len();
         let Some([b'"', number @ .., b'"']) = self.out.get(start + before - 1..) else { return false };
@@ -292,8 +289,8 @@ impl<'de> Visitor<'de> for ValueWriter<'_> {
     }
 }
 
-/// A serde visitor that reads a string or a map key. Formats other than JSON allow numbers and booleans as keys, which
-/// this visitor converts to text.
+/// A serde visitor that reads a string or an object key. Converts numbers and booleans to text, because formats other
+/// than JSON allow them as keys.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

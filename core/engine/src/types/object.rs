@@ -11,16 +11,14 @@ use crate::json::append::push_string;
 use crate::json::from_json::FromJson;
 use crate::json::read::{self, Reader};
 
-/// Members of a JSON object that this version of the library does not define, in the order in which they were received
-/// or added.
+/// Additional members of a JSON object, which this version of the library does not define. They are in the order in
+/// which they were received or added.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extra(Option<Members>);
 
+// Behind a pointer, because every object has an `Extra`, but few objects have members in it. The drop glue of an `Arc`
+// is compiled once. That of a `Box` would be inlined into each object type, 15 KiB in total.
 /// The members of an [`Extra`], as pairs of name and value.
-///
-/// They are stored behind a pointer, because every object has an [`Extra`], but few objects have members in it. The
-/// pointer is an `Arc`, because its drop glue is compiled once. The drop glue of a `Box` would be inlined into each
-/// object type, 15 KiB in total.
 type Members = Arc<Vec<(String, Json)>>;
 
 impl fmt::Debug for Extra {
@@ -45,8 +43,8 @@ impl Extra {
         self.members().is_empty()
     }
 
-    /// Appends a member. The member is sent together with the object. An existing member of the same name is not
-    /// replaced.
+    /// Appends a member, which is sent together with the object. If a member of the same name exists, the object then
+    /// has both.
     pub fn push(&mut self, name: impl Into<String>, value: Json) {
         Arc::make_mut(self.0.get_or_insert_default()).push((name.into(), value));
     }
@@ -91,9 +89,9 @@ impl Extra {
 /// | `or_default` | `T` | `T::default()` | if it is not the default |
 /// | `always` | `T` | `T::default()` | always, because the specification requires the member |
 ///
-/// The text in parentheses names the expected value in error messages. `tag` is a member with a constant value. It is
-/// serialized first, and not checked during deserialization, because the caller has already checked it. `finish` is a
-/// function that may change or reject the deserialized object.
+/// The text in parentheses names the expected value in error messages. `tag` adds a member with a constant value, which
+/// is written first, and ignored when it is read. `finish` is a function that may change or reject the object that was
+/// read.
 macro_rules! object {
     (
         $(#[$meta:meta])*
@@ -106,7 +104,7 @@ macro_rules! object {
         #[non_exhaustive]
         pub struct $Name {
             $( $(#[$field_meta])* pub $field: $crate::types::object::object!(@type $presence $ty), )*
-            /// Members of the JSON object that this version of the library does not define.
+            /// Additional members of the JSON object, which this version of the library does not define.
             pub extra: $crate::types::Extra,
         }
 
@@ -196,8 +194,8 @@ macro_rules! object {
 }
 pub(crate) use object;
 
-/// Reads the value of the member `name` into `place`. A value of the wrong type is stored in `extra` instead. `null`
-/// counts as absent.
+/// Reads the value of the member `name` into `place`. A value of the wrong type is stored in `extra` instead, unless it
+/// is `null`.
 #[inline(never)]
 pub(super) fn member<T: FromJson>(
     place: &mut Option<T>,

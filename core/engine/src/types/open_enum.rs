@@ -1,9 +1,9 @@
 //! [`open_enum!`] declares the enumerations of the protocol. All of them accept undefined values, because later
 //! revisions and vendors may add values.
 
-/// Declares an enumeration of strings. Strings without a variant of their own become the variant `Other`.
+/// Declares an enum whose variants stand for strings. Any other string becomes the variant `Other`.
 ///
-/// One variant must have the attribute `#[default]`. Serde represents each value as a string, in every data format.
+/// One variant must have the attribute `#[default]`. Serde represents each value as its string.
 macro_rules! open_enum {
     (
         $(#[$meta:meta])*
@@ -14,7 +14,7 @@ macro_rules! open_enum {
         #[non_exhaustive]
         pub enum $Name {
             $( $(#[$variant_meta])* $Variant, )*
-            /// A string that this version of the library does not define.
+            /// Any other string, which this version of the library does not define.
             Other(alloc::string::String),
         }
 
@@ -47,7 +47,7 @@ macro_rules! open_enum {
         }
 
         impl core::fmt::Display for $Name {
-            /// Writes the string with control characters replaced, because the string may be from a server.
+            /// Writes the string without terminal control sequences, because it may come from a server.
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 core::fmt::Display::fmt(&$crate::printable(self.as_str()), f)
             }

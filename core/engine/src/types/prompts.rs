@@ -51,7 +51,7 @@ impl Prompt {
 object! {
     /// An argument that a prompt accepts (`PromptArgument`).
     pub struct PromptArgument("an argument") {
-        /// Name of the argument: its key in [`GetPromptParams::arguments`].
+        /// Name of the argument, which is its key in [`GetPromptParams::arguments`].
         required name: String = "name",
         /// Display name of the argument (from protocol revision 2025-06-18).
         optional title: String = "title",
@@ -79,8 +79,8 @@ page! {
 
 /// Parameters of `prompts/get`.
 ///
-/// All arguments of a prompt are strings. The parameters fail to serialize if an argument has another type. An argument
-/// that is `null` is omitted.
+/// All arguments of a prompt are strings. Serializing the parameters fails if an argument has another type, and leaves
+/// out arguments that are `null`.
 ///
 /// ```
 /// use mcpwire_core::{GetPromptParams, Json};
@@ -111,7 +111,8 @@ impl<A: Serialize + ?Sized> Serialize for GetPromptParams<'_, A> {
     }
 }
 
-/// Serializes the arguments of a prompt: JSON that must be an object of strings, or `null`.
+/// The arguments of a prompt: serializes as an object of strings, and leaves out members that are `null`. Serializing
+/// fails if the JSON is neither an object nor `null`, or if a member is not a string.
 struct Strings<'a>(&'a Json);
 
 impl Serialize for Strings<'_> {
@@ -151,8 +152,8 @@ object! {
     }
 }
 
-/// Returns an error if the content of a message is `null`, because `null` counts as absent and the content is required.
-/// Without this check, `null` would become a [`ContentBlock::Unknown`].
+/// Rejects a message whose content is `null`: it counts as absent, and the content is required. Without this check, the
+/// content would become a [`ContentBlock::Unknown`].
 fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
     match &message.content {
         ContentBlock::Unknown(block) if block.raw.get() == "null" => Err(Mismatch::object("`content` is null")),
@@ -161,12 +162,12 @@ fn check_message(message: PromptMessage) -> Result<PromptMessage, Mismatch> {
 }
 
 open_enum! {
-    /// The author of a message in a conversation.
+    /// Who wrote a message in a conversation.
     pub enum Role {
-        /// The user.
+        /// The user wrote the message.
         #[default]
         User = "user",
-        /// The language model.
+        /// The language model wrote the message.
         Assistant = "assistant",
     }
 }

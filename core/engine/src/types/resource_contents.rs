@@ -24,7 +24,8 @@ pub struct ResourceContents {
     pub blob: Option<String>,
     /// Additional metadata of the contents (`_meta`).
     pub meta: Option<Json>,
-    /// Members of the JSON object that this version of the library does not define.
+    /// Additional members, which this version of the library does not define, and members with a value of the wrong
+    /// type.
     pub extra: Extra,
 }
 

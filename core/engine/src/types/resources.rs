@@ -25,9 +25,9 @@ object! {
         optional title: String = "title",
         /// Description of the resource, which helps language models to understand its contents.
         optional description: String = "description",
-        /// MIME type of the resource. `None` if the server does not know the type.
+        /// MIME type of the resource. `None` if the server sent none.
         optional mime_type: String = "mimeType",
-        /// Size of the resource in bytes, before base64 encoding. `None` if the server does not know the size.
+        /// Size of the resource in bytes, before base64 encoding. `None` if the server sent no size.
         optional size: u64 = "size",
         /// Hints about the resource, such as its intended audience and importance.
         optional annotations: Annotations = "annotations",
@@ -66,7 +66,8 @@ object! {
         optional title: String = "title",
         /// Description of the resources, which helps language models to understand their contents.
         optional description: String = "description",
-        /// MIME type of the resources. `None` if the resources have different types.
+        /// MIME type of all resources that match the template. `None` if they have different types, or if the server
+        /// sent none.
         optional mime_type: String = "mimeType",
         /// Hints about the resources, such as their intended audience and importance.
         optional annotations: Annotations = "annotations",
@@ -89,8 +90,8 @@ impl ResourceTemplate {
     }
 }
 
-/// Returns `name`, or `uri` if `name` is empty. Returns an error with the reason `empty` if `uri` is empty, because
-/// clients cannot read a resource without a URI.
+/// Returns `name`, or `uri` if `name` is empty. If `uri` is empty, returns an error with the reason `empty`, because
+/// clients cannot read such a resource.
 fn name_or_uri(name: String, uri: &str, empty: &'static str) -> Result<String, Mismatch> {
     match (uri.is_empty(), name.is_empty()) {
         (true, _) => Err(Mismatch::named_object(empty, Some(name).filter(|name| !name.is_empty()))),
@@ -125,9 +126,8 @@ pub struct ReadResourceParams<'a> {
 result! {
     /// Result of `resources/read`: the contents of a resource (`ReadResourceResult`).
     ///
-    /// A resource may have several contents: a folder, for example, may have one for each file. Contents may be neither
-    /// text nor binary data: then [`ResourceContents::extra`] has the members that this version of the library does not
-    /// define. Contents that are not a JSON object are left out, and reported in [`ItemList::rejected`].
+    /// A resource may have several contents: a folder, for example, may have one for each file. Contents that are not a
+    /// JSON object are left out, and reported in [`ItemList::rejected`].
     pub cacheable struct ReadResourceResult {
         /// The contents of the resource. Empty if the server sent none.
         always contents: ItemList<ResourceContents> = "contents",
@@ -155,7 +155,7 @@ object! {
     ///
     /// Specification: server/resources, "Subscriptions".
     pub struct ResourceUpdated("an object") {
-        /// URI of the changed resource: a resource to which the client subscribed, or one of its sub-resources.
+        /// URI of the changed resource. It may be a sub-resource of the resource to which the client subscribed.
         required uri: String = "uri",
         /// Additional metadata of the notification (`_meta`). From protocol revision 2026-07-28 on, the metadata
         /// contains the id of the subscription.

@@ -6,10 +6,10 @@ use super::ItemList;
 use crate::json::from_json::Mismatch;
 use crate::text::excerpt;
 
-/// Returns an error if a result has a `resultType` other than `complete`.
+/// Returns an error if a result has a `resultType` other than `complete`, because its members would be misread
+/// (specification: basic, "`ResultType`").
 ///
-/// `None` means `complete`, because servers send no type before protocol revision 2026-07-28. Without this check, a
-/// result of another type would look like an empty result (specification: basic, "`ResultType`").
+/// `None` means `complete`, because servers send no type before protocol revision 2026-07-28.
 pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> {
     match result_type {
         None | Some("complete") => Ok(()),
@@ -21,10 +21,10 @@ pub(super) fn check_complete(result_type: Option<&str>) -> Result<(), Mismatch> 
     }
 }
 
-/// Declares the result of a request: a struct as declared by [`object!`](super::object::object), with the members that
-/// all results have.
+/// Declares the result of a request, as [`object!`](super::object::object) declares an object. Adds the members that
+/// all results have: `resultType` and `_meta`.
 ///
-/// The keyword `cacheable` adds the cache hints `ttlMs` and `cacheScope`.
+/// The keyword `cacheable` also adds the cache hints `ttlMs` and `cacheScope`.
 macro_rules! result {
     ($(#[$meta:meta])* pub struct $Name:ident { $($own:tt)* }) => {
         $crate::types::object::object! {
@@ -54,8 +54,8 @@ macro_rules! result {
                 /// Time for which the client may cache the result, in milliseconds after receipt (from protocol
                 /// revision 2026-07-28). `None` if the server sent no valid time.
                 optional ttl_ms: u64 = "ttlMs",
-                /// Who may use a cached result: `public` means all users; `private` means only requests with the same
-                /// authorization (from protocol revision 2026-07-28). `None` has the same effect as `private`.
+                /// Who may receive the cached result: everyone (`public`), or only requests with the same authorization
+                /// (`private`). `None` means `private`. From protocol revision 2026-07-28.
                 optional cache_scope: String = "cacheScope",
                 /// Additional metadata of the result (`_meta`).
                 optional meta: Json = "_meta",
@@ -65,7 +65,7 @@ macro_rules! result {
 }
 pub(super) use result;
 
-/// A result that is one page of a paginated list.
+/// A result that is one page of a list.
 ///
 /// Specification: server/utilities/pagination.
 pub trait PagedList {
@@ -75,18 +75,17 @@ pub trait PagedList {
     /// Returns the entries of this page, and the cursor of the next page (`None` on the last page).
     fn into_page(self) -> (ItemList<Self::Item>, Option<String>);
 
-    /// Returns the size of this page's entries as JSON, in bytes. [`Pages`](crate::internal::Pages) limits the total of
-    /// these sizes.
+    /// Returns the size of this page's entries as JSON text, in bytes. [`Pages`](crate::internal::Pages) requests no
+    /// further pages when the total size of the pages reaches its limit.
     ///
-    /// The default implementation returns 0. [`Pages`](crate::internal::Pages) then limits only the number of pages and
-    /// entries.
+    /// The default implementation returns 0, so that the size of the pages is not limited.
     fn bytes(&self) -> usize {
         0
     }
 }
 
-/// Declares a result that is one page of a list: a cacheable result with a list of entries and the cursor of the next
-/// page.
+/// Declares a result that is one page of a list, with the entries and the cursor of the next page. The result is
+/// `cacheable`.
 macro_rules! page {
     (
         $(#[$meta:meta])*
@@ -107,7 +106,7 @@ macro_rules! page {
 }
 pub(super) use page;
 
-/// Implements [`PagedList`] for a result with entries in the field `$entries`.
+/// Implements [`PagedList`] for a result whose entries are in the field `$entries`.
 macro_rules! paged_list {
     ($Name:ident, $entries:ident: $Item:ty) => {
         impl $crate::types::PagedList for $Name {

@@ -22,24 +22,26 @@ use core::fmt;
 use crate::types::ProtocolVersion::{self, V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28};
 use crate::types::ServerCapabilities;
 
-/// A row of [`TABLE`]: a method, notification or definition, and the protocol revisions that have it.
+/// A method, notification or definition of the protocol, and the protocol revisions that have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Row {
     /// What the row describes: a request, a notification or a definition.
     pub kind: Kind,
-    /// Name of the method or notification, such as `tools/call`. For a [`Kind::Definition`], the name of a definition
-    /// in the official schema, such as `Icon`, or of one of its properties, such as `Tool.title`.
+    /// Name of the method or notification, such as `tools/call`.
+    ///
+    /// For a [`Kind::Definition`], the name in the official schema: of a type, such as `Icon`, or of a property, such
+    /// as `Tool.title`.
     pub name: &'static str,
     /// First protocol revision that has this method, notification or definition.
     pub from: ProtocolVersion,
-    /// Last protocol revision that has this method, notification or definition. All revisions from `from` to `until`
-    /// have it.
+    /// Last protocol revision that has this method, notification or definition. All revisions between `from` and
+    /// `until` have it, too.
     pub until: ProtocolVersion,
-    /// Capability that the server must declare before the client may send this request.
+    /// Capability that the server must declare before the client may send this request. [`Requirement::Nothing`] for
+    /// all other kinds of rows.
     pub requires: Requirement,
-    /// Replacement in the revisions that lack this method, notification or definition, as text for error messages.
-    /// Empty if there is no replacement.
+    /// What to use instead in the other revisions, as text for error messages. Empty if there is no replacement.
     pub instead: &'static str,
 }
 
@@ -50,7 +52,7 @@ impl Row {
     }
 }
 
-/// What a row of [`TABLE`] describes.
+/// What a [`Row`] describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
@@ -60,20 +62,20 @@ pub enum Kind {
     ClientNotification,
     /// A request from the server to the client.
     ///
-    /// From protocol revision 2026-07-28 on, servers do not send it as a message. They include it as an input request
-    /// in the result of a client's request (basic/patterns/mrtr).
+    /// From protocol revision 2026-07-28 on, the server does not send it as a message, but as an input request in the
+    /// result of a client's request (basic/patterns/mrtr).
     ServerRequest,
     /// A notification from the server to the client.
     ServerNotification,
-    /// A definition of the official schema, or a property of a definition.
+    /// A type in the official schema, or a property of such a type.
     Definition,
 }
 
-/// The capability that a server must declare ([`ServerCapabilities`]) before a client may use a method.
+/// The capability that a server must declare before a client may use a method ([`ServerCapabilities`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Requirement {
-    /// No capability: the method can be used with every server.
+    /// No capability: every server accepts the method.
     Nothing,
     /// The capability `tools`.
     Tools,
@@ -83,15 +85,15 @@ pub enum Requirement {
     ResourcesSubscribe,
     /// The capability `prompts`.
     Prompts,
-    /// The capability `completions`. Servers of protocol revision 2024-11-05 cannot declare it, and are assumed to have
-    /// it.
+    /// The capability `completions`. Servers of protocol revision 2024-11-05 always meet this requirement, because they
+    /// cannot declare the capability.
     Completions,
     /// The capability `logging`.
     Logging,
     /// The capability `tasks.list` (protocol revision 2025-11-25).
     TasksList,
-    /// The capability `tasks.cancel` (protocol revision 2025-11-25). Later revisions require no capability, because
-    /// every server with the tasks extension can cancel tasks.
+    /// The capability `tasks.cancel` (protocol revision 2025-11-25). Servers of later revisions always meet this
+    /// requirement, because every server with the tasks extension can cancel tasks.
     TasksCancel,
 }
 
@@ -112,11 +114,11 @@ impl Requirement {
         }
     }
 
-    /// Returns whether a server that uses the protocol revision `version` and declared the capabilities `declared`
-    /// meets this requirement.
+    /// Returns whether a server meets this requirement. `version` is the protocol revision that it uses, and `declared`
+    /// are the capabilities that it declared.
     ///
-    /// `None` means that the server sent no capabilities object, not even an empty one. Such a server is assumed to
-    /// meet every requirement.
+    /// `None` means that the server sent no capabilities object at all. Such a server is assumed to meet every
+    /// requirement.
     pub fn is_met(self, declared: Option<&ServerCapabilities>, version: ProtocolVersion) -> bool {
         let Some(server) = declared else { return true };
         let tasks = server.tasks.as_ref();
@@ -184,10 +186,8 @@ const MODERN: (ProtocolVersion, ProtocolVersion) = (V2026_07_28, V2026_07_28);
 const TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2026_07_28);
 const FIRST_TASKS: (ProtocolVersion, ProtocolVersion) = (V2025_11_25, V2025_11_25);
 
-/// All methods and notifications of the supported protocol revisions, and the definitions that only some of the
-/// revisions have.
-///
-/// The rows for requests and notifications of clients come first.
+/// The requests and notifications that clients send. The position of a row determines its bit in
+/// [`UnavailableMethods`].
 static CLIENT_TABLE: &[Row] = &[
     // basic/lifecycle. Revision 2026-07-28 has server/discover and basic/versioning instead.
     request("initialize", LEGACY, Requirement::Nothing, "`server/discover`"),
@@ -230,7 +230,7 @@ static CLIENT_TABLE: &[Row] = &[
     other(Kind::ClientNotification, "notifications/tasks/status", FIRST_TASKS, ""),
 ];
 
-/// What servers send, and the definitions.
+/// The requests and notifications that servers send, and the definitions that only some protocol revisions have.
 static OTHER_TABLE: &[Row] = &[
     // Requests of servers.
     other(Kind::ServerRequest, "ping", LEGACY, ""),
@@ -291,8 +291,8 @@ static OTHER_TABLE: &[Row] = &[
 
 const _: () = assert!(CLIENT_TABLE.len() <= 32, "a bit each");
 
-/// Returns the bit that stands for the client's method `name` in [`UnavailableMethods`], or 0 if [`TABLE`] has no such
-/// method.
+/// Returns the bit that stands for the client's method `name` in [`UnavailableMethods`]. Returns 0 if [`CLIENT_TABLE`]
+/// has no such method.
 pub(crate) const fn bit(name: &str) -> u32 {
     let mut at = 0;
     while at < CLIENT_TABLE.len() {
@@ -304,14 +304,14 @@ pub(crate) const fn bit(name: &str) -> u32 {
     0
 }
 
-/// Returns the row of the client's request or notification that has this bit in [`UnavailableMethods`].
+/// Returns the row of the client's method that `bit` stands for in [`UnavailableMethods`].
 pub(crate) fn client_row(bit: u32) -> &'static Row {
     &CLIENT_TABLE[bit.trailing_zeros() as usize]
 }
 
-/// The requests and notifications that a client must not send in a session.
+/// The requests and notifications that a client must not send to a server.
 ///
-/// Each field is a set of methods: an integer with one bit for each method, which [`bit`] returns.
+/// Each field is a set of methods. Each bit stands for one method, as determined by [`bit`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnavailableMethods {
     /// Methods that the session's protocol revision does not have, or whose capability the server did not declare.
@@ -321,8 +321,11 @@ pub(crate) struct UnavailableMethods {
 }
 
 impl UnavailableMethods {
-    /// Returns the methods that must not be sent to a server that uses the protocol revision `version` and declared the
+    /// Determines the methods that must not be sent to a server with the protocol revision `version` and the
     /// capabilities `declared`.
+    ///
+    /// `None` means that the server sent no capabilities object at all. Such a server is assumed to have all
+    /// capabilities.
     pub(crate) fn new(version: ProtocolVersion, declared: Option<&ServerCapabilities>) -> Self {
         let mut methods = UnavailableMethods::default();
         for (at, row) in CLIENT_TABLE.iter().enumerate() {

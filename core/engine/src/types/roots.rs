@@ -31,10 +31,10 @@ impl Root {
 object! {
     /// Result of `roots/list`, which the client sends to the server (`ListRootsResult`).
     ///
-    /// Up to protocol revision 2025-11-25, the result is the response to a request of the server. From revision
-    /// 2026-07-28 on, it is the answer to an input request that a server sent within a result.
+    /// Up to protocol revision 2025-11-25, it is the response to a request from the server. From revision 2026-07-28
+    /// on, it is the answer to an input request, which the server sends in the result of a client's request.
     pub struct ListRootsResult("an object") {
-        /// The roots that the client offers to the server.
+        /// The directories and files on which the server may work.
         always roots: Vec<Root> = "roots",
         /// Additional metadata of the result (`_meta`; up to protocol revision 2025-11-25).
         optional meta: Json = "_meta",

@@ -25,14 +25,14 @@ object! {
         optional model_preferences: Box<ModelPreferences> = "modelPreferences",
         /// System prompt that the server suggests. The client may change or omit it.
         optional system_prompt: String = "systemPrompt",
-        /// Which context from MCP servers the client should add to the prompt. The client may add less. `None` means no
-        /// context.
+        /// Which MCP servers provide context that the client should add to the prompt. The client may add less. `None`
+        /// means no context.
         optional include_context: IncludeContext = "includeContext",
         /// Sampling temperature that the server suggests. The range depends on the model.
         optional temperature: f64 = "temperature",
         /// Maximum number of tokens that the model may generate. The client must not exceed this number.
         optional max_tokens: u64 = "maxTokens",
-        /// Texts that end the message: the model stops generating when it generates one of them.
+        /// Texts at which the model stops generating.
         or_default stop_sequences: Vec<String> = "stopSequences",
         /// Metadata for the provider of the language model, in the provider's format.
         optional metadata: Json = "metadata",
@@ -61,16 +61,16 @@ object! {
 }
 
 open_enum! {
-    /// Which context from MCP servers the client adds to the prompt of a sampling request.
+    /// Which MCP servers provide context for the prompt of a sampling request.
     ///
     /// The specification deprecates all values except `none`.
     pub enum IncludeContext {
-        /// No context.
+        /// No server.
         #[default]
         None = "none",
-        /// Context from the server that sent the sampling request.
+        /// The server that sent the sampling request.
         ThisServer = "thisServer",
-        /// Context from all servers to which the client is connected.
+        /// All servers to which the client is connected.
         AllServers = "allServers",
     }
 }
@@ -78,10 +78,9 @@ open_enum! {
 object! {
     /// Preferences of a server for the choice of a language model (`ModelPreferences`).
     ///
-    /// Each priority is a number from 0 (not important) to 1 (most important). Specification: client/sampling, "Model
-    /// Preferences".
+    /// Specification: client/sampling, "Model Preferences".
     pub struct ModelPreferences("an object") {
-        /// Names of models that the server prefers, most preferred first.
+        /// Models that the server prefers, the most preferred first.
         or_default hints: Vec<ModelHint> = "hints",
         /// How important a low cost is, from 0 (not important) to 1 (most important).
         optional cost_priority: f64 = "costPriority",
@@ -101,7 +100,7 @@ object! {
 }
 
 object! {
-    /// Controls whether a language model calls tools (`ToolChoice`; from protocol revision 2025-11-25).
+    /// Whether a language model may, must or must not call tools (`ToolChoice`; from protocol revision 2025-11-25).
     pub struct ToolChoice("an object") {
         /// Whether the model may, must or must not call tools. `None` means [`ToolChoiceMode::Auto`].
         optional mode: ToolChoiceMode = "mode",
@@ -149,7 +148,8 @@ object! {
 }
 
 open_enum! {
-    /// Why a language model stopped generating. Model providers may use other reasons ([`StopReason::Other`]).
+    /// Why a language model stopped generating. A reason that the specification does not define becomes
+    /// [`StopReason::Other`].
     pub enum StopReason {
         /// The model finished its message.
         #[default]
@@ -164,13 +164,13 @@ open_enum! {
 }
 
 impl CreateMessageResult {
-    /// Creates the result for a message that the language model `model` generated. The stop reason is unknown.
+    /// Creates the result for a message that the language model `model` generated. `stop_reason` is `None`.
     pub fn new(model: impl Into<String>, content: impl Into<SamplingContents>) -> Self {
         let (model, content) = (model.into(), content.into());
         CreateMessageResult { role: Role::Assistant, content, model, ..CreateMessageResult::default() }
     }
 
-    /// Creates the result for a text message that the language model `model` generated. The stop reason is
+    /// Creates the result for a text message that the language model `model` generated. `stop_reason` is
     /// [`StopReason::EndTurn`].
     pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
         let content = SamplingContent::Text(TextContent::new(text));
@@ -184,14 +184,14 @@ impl CreateMessageParams {
         self.tools.is_some() || self.tool_choice.is_some()
     }
 
-    /// Checks that the messages form a valid conversation.
+    /// Checks that the messages form a valid conversation (specification: client/sampling, "Message Content
+    /// Constraints").
     ///
-    /// Every message must be parseable. A message with tool results must contain nothing else, and the results must
-    /// answer exactly the tool calls of the previous message. Specification: client/sampling, "Message Content
-    /// Constraints".
+    /// A message with tool results must contain nothing else. The results must answer all tool calls of the previous
+    /// message, and no other calls.
     ///
     /// # Errors
-    /// Returns a description of the first violation, to send to the server.
+    /// Returns a description of the first invalid message, to send to the server.
     pub fn check(&self) -> Result<(), String> {
         if let Some(rejected) = self.messages.rejected.first() {
             return Err(alloc::format!("`messages` cannot be read: {rejected}"));

@@ -15,11 +15,11 @@ use crate::json::scan;
 /// The ids of the tool calls and tool results in one sampling message.
 #[derive(Default)]
 pub(super) struct MessageTools {
-    /// Number of content blocks in the message, of every type.
+    /// Number of content blocks in the message, including tool calls and tool results.
     blocks: usize,
     /// Ids of the tool calls in the message.
     calls: Vec<String>,
-    /// Ids of the tool calls that the tool results in the message answer.
+    /// Ids of the tool calls to which the tool results in the message belong.
     results: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl MessageTools {
         }
     }
 
-    /// Parses one message of a sampling request from JSON text.
+    /// Reads the ids of the tool calls and tool results from the JSON text of a message.
     ///
     /// # Errors
     /// Returns the name of a member that is missing or has the wrong type.
@@ -64,13 +64,13 @@ impl MessageTools {
     }
 }
 
-/// Checks the messages of a sampling conversation. A message with tool results must contain nothing else, and the
-/// results must answer exactly the tool calls of the previous message.
+/// Checks the messages of a sampling conversation. A message with tool results must contain nothing else. The results
+/// must answer all tool calls of the previous message, and no other calls.
 ///
-/// An item is an `Err` if the message could not be parsed. The `Err` contains the name of the invalid member.
+/// An item is `Err(name)` if its message could not be parsed, because the member `name` is missing or invalid.
 ///
 /// # Errors
-/// Returns a description of the first violation, to send to the server.
+/// Returns a description of the first invalid message, to send to the server.
 pub(super) fn check(messages: impl Iterator<Item = Result<MessageTools, &'static str>>) -> Result<(), String> {
     let mut open_calls = Vec::new();
     for (at, message) in messages.enumerate() {
@@ -89,10 +89,10 @@ pub(super) fn check(messages: impl Iterator<Item = Result<MessageTools, &'static
 }
 
 /// Checks the messages of a `sampling/createMessage` request, as [`check`] does. `messages` is the JSON text of the
-/// request's member `messages`.
+/// array of messages.
 ///
 /// # Errors
-/// Returns a description of the first violation, to send to the server.
+/// Returns a description of the first invalid message, to send to the server.
 pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     if !scan::is_array(messages) {
         return Err("`messages` cannot be read".into());
@@ -103,7 +103,7 @@ pub(crate) fn check_messages(messages: &[u8]) -> Result<(), String> {
     }))
 }
 
-/// Sorts ids. Uses a heap, because its code is a tenth of the size of the code that sorts a slice.
+// A heap, because its code is a tenth of the size of the code that sorts a slice.
 fn sorted(ids: Vec<String>) -> Vec<String> {
     BinaryHeap::from(ids).into_sorted_vec()
 }

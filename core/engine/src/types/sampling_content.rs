@@ -15,7 +15,7 @@ use crate::json::read::{self, Reader};
 
 /// Content of a sampling message: one block, or several blocks (from protocol revision 2025-11-25).
 ///
-/// A single block is serialized as an object instead of an array: all protocol revisions accept an object.
+/// A single block is serialized as an object instead of an array, because all protocol revisions accept an object.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SamplingContents(pub Vec<SamplingContent>);
 
@@ -79,7 +79,7 @@ impl Serialize for SamplingContents {
 
 /// A content block of a sampling message (`SamplingMessageContentBlock`).
 ///
-/// A block becomes [`SamplingContent::Unknown`] if this library does not define its type, or if it is invalid.
+/// An invalid block, or one of a type that this library does not define, becomes [`SamplingContent::Unknown`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SamplingContent {
@@ -106,8 +106,8 @@ object! {
         required name: String = "name",
         /// Arguments of the tool call, as a JSON object.
         always input: Json = "input",
-        /// Additional metadata of the block (`_meta`). Keep it when a later sampling request repeats the block, because
-        /// the metadata may help to cache the conversation.
+        /// Additional metadata of the block (`_meta`). Preserve it when a later sampling request contains the block
+        /// again, because it may help to cache the conversation.
         optional meta: Json = "_meta",
     }
 }
@@ -123,8 +123,8 @@ object! {
         optional structured_content: Json = "structuredContent",
         /// Whether the tool failed. If so, `content` describes the error.
         or_default is_error: bool = "isError",
-        /// Additional metadata of the block (`_meta`). Keep it when a later sampling request repeats the block, because
-        /// the metadata may help to cache the conversation.
+        /// Additional metadata of the block (`_meta`). Preserve it when a later sampling request contains the block
+        /// again, because it may help to cache the conversation.
         optional meta: Json = "_meta",
     }
 }
@@ -143,7 +143,7 @@ impl SamplingContent {
         }
     }
 
-    /// Returns the id of the tool call if this block is a tool call, otherwise `None`.
+    /// Returns the id of a tool call, or `None` if this block is not a tool call.
     pub fn tool_use_id(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolUse(call) => Some(&call.id),
@@ -151,8 +151,7 @@ impl SamplingContent {
         }
     }
 
-    /// If this block is a tool result, returns the id of the tool call that the result answers. Otherwise returns
-    /// `None`.
+    /// Returns the id of the tool call to which a tool result belongs, or `None` if this block is not a tool result.
     pub fn answered_tool_use(&self) -> Option<&str> {
         match self {
             SamplingContent::ToolResult(result) => Some(&result.tool_use_id),

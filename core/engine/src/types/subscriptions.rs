@@ -9,8 +9,8 @@ use super::object::object;
 use crate::json::Json;
 
 object! {
-    /// A set of change notifications (`SubscriptionFilter`): those that a client requests with `subscriptions/listen`,
-    /// or those that a server agrees to send.
+    /// The change notifications that a client requests with `subscriptions/listen`, or that the server agrees to send
+    /// (`SubscriptionFilter`).
     ///
     /// ```
     /// use mcpwire_core::SubscriptionFilter;
@@ -19,25 +19,25 @@ object! {
     /// assert!(filter.tools_list_changed && !filter.prompts_list_changed);
     /// ```
     pub struct SubscriptionFilter("an object") {
-        /// Whether the set contains notifications about changes of the list of tools.
+        /// Whether to send notifications about changes of the list of tools.
         or_default tools_list_changed: bool = "toolsListChanged",
-        /// Whether the set contains notifications about changes of the list of prompts.
+        /// Whether to send notifications about changes of the list of prompts.
         or_default prompts_list_changed: bool = "promptsListChanged",
-        /// Whether the set contains notifications about changes of the list of resources.
+        /// Whether to send notifications about changes of the list of resources.
         or_default resources_list_changed: bool = "resourcesListChanged",
-        /// URIs of resources. The set contains notifications about changes of these resources and of their
+        /// URIs of the resources whose changes the server should report. It also reports changes of their
         /// sub-resources.
         or_default resource_subscriptions: Vec<String> = "resourceSubscriptions",
-        /// Ids of tasks. The set contains notifications about status changes of these tasks.
+        /// Ids of the tasks whose status changes the server should report.
         ///
-        /// The client reports these notifications as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
+        /// The client reports each such notification as [`Notification::TaskStatus`](crate::Notification::TaskStatus).
         /// Specification: extension `io.modelcontextprotocol/tasks`, "Task Status Notifications".
         or_default task_ids: Vec<String> = "taskIds",
     }
 }
 
 impl SubscriptionFilter {
-    /// Creates a filter that requests no notifications.
+    /// Creates an empty filter, which requests no notifications.
     pub fn new() -> Self {
         SubscriptionFilter::default()
     }
@@ -60,25 +60,24 @@ impl SubscriptionFilter {
         self
     }
 
-    /// Requests notifications about changes of the resource with this URI, in addition to resources added earlier.
+    /// Requests notifications about changes of the resource with this URI. Repeat the call to add more resources.
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.resource_subscriptions.push(uri.into());
         self
     }
 
-    /// Requests notifications about status changes of the task with this id, in addition to tasks added earlier.
+    /// Requests notifications about status changes of the task with this id. Repeat the call to add more tasks.
     pub fn task(mut self, id: impl Into<String>) -> Self {
         self.task_ids.push(id.into());
         self
     }
 
-    /// Returns whether the filter requests no notifications.
+    /// Returns whether the filter is empty: it requests no notifications.
     pub fn is_empty(&self) -> bool {
         !self.has_lists() && self.resource_subscriptions.is_empty() && self.task_ids.is_empty()
     }
 
-    /// Returns whether the filter requests notifications about changes of at least one list (tools, prompts or
-    /// resources).
+    /// Returns whether the filter requests notifications about changes of the list of tools, prompts or resources.
     pub(crate) fn has_lists(&self) -> bool {
         self.tools_list_changed || self.prompts_list_changed || self.resources_list_changed
     }

@@ -27,9 +27,8 @@ object! {
         optional description: String = "description",
         /// JSON Schema of the tool's arguments. `{"type":"object"}` if the server sent none.
         or_default input_schema: Json = "inputSchema",
-        /// JSON Schema of the tool's structured result,
-        /// [`CallToolResult::structured_content`](crate::CallToolResult::structured_content) (from protocol revision
-        /// 2025-06-18).
+        /// JSON Schema of [`CallToolResult::structured_content`](crate::CallToolResult::structured_content), the
+        /// structured result of the tool (from protocol revision 2025-06-18).
         optional output_schema: Json = "outputSchema",
         /// Hints about the behaviour of the tool (from protocol revision 2025-03-26). A server may send wrong hints.
         optional annotations: ToolAnnotations = "annotations",
@@ -65,15 +64,16 @@ impl Tool {
 
     /// Returns whether clients may, must or must not call the tool as a task (protocol revision 2025-11-25).
     ///
-    /// In later revisions, this value has no meaning: the server decides for each call whether to create a task.
+    /// In later revisions, the value has no meaning, because the server decides for each call whether to create a task.
     pub fn task_support(&self) -> TaskSupport {
         self.execution.as_ref().and_then(|execution| execution.task_support.clone()).unwrap_or_default()
     }
 
-    /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name follows them.
+    /// Returns how the tool's name violates the naming rules of the specification, or `None` if the name follows them
+    /// (server/tools, "Tool Names").
     ///
-    /// The specification only recommends these rules, so clients can call the tool anyway. But a language model's API
-    /// or a gateway may reject the name. Specification: server/tools, "Tool Names".
+    /// Servers accept the name anyway, because the rules are only recommended. But the API of a language model may
+    /// reject it.
     pub fn name_issue(&self) -> Option<NameIssue> {
         let is_usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         if !self.name.bytes().all(is_usual) {
@@ -83,7 +83,7 @@ impl Tool {
     }
 }
 
-/// A violation of the rules that the specification recommends for tool names.
+/// A violation of the recommended naming rules for tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameIssue {

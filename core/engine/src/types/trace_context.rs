@@ -8,11 +8,11 @@ use alloc::string::String;
 use super::Extra;
 use crate::json::Json;
 
-/// Maximum number of list members in a `tracestate`: 32 (W3C Trace Context, section 3.3.1.1).
+/// Maximum number of `key=value` entries in a `tracestate`: 32 (W3C Trace Context, section 3.3.1.1).
 const MAX_STATE_MEMBERS: usize = 32;
 
-/// Maximum number of list members in a `baggage`: 180, the limit in earlier drafts of W3C Baggage. The current version
-/// requires systems to forward only 64 (section 3.3.2).
+/// Maximum number of `key=value` entries in a `baggage`: 180, as in earlier drafts of W3C Baggage. The current version
+/// requires systems to forward only 64 entries (section 3.3.2).
 const MAX_BAGGAGE_MEMBERS: usize = 180;
 
 /// Maximum length of a `tracestate`, in bytes: 512. Systems need not forward a longer value (W3C Trace Context,
@@ -59,7 +59,7 @@ impl TraceContext {
 
     /// Sets the `tracestate`: data of tracing systems from various vendors (W3C Trace Context, section 3.3).
     ///
-    /// Returns an error if the value is not a valid `tracestate`. An empty value is accepted, but not sent.
+    /// Returns an error if the value is not a valid `tracestate`. An empty value removes the `tracestate`.
     pub fn state(mut self, state: impl Into<String>) -> Result<Self, TraceContextError> {
         let state = state.into();
         let is_valid = state.len() <= MAX_STATE_LENGTH && is_list(&state, MAX_STATE_MEMBERS, is_tracestate_member);
@@ -69,7 +69,7 @@ impl TraceContext {
 
     /// Sets the `baggage`: application data that is forwarded along the trace (W3C Baggage, section 3.3).
     ///
-    /// Returns an error if the value is not a valid `baggage`. An empty value is accepted, but not sent.
+    /// Returns an error if the value is not a valid `baggage`. An empty value removes the `baggage`.
     pub fn baggage(mut self, baggage: impl Into<String>) -> Result<Self, TraceContextError> {
         let baggage = baggage.into();
         let is_valid = baggage.len() <= MAX_BAGGAGE_LENGTH && is_list(&baggage, MAX_BAGGAGE_MEMBERS, is_baggage_member);
@@ -126,8 +126,8 @@ fn is_traceparent(text: &str) -> bool {
     is_valid_prefix && hex(flags, 2) && rest_is_good
 }
 
-/// Returns whether `text` is a comma-separated list of at most `max` members that `is_member` accepts. Empty members
-/// are ignored.
+/// Returns whether `text` is a comma-separated list of at most `max` members, all of which `is_member` accepts. Empty
+/// members are not counted.
 fn is_list(text: &str, max: usize, is_member: fn(&str) -> bool) -> bool {
     let members = text.split(',').map(|member| member.trim_matches([' ', '\t']));
     let mut members = members.filter(|member| !member.is_empty());

@@ -7,13 +7,14 @@ use core::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
-/// A group of protocol revisions. The two groups differ in how client and server agree on a protocol version.
+/// A group of protocol revisions in which client and server agree on a protocol version in the same way.
 ///
 /// Serde represents an era as `legacy` or `modern`. Specification: basic/versioning, "Terminology".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Era {
-    /// Protocol revisions up to 2025-11-25. The request `initialize` opens a session that uses one protocol version.
+    /// Protocol revisions up to 2025-11-25. The client and server agree on one protocol version when the request
+    /// `initialize` opens their session.
     Legacy,
     /// Protocol revisions from 2026-07-28 on. Each request contains its protocol version and the client's capabilities.
     Modern,
@@ -81,8 +82,8 @@ impl ProtocolVersion {
         }
     }
 
-    /// Returns the newest version whose name is in `offered` and that `is_allowed` accepts, or `None` if there is no
-    /// such version. `offered` contains the names of the versions that the server supports.
+    /// Returns the newest protocol version that the server supports and that `is_allowed` accepts, or `None` if there
+    /// is none. `offered` contains the names of the versions that the server supports.
     pub(crate) fn newest(offered: &[String], is_allowed: &dyn Fn(Self) -> bool) -> Option<Self> {
         let is_offered = |version: &Self| offered.iter().any(|name| name == version.as_str());
         Self::ALL.into_iter().rev().find(|version| is_offered(version) && is_allowed(*version))

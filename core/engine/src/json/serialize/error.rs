@@ -6,14 +6,12 @@ use core::fmt;
 
 use serde::ser;
 
-/// Why a value could not be serialized to JSON. The text is from the value's `Serialize` implementation or from the
-/// writer.
+/// Why a value could not be serialized to JSON.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct WriteError(Box<str>);
 
 impl WriteError {
-    /// Returns the reason as text.
     pub(crate) fn into_reason(self) -> String {
         self.0.into()
     }
@@ -27,7 +25,6 @@ impl ser::Error for WriteError {
     }
 }
 
-/// Creates an error with this reason.
 #[cold]
 pub(super) fn error(reason: &str) -> WriteError {
     WriteError(reason.into())

@@ -34,8 +34,8 @@ pub(crate) fn to_string<T: Serialize + ?Sized>(value: &T) -> Result<String> {
     String::from_utf8(out).map_err(ser::Error::custom)
 }
 
-/// A serde serializer that appends one value to `out`. `P` is the [`Place`] of the value and determines how it is
-/// written.
+/// A serde serializer that appends one value to `out`. `P` is the [`Place`] of the value in the JSON text, and
+/// determines the format.
 struct Writer<'a, P> {
     out: &'a mut Vec<u8>,
     place: PhantomData<P>,
@@ -47,7 +47,7 @@ impl<'a, P: Place> Writer<'a, P> {
         Writer { out, place: PhantomData }
     }
 
-    /// Appends the opening bracket `open` of an array or object, and returns the serializer of its elements.
+    /// Appends the opening bracket `open` of an array or object, and returns a serializer for its elements or members.
     #[inline]
     fn begin(self, open: u8) -> Result<Compound<'a>> {
         P::compound()?;
@@ -75,7 +75,7 @@ impl<'a, P: Place> Writer<'a, P> {
     }
 }
 
-/// Implements serializer methods for small number types, by converting the number to a wider type.
+/// Implements the serializer methods for small integer types, which convert the integer to `i64` or `u64`.
 macro_rules! widened {
     ($($method:ident($from:ty) as $wide:ident($to:ty);)*) => { $(
         #[inline]
@@ -238,10 +238,10 @@ impl<'a, P: Place> Serializer for Writer<'a, P> {
 /// A serde serializer of the elements of one array or the members of one object.
 struct Compound<'a> {
     out: &'a mut Vec<u8>,
-    /// Whether an element or member has been written. Then a comma is written before the next one.
+    /// Whether an element or member was already written, so that a comma must precede the next one.
     has_elements: bool,
-    /// Whether the value is JSON text, which serde passes as a struct with one field. The text is written without
-    /// brackets.
+    /// Whether the value is raw JSON text, which serde passes as a struct with one field. The text of this field is
+    /// written, without the braces of an object.
     is_raw: bool,
 }
 
@@ -275,7 +275,8 @@ impl Compound<'_> {
     }
 }
 
-/// Implements the serializers of all serde types that become arrays. `$close` is the text after the last element.
+/// Implements the serde traits for types that become JSON arrays, such as sequences and tuples. `$close` is the text
+/// after the last element.
 macro_rules! arrays {
     ($($Trait:ident $method:ident ends $close:literal;)*) => { $(
         impl ser::$Trait for Compound<'_> {

@@ -5,13 +5,12 @@ use alloc::vec::Vec;
 use super::super::append::{push_raw, push_string};
 use super::error::{Result, WriteError, error};
 
-/// A place in a JSON text where a value is written: determines which types are allowed there, and their format.
+/// A place in a JSON text, such as an object key. It determines which types may be written there, and in which format.
 pub(super) trait Place {
-    /// Writes a number or a boolean. `push` appends the text of the number or boolean.
+    /// Writes a number or a boolean by calling `push`, which appends its text. Returns an error if neither is allowed
+    /// in this place.
     fn scalar(out: &mut Vec<u8>, push: impl FnOnce(&mut Vec<u8>)) -> Result<()>;
-    /// Writes a string.
     fn string(out: &mut Vec<u8>, text: &str) -> Result<()>;
-    /// Writes `null`.
     fn null(out: &mut Vec<u8>) -> Result<()>;
     /// Returns an error if arrays and objects are not allowed in this place.
     fn compound() -> Result<()>;
@@ -45,7 +44,7 @@ impl Place for Value {
     }
 }
 
-/// The place of an object key: strings, numbers and booleans are allowed. Numbers and booleans are written in quotes.
+/// The place of an object key: only strings, numbers and booleans are allowed. All are written in quotes.
 pub(super) enum Key {}
 
 impl Key {
@@ -77,7 +76,7 @@ impl Place for Key {
     }
 }
 
-/// The place of raw JSON: only a string is allowed, whose contents are written as JSON text, without quotes.
+/// The place of raw JSON text: only a string is allowed. Its contents are written as JSON, without quotes and escapes.
 pub(super) enum Raw {}
 
 impl Raw {

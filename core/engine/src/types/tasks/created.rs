@@ -13,25 +13,26 @@ use crate::json::read::{self, Reader};
 use crate::json::scan;
 use crate::types::{CallToolResult, Extra};
 
-/// Result of a call for which the server created a task (`CreateTaskResult`).
+/// Result of a call for which the server created a task (`CreateTaskResult`). The call's own result follows when the
+/// task is complete.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct CreateTaskResult {
     /// The created task, with its status at creation.
     pub task: Task,
-    /// Task protocol that the server used to create the task. It determines the JSON form of this result.
+    /// Task protocol that the server used to create the task. It determines the form of this result in JSON.
     pub form: TaskProtocol,
     /// Additional metadata of the result (`_meta`; protocol revision 2025-11-25).
     ///
-    /// In the tasks extension, the result is the task itself, so the metadata is in [`Task::meta`].
+    /// Always `None` in the tasks extension, where the metadata is in [`Task::meta`].
     pub meta: Option<Json>,
-    /// Members of the result that this version of the library does not define.
+    /// Additional members of the result, which this version of the library does not define.
     pub extra: Extra,
 }
 
 impl CreateTaskResult {
-    /// Returns the text that the server provides for a language model until the task is complete. Returns `None` if the
-    /// server sent none.
+    /// Returns a preliminary result for the language model, which can then continue while the task is running. Returns
+    /// `None` if the server sent none.
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Creating Tasks".
     pub fn immediate_response(&self) -> Option<String> {
@@ -39,7 +40,7 @@ impl CreateTaskResult {
         meta.member("io.modelcontextprotocol/model-immediate-response")
     }
 
-    /// Returns a handle to the task. A program can store the handle, and use it to follow the task over another
+    /// Returns a handle to the task. A program can store the handle, and use it later to wait for the task over another
     /// connection.
     pub fn handle(&self) -> TaskHandle {
         let mut handle = TaskHandle::new(self.task.task_id.clone(), self.form);
@@ -66,9 +67,8 @@ impl CreateTaskResult {
     }
 }
 
-/// Returns the task protocol of the task in a call's result (JSON text), or `None` if the result is not a task.
-///
-/// Stops reading at the first member that determines the protocol.
+/// Returns the protocol of the task that the result of a call contains. Returns `None` if `result`, which is JSON text,
+/// does not contain a task.
 pub(crate) fn form_of(result: &[u8]) -> Option<TaskProtocol> {
     for member in scan::members(result) {
         if member.is("resultType") {

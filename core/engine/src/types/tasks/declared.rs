@@ -12,21 +12,20 @@ pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 object! {
     /// The capability `tasks` of a client or server (protocol revision 2025-11-25 only).
     ///
-    /// A member that is present declares a feature. Its value is an object with options, which may be empty.
-    /// Specification of revision 2025-11-25: basic/utilities/tasks, "Capabilities".
+    /// A field is `None` if the client or server does not support this feature. Specification of revision 2025-11-25:
+    /// basic/utilities/tasks, "Capabilities".
     pub struct TasksCapability("an object of capabilities") {
-        /// Present if the client or server that declares this capability supports `tasks/list`.
+        /// Support for `tasks/list`: an object with options, which may be empty.
         optional list: Json = "list",
-        /// Present if the client or server that declares this capability supports `tasks/cancel`.
+        /// Support for `tasks/cancel`: an object with options, which may be empty.
         optional cancel: Json = "cancel",
-        /// Methods whose requests may create tasks, nested by the parts of their names: `{"tools":{"call":{}}}` means
-        /// `tools/call`.
+        /// Methods whose requests may create tasks, as nested objects: `{"tools":{"call":{}}}` means `tools/call`.
         optional requests: Json = "requests",
     }
 }
 
 impl TasksCapability {
-    /// Returns whether requests with the method `method`, such as `tools/call`, may create tasks.
+    /// Returns whether `requests` contains the method `method`, such as `tools/call`: its requests may create tasks.
     pub fn covers(&self, method: &str) -> bool {
         let mut at = self.requests.as_ref().map(|requests| requests.get().as_bytes());
         for part in method.split('/') {
@@ -37,15 +36,16 @@ impl TasksCapability {
 }
 
 object! {
-    /// Properties of the execution of a tool (`ToolExecution`; protocol revision 2025-11-25 only).
+    /// How a tool can be called (`ToolExecution`; protocol revision 2025-11-25 only).
     pub struct ToolExecution("an object") {
-        /// Whether clients may or must call the tool as a task. `None` means [`TaskSupport::Forbidden`].
+        /// Whether clients may, must or must not call the tool as a task. `None` means [`TaskSupport::Forbidden`].
         optional task_support: TaskSupport = "taskSupport",
     }
 }
 
 open_enum! {
-    /// Whether clients may, must or must not call a tool as a task (protocol revision 2025-11-25 only).
+    /// Whether clients may, must or must not call a tool as a task, whose result they fetch later (protocol revision
+    /// 2025-11-25 only).
     ///
     /// Specification of revision 2025-11-25: basic/utilities/tasks, "Tool-Level Negotiation".
     pub enum TaskSupport {
@@ -60,7 +60,7 @@ open_enum! {
 }
 
 impl TaskSupport {
-    /// Returns whether clients may call the tool as a task: whether the value is `Optional` or `Required`.
+    /// Returns whether clients may call the tool as a task. Returns `true` for `Optional` and `Required`.
     pub fn allows(&self) -> bool {
         matches!(self, TaskSupport::Optional | TaskSupport::Required)
     }

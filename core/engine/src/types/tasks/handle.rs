@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Task, TaskProtocol, TaskStatus};
 
-/// The data that a program stores to follow a task later: over another connection, in another program, or after a
+/// The data that a program stores to wait for a task later: over another connection, in another program, or after a
 /// restart.
 ///
 /// A handle can be serialized in any format of serde:
@@ -44,9 +44,8 @@ pub struct TaskHandle {
 }
 
 impl TaskHandle {
-    /// Creates a handle to the task with this id, with the status [`TaskStatus::Working`].
-    ///
-    /// `form` is the task protocol that the server used to create the task.
+    /// Creates a handle to the task with the id `task_id`, which the server created with the task protocol `form`. Its
+    /// status is [`TaskStatus::Working`].
     pub fn new(task_id: impl Into<String>, form: TaskProtocol) -> Self {
         TaskHandle {
             task_id: task_id.into(),
@@ -58,8 +57,7 @@ impl TaskHandle {
         }
     }
 
-    /// Copies the status, `ttl_ms` and `poll_interval_ms` of `task` to the handle, and `created_at` if the server sent
-    /// it.
+    /// Updates the handle to the current state of `task`. Replaces `created_at` only if `task` contains a time.
     pub fn update(&mut self, task: &Task) {
         self.status = task.status.clone();
         self.created_at = task.created_at.clone().or(self.created_at.take());

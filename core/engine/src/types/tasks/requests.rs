@@ -34,8 +34,8 @@ pub struct UpdateTaskParams<'a> {
 object! {
     /// Result of `tasks/cancel`.
     ///
-    /// In protocol revision 2025-11-25, the result contains the task. In the tasks extension, it only confirms the
-    /// request: the task may continue after that, and may even complete.
+    /// In protocol revision 2025-11-25, the result describes the task. In the tasks extension, it only confirms that
+    /// the server received the request: the task may still continue, and even complete.
     pub struct CancelTaskResult("an object") {
         /// Id of the task (protocol revision 2025-11-25 only).
         optional task_id: String = "taskId",
@@ -59,8 +59,7 @@ object! {
 }
 
 object! {
-    /// One page of the list of tasks that a server stores for this client (`ListTasksResult`; protocol revision
-    /// 2025-11-25 only).
+    /// One page of the list of a client's tasks (`ListTasksResult`; protocol revision 2025-11-25 only).
     pub struct ListTasksResult("an object") {
         /// The tasks on this page.
         always tasks: ItemList<Task> = "tasks",

@@ -20,7 +20,7 @@ object! {
         required task_id: String = "taskId",
         /// Status of the task.
         always status: TaskStatus = "status",
-        /// Description of the status: the current step of the task, or how the task ended.
+        /// Description of the status, for display: the current step of the task, or how the task ended.
         optional status_message: String = "statusMessage",
         /// When the server created the task, in ISO 8601 format.
         optional created_at: String = "createdAt",
@@ -29,20 +29,22 @@ object! {
         /// How long the server stores the task after its creation, in milliseconds (tasks extension). `None` if the
         /// server sent no duration, or stores the task without limit.
         ///
-        /// [`Task::ttl`] returns this field, or else `ttl`.
+        /// Prefer [`Task::ttl`], which also supports protocol revision 2025-11-25.
         optional ttl_ms: u64 = "ttlMs",
-        /// The same duration as `ttl_ms`, as sent in protocol revision 2025-11-25. [`Task::ttl`] returns `ttl_ms`, or
-        /// else this field.
+        /// How long the server stores the task after its creation, in milliseconds (protocol revision 2025-11-25).
+        ///
+        /// Prefer [`Task::ttl`], which also supports the tasks extension.
         optional ttl: u64 = "ttl",
         /// How long to wait before the next `tasks/get`, in milliseconds (tasks extension).
         ///
-        /// [`Task::poll_interval`] returns this field, or else `poll_interval`.
+        /// Prefer [`Task::poll_interval`], which also supports protocol revision 2025-11-25.
         optional poll_interval_ms: u64 = "pollIntervalMs",
-        /// The same duration as `poll_interval_ms`, as sent in protocol revision 2025-11-25. [`Task::poll_interval`]
-        /// returns `poll_interval_ms`, or else this field.
+        /// How long to wait before the next `tasks/get`, in milliseconds (protocol revision 2025-11-25).
+        ///
+        /// Prefer [`Task::poll_interval`], which also supports the tasks extension.
         optional poll_interval: u64 = "pollInterval",
-        /// Input requests that the client must answer before the task continues, as a JSON object with one key for each
-        /// request (tasks extension).
+        /// Input that the server needs from the client before the task can continue: a JSON object with one member for
+        /// each request (tasks extension).
         ///
         /// The client answers each request once, with `tasks/update`.
         optional input_requests: Json = "inputRequests",
@@ -78,7 +80,7 @@ impl Task {
     }
 }
 
-/// The task protocol that a task follows. The two task protocols differ in their methods and in the form of results.
+/// One of the two protocols for tasks. They differ in their methods, and in the form of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -93,8 +95,8 @@ pub enum TaskProtocol {
 open_enum! {
     /// The status of a task.
     ///
-    /// A status that the specification does not define becomes [`TaskStatus::Other`]. A task with such a status is
-    /// treated as running.
+    /// A status that the specification does not define becomes [`TaskStatus::Other`]. The library then treats the task
+    /// as running.
     pub enum TaskStatus {
         /// The task is running.
         #[default]
@@ -106,7 +108,7 @@ open_enum! {
         /// The task failed with a JSON-RPC error. In protocol revision 2025-11-25, servers also use this status if the
         /// tool reported an error (`isError`).
         Failed = "failed",
-        /// The task was cancelled.
+        /// The task was cancelled before it was complete.
         Cancelled = "cancelled",
     }
 }
