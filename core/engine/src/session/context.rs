@@ -64,8 +64,8 @@ impl Context<'_> {
         Ok(self.requests.insert(owner))
     }
 
-    /// Writes a request about a task, such as `tasks/get`, with the `_meta` that [`Connection::task_meta`] returns. Adds
-    /// it to the table of sent requests, and returns its JSON-RPC id.
+    /// Writes a request about a task, such as `tasks/get`, with the `_meta` that [`Connection::task_meta`] returns.
+    /// Adds the request to the table of sent requests, and returns its JSON-RPC id.
     pub(super) fn send_about_task(&mut self, method: &str, params: ParamsWriter<'_>, owner: Owner) -> u64 {
         let meta = Meta { protocol: self.connection.task_meta(), ..Meta::default() };
         // These parameters cannot fail to serialize.
