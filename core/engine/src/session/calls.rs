@@ -232,14 +232,16 @@ impl<'e> Calls<'e> {
 
     /// Polls a task that was created earlier, over this or another connection, until the task ends.
     ///
-    /// The result of the task is reported as an [`Event::Reply`](crate::Event::Reply). The first poll is sent at once,
-    /// and the next ones at the intervals that the server suggests.
+    /// The session reports the result of the task as an [`Event::Reply`](crate::Event::Reply). It sends the first poll
+    /// at once, and the next ones at the intervals that the server suggests.
     ///
     /// [`RequestOptions::timeout`] limits the time of each poll, and [`RequestOptions::total_timeout`] the time until
     /// the task ends. A cancellation or timeout ends only the polling: the task continues, and `handle` remains valid.
     ///
     /// # Errors
-    /// Returns an error if the connection is not open, a limit is reached, or the protocol version has no tasks.
+    /// Returns an error if the connection is not open, the protocol version has no tasks, or
+    /// [`Config::max_tasks`](super::Config::max_tasks) or [`Config::max_transmit`](super::Config::max_transmit) is
+    /// reached.
     pub fn follow_task(
         &mut self,
         handle: &TaskHandle,
@@ -264,12 +266,14 @@ impl<'e> Calls<'e> {
     /// [`Session::in_flight`] does not count subscriptions. Only the acknowledgment has a deadline.
     ///
     /// With a legacy server (up to revision 2025-11-25), the session sends `resources/subscribe` once for each
-    /// resource, even if several subscriptions include the resource. It sends nothing for changes of lists: the server
-    /// reports those that its capabilities declare. The acknowledgment contains these changes and the resources that
-    /// the server did not refuse.
+    /// resource, even if several subscriptions include the resource. For changes of lists, the session sends nothing,
+    /// because a legacy server reports them unasked if its capabilities say so. The acknowledgment names the lists that
+    /// the server reports, and the resources that the server did not refuse.
     ///
     /// # Errors
-    /// Returns an error and sends nothing if the connection is not open, or a limit is reached.
+    /// Returns an error and sends nothing if the connection is not open, or if
+    /// [`Config::max_subscriptions`](super::Config::max_subscriptions) or
+    /// [`Config::max_transmit`](super::Config::max_transmit) is reached.
     pub fn subscribe(
         &mut self,
         wanted: &SubscriptionFilter,

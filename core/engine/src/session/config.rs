@@ -46,8 +46,6 @@ pub struct Config {
     pub capabilities: ClientCapabilities,
     /// Methods of server requests that the embedder answers. See [`Config::answers`].
     pub(super) answers: Vec<String>,
-    /// Whether the session may call a tool as a task if the tool requires a task. [`Config::follow_tasks`] sets this
-    /// field.
     follows_tasks: bool,
     /// Which protocol versions the client accepts. Default: [`Negotiate::Auto`].
     pub negotiate: Negotiate,
@@ -117,12 +115,12 @@ pub struct Config {
     ///
     /// Ten rounds are enough for a long dialogue. The limit ends requests whose server requires input again and again.
     pub max_input_rounds: u32,
-    /// Maximum number of bytes, over all requests together, that the session stores so that it can send requests again
-    /// with input. Default: 64 MiB, the same as [`Config::max_message`].
+    /// Maximum number of bytes that the session stores, for all pending requests together, to send them again with
+    /// input. Default: 64 MiB, the same as [`Config::max_message`].
     ///
-    /// With a modern server (from revision 2026-07-28), the session stores the parameters of pending requests, and the
-    /// `requestState` that it must return to the server. A request that exceeds the limit is still sent, but fails if
-    /// the server requires input.
+    /// Modern servers (from revision 2026-07-28) may require input. The session therefore stores the parameters of each
+    /// request, and the server's `requestState`. A request whose parameters exceed the limit is sent, but fails if the
+    /// server requires input.
     pub max_retry_bytes: usize,
     /// Maximum number of tasks that the session polls at the same time. Default: 1,024.
     ///
