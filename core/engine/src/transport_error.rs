@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::text::{excerpt, printable};
 
-/// The reason why a message could not be exchanged with the server over HTTP.
+/// The reason why an HTTP exchange failed, or ended without the expected JSON-RPC response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
@@ -54,7 +54,7 @@ pub enum HttpError {
         /// Number of consecutive attempts to resume the event stream of the request. 0 if the engine made none.
         attempts: u32,
     },
-    /// The server ended the MCP session while it processed the request. It may have carried out the request.
+    /// The server ended the MCP session before it answered the request. It may have carried out the request.
     #[error("the server has ended the session; the request may have been carried out")]
     SessionLost,
     /// An HTTP+SSE server (protocol revision 2024-11-05) sent a URL for messages that is invalid or has another origin.

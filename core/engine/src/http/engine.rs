@@ -287,8 +287,8 @@ impl Engine {
         }
     }
 
-    /// Sends a request if its caller still waits for the response. Renews the legacy session first, if it has ended and
-    /// an earlier renewal failed.
+    /// Sends a request if its caller still waits for the response. If the legacy session is lost, opens a new one
+    /// first.
     fn send_request(&mut self, mut request: Request) {
         let context = &mut self.context;
         if !context.session.waits_for(request.id) {
@@ -342,7 +342,7 @@ impl Engine {
         self.context.inbox.push_back(StreamItem::Ended { from: id, failure });
     }
 
-    /// Passes a message from the server to the session, unless the HTTP engine itself has requested it.
+    /// Passes a message from the server to the session, unless the HTTP engine handles the message itself.
     ///
     /// `from` is the exchange in which the message arrived.
     fn receive_message(&mut self, from: ExchangeId, message: Vec<u8>) {
@@ -453,8 +453,8 @@ impl Engine {
 
 /// Methods that change several parts of the engine.
 impl Engine {
-    /// Handles the server's response to `notifications/initialized`: lets requests be sent, and opens the `GET` event
-    /// stream.
+    /// Lets the waiting requests be sent, and opens the `GET` event stream. Called when the server has responded to
+    /// `notifications/initialized`, or too late.
     fn initialized(&mut self) {
         if self.legacy_session.initialized() {
             self.get_stream.open(&mut self.context);
@@ -470,8 +470,7 @@ impl Engine {
         }
     }
 
-    /// Aborts the exchanges that [`Exchanges::dispensable`] returns, and ends the legacy session once no exchange is
-    /// open.
+    /// Aborts exchanges as [`Context::abort_all`] does, and ends the legacy session once no exchange is open.
     fn shut(&mut self) {
         if !mem::replace(&mut self.is_shut, true) {
             self.context.abort_all();

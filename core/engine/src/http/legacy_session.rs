@@ -112,8 +112,7 @@ impl LegacySession {
         matches!(self.state, State::Initializing { .. } | State::Renewing { .. })
     }
 
-    /// Returns whether the server ended the session and the client could not open a new one. The next request tries
-    /// again.
+    /// Returns whether the server has ended the session and no new one was opened. The next request opens one.
     pub(super) fn is_lost(&self) -> bool {
         self.state == State::Lost
     }

@@ -42,7 +42,7 @@ pub(super) struct ExchangeContext {
     pub(super) is_modern: bool,
     /// Whether the connection may try the HTTP+SSE transport.
     pub(super) may_use_sse: bool,
-    /// [`Settings::max_attempts`](super::Settings::max_attempts).
+    /// Maximum number of consecutive attempts to resume an event stream. A new message or event id resets the count.
     pub(super) max_attempts: u32,
 }
 
