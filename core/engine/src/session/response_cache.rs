@@ -24,8 +24,8 @@ use crate::types::Era;
 #[derive(Debug)]
 pub(super) struct ResponseCache {
     store: Cache,
-    /// Separates the responses for different users in a shared cache. Always the default value here, because no other
-    /// session uses this cache.
+    /// The authorization that the cached responses belong to. Always the default value: only this session uses the
+    /// cache, so its responses need not be told apart by authorization.
     context: CacheContext,
 }
 
